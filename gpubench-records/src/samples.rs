@@ -149,11 +149,10 @@ impl Samples {
         if self.moves == 0 {
             return Nanoseconds::ZERO;
         }
-        let places: Vec<Nanoseconds> = self.medians_of_groups(&self.evened());
-        let each = standard_error(&places) * (places.len() as f64).sqrt();
-        // A median deviates by √(π/2) times as much as a mean.
-        let both = (FRAC_PI_2 * (1.0 / places.len() as f64 + 1.0 / MARGINAL_PLACES as f64)).sqrt();
-        2.0 * each * both
+        let places = self.medians_of_groups(&self.evened());
+        // A median deviates by √(π/2) times as much as a mean, and one of fewer places by more.
+        let of_both = (FRAC_PI_2 * (1.0 + places.len() as f64 / MARGINAL_PLACES as f64)).sqrt();
+        2.0 * of_both * standard_error(&places)
     }
 
     /// Three standard errors of the difference between the last and the first third of the groups, where each has errors of its own: of its graph, and

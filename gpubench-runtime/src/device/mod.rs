@@ -272,6 +272,17 @@ pub trait Device: Any {
     fn displace(&mut self, place: u64) {
         _ = place;
     }
+
+    /// Makes the inputs of `work` anew at addresses that depend on `place`, as [`Device::displace`] has it, and launches on them. Returns
+    /// false if they stay where they are, which is the default.
+    ///
+    /// # Errors
+    /// Returns an error if the device fails.
+    #[doc(hidden)]
+    fn move_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
+        _ = (work, place);
+        Ok(false)
+    }
 }
 
 /// How often inputs are made anew while launches are traced, if they were moved between the samples.

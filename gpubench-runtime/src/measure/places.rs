@@ -3,7 +3,6 @@
 //! about its own place as it is wrong about all others. Each group has a place of its own, or all have the first: groups are the units of the
 //! interval.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 use super::turns::Placement;
@@ -29,9 +28,7 @@ pub(super) struct Places {
 impl Places {
     /// Begins with the inputs where they are.
     pub(super) fn of(timer: Timer) -> Self {
-        // What is simulated is the same in each process.
-        let seed = if timer.simulated { 0 } else { RandomState::new().hash_one(0) };
-        Self { seed, moves: 0, may_move: true, simulated: timer.simulated }
+        Self { seed: Placement::seed(timer.simulated), moves: 0, may_move: true, simulated: timer.simulated }
     }
 
     /// Moves the inputs before a group. The first move tells if that is quick.

@@ -5,6 +5,7 @@
 //! the two launches swapped and the other one first, so that what the place or the beginning of a graph adds to one it adds to the other in turn. Each pair lies at a place drawn at
 //! random, and is independent of the others.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::StepObserver;
@@ -57,6 +58,11 @@ impl Placement {
     #[must_use]
     pub fn of(round: usize, seed: u64) -> Self {
         Self { place: Self::place(round / 2, seed), swapped: round % 2 == 1 }
+    }
+
+    /// Draws a seed of places; of a simulated device it is the same in each process.
+    pub(crate) fn seed(simulated: bool) -> u64 {
+        if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
     /// Returns the random number of a place, of those that follow from a seed.

@@ -1,10 +1,9 @@
 //! The places of a case's inputs, beside its samples. In: a case whose inputs may lie elsewhere; out: what else is measured of it,
 //! over several places too, since where inputs lie moves a time.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use super::prepared::{Launches, PreparedCase, launch};
+use super::prepared::{Launches, PreparedCase};
 use crate::device::{Device, TraceOptions, Work};
 use crate::measure::Placement;
 use gpubench_records::facts::Facts;
@@ -51,9 +50,7 @@ pub(super) fn marginal_over_places(
     let Some(first) = device.marginal(launches, cache, samples.method.flush)? else { return Ok(None) };
     let mut times = vec![first];
     for place in drawn::<{ MARGINAL_PLACES - 1 }>(samples) {
-        let moved = samples.moves > 0 && launches.move_inputs(&mut || device.displace(place));
-        // What fails at another place costs that place alone.
-        if !moved || device.make_current().is_err() || launch(launches.0, device).is_err() {
+        if samples.moves == 0 || !device.move_inputs(launches, place)? {
             break;
         }
         times.extend(device.marginal(launches, cache, samples.method.flush)?);
@@ -68,8 +65,8 @@ pub(super) fn trace_options(cache: Cache, measured: &Measurement) -> TraceOption
     TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
 }
 
-/// Draws places at random; of a simulated device the same in each process.
+/// Draws places at random.
 fn drawn<const N: usize>(samples: &Samples) -> [u64; N] {
-    let seed = if samples.timer.simulated { 1 } else { RandomState::new().hash_one(0) };
+    let seed = Placement::seed(samples.timer.simulated);
     std::array::from_fn(|number| Placement::place(number, seed))
 }

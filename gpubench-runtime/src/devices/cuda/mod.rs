@@ -241,6 +241,11 @@ impl Device for Cuda {
         sampling::pair_sampler::pair_sampler(self, works, wanted)
     }
 
+    fn move_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
+        let mut work = Guarded::new(work, self.own);
+        places::move_inputs(self, &mut work, place)
+    }
+
     fn displace(&mut self, mut place: u64) {
         // If this fails, the next call fails too.
         _ = self.own.restore();

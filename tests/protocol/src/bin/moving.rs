@@ -32,35 +32,24 @@ fn once() -> Result<Inputs, Refusal> {
     }
 }
 
-#[gpu_bench(setup = inputs(), reads = 4 * N, cold)]
-fn moves(
-    reduction: &mut Reduction,
-    x: &DeviceBuffer<f32>,
-    total: &mut DeviceBuffer<f64>,
-    stream: &Stream,
-) -> CudaResult<()> {
-    sum(reduction, x, total, stream)
+/// Adds up the numbers of such inputs.
+macro_rules! sums {
+    ($name:ident, $setup:expr, $option:ident) => {
+        #[gpu_bench(setup = $setup, reads = 4 * N, $option)]
+        fn $name(
+            reduction: &mut Reduction,
+            x: &DeviceBuffer<f32>,
+            total: &mut DeviceBuffer<f64>,
+            stream: &Stream,
+        ) -> CudaResult<()> {
+            sum(reduction, x, total, stream)
+        }
+    };
 }
 
-#[gpu_bench(setup = once(), reads = 4 * N, cold)]
-fn refuses(
-    reduction: &mut Reduction,
-    x: &DeviceBuffer<f32>,
-    total: &mut DeviceBuffer<f64>,
-    stream: &Stream,
-) -> CudaResult<()> {
-    sum(reduction, x, total, stream)
-}
-
-#[gpu_bench(setup = inputs(), reads = 4 * N, accumulates)]
-fn accumulates(
-    reduction: &mut Reduction,
-    x: &DeviceBuffer<f32>,
-    total: &mut DeviceBuffer<f64>,
-    stream: &Stream,
-) -> CudaResult<()> {
-    sum(reduction, x, total, stream)
-}
+sums!(moves, inputs(), cold);
+sums!(refuses, once(), cold);
+sums!(accumulates, inputs(), accumulates);
 
 /// It has too much memory for its inputs to be moved, whatever of it is read.
 #[gpu_bench(
