@@ -27,9 +27,9 @@ pub(super) struct Folded<'a> {
     scores: &'a [f64],
 }
 
-/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1; nothing if all are alike. A timer read
-/// them in steps of `step`.
-pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<Vec<f64>> {
+/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1, and the standard deviation that they had before;
+/// nothing if all are alike. A timer read them in steps of `step`.
+pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<(Vec<f64>, Nanoseconds)> {
     let middle = quantile(&ascending(times), 0.5);
     let away: Vec<_> = times.iter().map(|time| Nanoseconds((time.as_f64() - middle).abs())).collect();
     let deviation = OF_DEVIATION * quantile(&ascending(&away), 0.5);
@@ -43,7 +43,7 @@ pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<Vec<f64
         return None;
     }
     scores.iter_mut().for_each(|score| *score = (*score - mean) / scale);
-    Some(scores)
+    Some((scores, Nanoseconds(scale)))
 }
 
 impl<'a> Folded<'a> {
@@ -158,7 +158,9 @@ mod tests {
     #[test]
     fn scores_are_clipped_and_have_mean_0_and_variance_1() {
         let times = [9.0, 10.0, 11.0, 10.0, 1000.0, 9.0, 11.0, 10.0, 11.0].map(Nanoseconds);
-        let found = scores(&times, Nanoseconds(0.1)).expect("they differ");
+        let (found, deviation) = scores(&times, Nanoseconds(0.1)).expect("they differ");
+        // 5.9304 once, −1 twice and 1 three times, whose mean is 0.7700 and mean square 4.4633.
+        assert!((deviation.0 - 1.9674).abs() < 1e-3, "{deviation:?}");
         let count = found.len() as f64;
         let variance = found.iter().map(|score| score * score).sum::<f64>() / count;
         assert!(found.iter().sum::<f64>().abs() < 1e-9 && (variance - 1.0).abs() < 1e-9, "{found:?}");
@@ -167,7 +169,7 @@ mod tests {
         // A step of the timer is no outlier where all others are alike.
         let mut ticks = [Nanoseconds(320.0); 9];
         ticks[3] = Nanoseconds(352.0);
-        let found = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
+        let (found, _) = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
         assert!((found[3] - found[0] - 9.0 / 8.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
         assert_eq!(scores(&[Nanoseconds(3.0); 9], Nanoseconds(1.0)), None);
     }
