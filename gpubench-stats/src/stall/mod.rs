@@ -27,8 +27,8 @@ use crate::units::Nanoseconds;
 const FEWEST: usize = 30;
 /// The fewest standard errors by which samples that met the stall are slower.
 const LEAST_Z: f64 = 6.0;
-/// Where no stall could make more standard errors than this none is looked for: chance would have to add the rest. The times of such
-/// samples, transfers above all, vary by much more than a stall, and a search for one in them takes the longest.
+/// If even the longest stall would make fewer standard errors than this, none is looked for: chance would have to add the rest. Such
+/// times, those of transfers above all, vary by much more than a stall, and a search for one in them takes the longest.
 const LEAST_EFFECT: f64 = 1.0;
 /// The period of a case is that of its device to this fraction, and to the error of that.
 const SAME_PERIOD: f64 = 5e-4;
@@ -86,7 +86,7 @@ impl MemoryStall {
             return None;
         }
         let (scores, deviation) = scores(times, step)?;
-        // By so many standard errors half of the samples are slower than the others, if a stall that is as long as may be meets them.
+        // Those of the longest stall, if half of the samples meet it.
         let most_z = *SLOWS.end() * (device.length / deviation) * (times.len() as f64).sqrt() / 2.0;
         if most_z < LEAST_EFFECT {
             return None;

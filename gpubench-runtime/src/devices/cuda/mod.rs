@@ -32,11 +32,11 @@ use crate::device::{
 use crate::devices::cuda::driver::check;
 use crate::devices::cuda::driver::current::Own;
 use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::driver::memory::DeviceMemory;
 use crate::devices::cuda::facts::nvml::Sensors;
 use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::{Enqueued, Guarded};
 use crate::devices::cuda::kernels::Kernels;
+use crate::devices::cuda::places::Spacers;
 use crate::devices::cuda::sampling::clock::ClockProbe;
 use crate::devices::cuda::sampling::marginal::OneMore;
 use crate::devices::cuda::watch::memory::WriteDetector;
@@ -54,11 +54,6 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
-/// Sizes of the two allocations made before the inputs of a round: so many times a step of bytes. The driver takes large buffers
-/// from whole pages of 2 MiB, and small ones from parts of a page, so each kind has its own. On an H200 a copy of 1 MiB took 0.6
-/// to 1.1 % less if its inputs were made first; the effect depends on these sizes.
-const SPACERS: [(u64, u64); 2] = [(32, 2 << 20), (2048, 512)];
-
 /// Returns the precisions for which some GPU's peak follows from its attributes.
 pub(crate) fn precisions() -> Vec<&'static str> {
     facts::arithmetic::precisions().collect()
@@ -92,9 +87,8 @@ pub struct Cuda {
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
-    spacers: Vec<DeviceMemory>,
-    /// The place that these spacers are for.
-    placed: Option<u64>,
+    /// What moves the next inputs, if they were moved.
+    spacers: Option<Spacers>,
     /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
     /// user's code holds.
     own: Own,
@@ -134,8 +128,7 @@ impl DeviceType for Cuda {
             proofs: HashMap::new(),
             clock,
             sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
-            spacers: Vec::new(),
-            placed: None,
+            spacers: None,
             own: current,
             _stream: own,
         };
@@ -249,20 +242,15 @@ impl Device for Cuda {
         places::move_inputs(self, &mut work, place)
     }
 
-    fn displace(&mut self, mut place: u64) {
-        // The second round of a pair lies where the first did.
-        if self.placed.replace(place) == Some(place) {
-            return;
-        }
+    fn displace(&mut self, place: u64) {
         // If this fails, the next call fails too.
         _ = self.own.restore();
-        self.spacers.clear();
-        for (sizes, step) in SPACERS {
-            // Without room for a spacer, the inputs keep their addresses.
-            self.spacers.extend(DeviceMemory::new("a spacer", ((1 + place % sizes) * step) as usize));
-            place /= sizes;
+        // The second round of a pair lies where the first did.
+        if self.spacers.as_ref().is_none_or(|spacers| !spacers.are_for(place)) {
+            // The old ones leave their room to the new ones.
+            self.spacers = None;
+            self.spacers = Some(Spacers::new(place));
         }
-        _ = gpubench_driver::take_failure();
     }
 }
 
@@ -302,8 +290,7 @@ impl Cuda {
     /// Begins a case that launches on this stream.
     fn open_case(&mut self, stream: CUstream) {
         self.stream = stream;
-        self.spacers.clear();
-        self.placed = None;
+        self.spacers = None;
         self.checked.clear();
         self.outputs = None;
     }
