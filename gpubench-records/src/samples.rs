@@ -286,25 +286,37 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Summarises these event times, less the overhead of their groups; nothing if there are none. If their `starts` are known and the
-/// device's memory stalls, the stall is looked for, and the median is that of launches at random times.
+/// Returns the memory's stall in these event times, if their `starts` are known, the device's memory stalls, and the launch waits for it.
+#[must_use]
+pub fn stall(
+    events: &[Nanoseconds],
+    starts: &[Nanoseconds],
+    overheads: &[GroupOverhead],
+    timer: Timer,
+) -> Option<MemoryStall> {
+    let device = timer.memory_stall?;
+    MemoryStall::find(starts, &times(events, overheads, timer), timer.step, &device)
+}
+
+/// Summarises these event times, less the overhead of their groups; nothing if there are none. With a `stall` in them, the median is that of
+/// launches at random times.
 #[must_use]
 pub fn summary(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
     overheads: &[GroupOverhead],
     timer: Timer,
-) -> Option<(Summary, Option<MemoryStall>)> {
+    stall: Option<&MemoryStall>,
+) -> Option<Summary> {
     let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
-    let stall = timer.memory_stall.and_then(|device| MemoryStall::find(starts, &times, timer.step, &device));
     let middle = median(&times)?;
-    let groups = groups(&sizes, timer, stall.as_ref(), middle);
+    let groups = groups(&sizes, timer, stall, middle);
     let summary = Summary::of_groups(&times, groups, timer.step)?;
     if stall.is_none() {
-        return Some((summary, None));
+        return Some(summary);
     }
-    let evened = Summary::of_groups(&evened(times, starts, stall.as_ref()), groups, timer.step)?;
-    Some((summary.with_median_of(evened), stall))
+    let evened = Summary::of_groups(&evened(times, starts, stall), groups, timer.step)?;
+    Some(summary.with_median_of(evened))
 }
 
 fn evened(times: Vec<Nanoseconds>, starts: &[Nanoseconds], stall: Option<&MemoryStall>) -> Vec<Nanoseconds> {

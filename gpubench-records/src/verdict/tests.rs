@@ -224,7 +224,7 @@ fn samples(median: f64) -> Samples {
         elapsed: Nanoseconds(1e6),
         wall: Nanoseconds(1e6),
         converged: true,
-        time: summary(&events, &[], &[], timer).expect("there are some").0,
+        time: summary(&events, &[], &[], timer, None).expect("there are some"),
         stall: None,
         back_to_back: None,
         on_stream: None,
@@ -340,7 +340,7 @@ fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
         *event += Nanoseconds(2_000.0);
     }
     samples.converged = false;
-    samples.time = summary(&samples.events, &[], &[], samples.timer).expect("there are some").0;
+    samples.time = summary(&samples.events, &[], &[], samples.timer, None).expect("there are some");
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
     let claim = Claim { counts, precision: "f32", link: None, cold: true, written: None };
@@ -450,7 +450,7 @@ fn at_two_kinds_of_place(moves: usize) -> Samples {
     let time = |number: usize| 1e4 + 400.0 * (number / 32 % 2) as f64 + (number * 61 % 32) as f64;
     let events: Vec<_> = (0..512).map(|number| Nanoseconds(time(number))).collect();
     let timer = Timer { overhead, ..samples(1e4).timer };
-    let time = summary(&events, &[], &overheads, timer).expect("there are some").0;
+    let time = summary(&events, &[], &overheads, timer, None).expect("there are some");
     Samples { events, overheads, timer, time, groups: 16, moves, ..samples(1e4) }
 }
 

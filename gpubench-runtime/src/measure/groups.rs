@@ -4,18 +4,29 @@
 use super::checked::Group;
 use gpubench_stats::units::Nanoseconds;
 
+/// The fewest samples that the stop rule may end on.
+pub(super) const MIN_SAMPLES: usize = 30;
+/// The fewest groups that it may end on, where each has an overhead of its own: their number narrows the interval.
+pub(super) const MIN_GROUPS: usize = 8;
+
 /// The target time of a group, and the number of groups that a budget has room for, if they are then shorter.
 const TARGET: Nanoseconds = Nanoseconds(10e6);
 const GROUPS_OF_BUDGET: f64 = 12.0;
 const LARGEST: usize = 256;
 /// The most by which a group is larger than the one before.
 const GROWTH: usize = 8;
+/// The fewest samples of a group beside which others are summarised, as long as the budget has room for its groups: the fewest groups then
+/// have the fewest samples. Each group of hot launches begins with one that is not timed.
+const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
 /// The size of the next group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupSize {
     samples: usize,
+    fewest: usize,
     target: Nanoseconds,
+    /// The time that a group of the fewest samples may take.
+    longest: Nanoseconds,
     /// The time that a sample of the last group took from the budget; nothing before the first.
     cost: Option<Nanoseconds>,
 }
@@ -25,14 +36,28 @@ const OVER: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
-        Self { samples: 1, target: TARGET, cost: None }
+        Self { samples: 1, fewest: 1, target: TARGET, longest: TARGET, cost: None }
     }
 }
 
 impl GroupSize {
     /// The size of the first group of a case with this budget.
     pub(super) fn of_budget(budget: Nanoseconds) -> Self {
-        Self { target: TARGET.min(budget / GROUPS_OF_BUDGET), ..Self::default() }
+        let longest = budget / GROUPS_OF_BUDGET;
+        Self { target: TARGET.min(longest), longest, ..Self::default() }
+    }
+
+    /// Goes on from the warm-up to the samples: a group has a least size from here on.
+    pub(super) fn begin_samples(&mut self) {
+        self.fewest = FEWEST;
+        if let Some(cost) = self.cost {
+            self.samples = self.samples.max(self.least(cost));
+        }
+    }
+
+    /// Returns the least size of a group whose samples cost so much each.
+    fn least(&self, cost: Nanoseconds) -> usize {
+        power_of_two(fitting(self.longest, cost).min(self.fewest)).max(1)
     }
 
     pub(super) fn next(self) -> usize {
@@ -52,8 +77,9 @@ impl GroupSize {
     /// rest. Sizes are powers of two, so that a size does not follow every change of the cost.
     pub(super) fn learn(&mut self, group: &Group) {
         let samples = group.samples.max(1) as f64;
-        self.cost = Some(group.spent / samples);
-        let fitting = fitting(self.target, group.device / samples);
+        let cost = group.spent / samples;
+        self.cost = Some(cost);
+        let fitting = fitting(self.target, group.device / samples).max(self.least(cost));
         self.samples = power_of_two(fitting.clamp(1, (GROWTH * self.samples).min(LARGEST)));
     }
 }
@@ -122,6 +148,22 @@ mod tests {
             long.learn(&group(long.next(), 500e3));
         }
         assert_eq!((size.next(), long.next()), (8, 16));
+    }
+
+    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s has room for twelve groups of 250 ms.
+    #[test]
+    fn long_launches_have_as_many_samples_in_a_group_as_the_fewest_groups_need() {
+        let of = |cost: f64| {
+            let mut size = GroupSize::of_budget(Nanoseconds(3e9));
+            size.learn(&group(1, cost));
+            let warm_up = size.next();
+            size.begin_samples();
+            let first = size.next();
+            size.learn(&group(first, cost));
+            (warm_up, first, size.next())
+        };
+        let found = [100e3, 4e6, 60e6, 70e6, 200e6, 2e9].map(of);
+        assert_eq!(found, [(8, 8, 64), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
     }
 
     /// A launch of 10 µs that keeps the host busy for 100 ms.

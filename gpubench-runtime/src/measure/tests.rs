@@ -7,7 +7,9 @@ mod turns;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{MAX_SAMPLES, MIN_SAMPLES, measure};
+use super::groups::MIN_SAMPLES;
+use super::measure;
+use super::taken::MAX_SAMPLES;
 use crate::device::Sampler;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Path, Timer};

@@ -12,7 +12,7 @@ use super::StepObserver;
 use super::checked::{CheckedGroups, Group};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
-use super::summarised;
+use super::took_none;
 use super::warm_up::warm_up;
 use super::watch::Watch;
 use crate::device::Monitor;
@@ -20,7 +20,7 @@ use crate::device::{PairSampler, Sampler};
 use gpubench_records::comparison::{Answer, Comparison, Round};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
-use gpubench_records::samples::{Samples, WarmUp};
+use gpubench_records::samples::{self, Samples, WarmUp};
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{
@@ -148,6 +148,7 @@ pub fn compare(
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
         let events: Vec<_> = turns.events.iter().map(|pair| pair[whose]).collect();
+        let time = samples::summary(&events, &[], &[], turns.timer, None);
         Ok(Samples {
             method: turns.methods[whose].clone(),
             timer: turns.timer,
@@ -163,7 +164,7 @@ pub fn compare(
             wall,
             // The answer says if there are enough samples.
             converged: true,
-            time: summarised((&events, &[], &[]), turns.timer, turns.checked.faults())?.0,
+            time: time.ok_or_else(|| took_none(turns.checked.faults()))?,
             stall: None,
             back_to_back: None,
             on_stream: None,

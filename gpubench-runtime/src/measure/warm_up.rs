@@ -18,6 +18,9 @@ use super::groups::GroupSize;
 
 /// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;
+/// From so many groups on, one whose median lies between those of others before it agrees with them too: the times of some launches differ
+/// by more than that and have no direction.
+const WITHOUT_DIRECTION: usize = 4;
 /// Readings of the device's clock behind successive groups agree when they differ by no more than this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
 /// A case that is still not steady after this time, or after half the budget of the samples if that is less, is measured all the
@@ -60,7 +63,7 @@ pub(super) fn warm_up(
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let own = longest(sampling);
     let mut budget = Budget::of(own, timer);
-    let mut median: Option<Nanoseconds> = None;
+    let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
         let wanted = match sampling.warm_up_launches {
@@ -84,12 +87,37 @@ pub(super) fn warm_up(
         warm_up.launches += group.samples;
         warm_up.elapsed += group.device;
         clocks.read(sampler, warm_up.launches, warm_up.elapsed);
-        let before = std::mem::replace(&mut median, stats::median(&events));
-        let times_agree = match (before, median) {
-            (Some(before), Some(median)) => (median - before).abs() <= (AGREEMENT * median).max(timer.step),
-            _ => false,
-        };
+        medians.extend(stats::median(&events));
+        let times_agree = !events.is_empty() && agree(&medians, timer.step);
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, group, events, overhead: sampler.overhead() });
+    }
+}
+
+/// Returns true if the last group's median agrees with those before it, which a timer read in steps of `step`.
+fn agree(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
+    let [before @ .., last] = medians else { return false };
+    let Some(next_to_last) = before.last() else { return false };
+    let is_between = before.iter().any(|median| median <= last) && before.iter().any(|median| median >= last);
+    (*last - *next_to_last).abs() <= (AGREEMENT * *last).max(step)
+        || medians.len() >= WITHOUT_DIRECTION && is_between
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_steady_once_they_agree_or_have_no_direction() {
+        let agree = |medians: &[f64]| {
+            agree(&medians.iter().copied().map(Nanoseconds).collect::<Vec<_>>(), Nanoseconds(32.0))
+        };
+        assert!(!agree(&[]) && !agree(&[5e6]));
+        // To 1 %, and to a step of the timer.
+        assert!(agree(&[5e6, 5.04e6]) && !agree(&[5e6, 5.06e6]) && agree(&[1000.0, 1032.0]));
+        // Fourth groups that lie between others; below them and above them all the times have a direction still.
+        assert!(agree(&[9e6, 5e6, 6e6, 5.5e6]) && agree(&[5e6, 6e6, 9e6, 8e6]));
+        assert!(!agree(&[9e6, 5e6, 5.5e6]), "three are too few");
+        assert!(!agree(&[9e6, 7e6, 6e6, 5e6]) && !agree(&[5e6, 6e6, 7e6, 8e6, 9e6]));
     }
 }

@@ -3,31 +3,44 @@
 use super::*;
 use crate::measure::StepObserver;
 
-/// The numbers of samples of which an interval was computed.
+/// The numbers of samples of which an interval was computed, and the half of it as a part of the result.
 #[derive(Default)]
-struct Looks(Vec<usize>);
+struct Looks(Vec<(usize, f64)>);
 
 impl StepObserver for Looks {
     fn step_reached(&mut self, _: Step) {}
 
-    fn interval_narrowed(&mut self, samples: usize, _: f64) {
-        self.0.push(samples);
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+        self.0.push((samples, half_width));
     }
 }
 
-/// Each look is a chance to stop by luck: the first is at the fewest samples, and each later one at a tenth more.
+/// Each look is a chance to stop by luck, and costs time: the first is at the fewest samples, and each later one at a tenth more; up to
+/// three tenths more as long as the interval seems to need many more samples than that. An interval narrows with their square root.
 #[test]
-fn looks_are_a_tenth_of_the_samples_apart() {
+fn looks_are_a_tenth_of_the_samples_apart_and_three_tenths_far_from_the_end() {
     let mut sampler = FakeSampler { cost: Nanoseconds(1e5), ..FakeSampler::new(noisy) };
     let mut looks = Looks::default();
-    measure(&mut sampler, &budget(0.2), None, &mut looks).expect("nothing fails");
+    let sampling = Sampling { precision: 0.02, ..budget(2.0) };
+    let samples = measure(&mut sampler, &sampling, None, &mut looks).expect("nothing fails");
     let Looks(looks) = looks;
     let group = *sampler.asked.iter().max().expect("it was sampled");
-    assert!(looks.len() > 10 && (MIN_SAMPLES..MIN_SAMPLES + group).contains(&looks[0]), "{looks:?}");
+    assert!((MIN_SAMPLES..MIN_SAMPLES + group).contains(&looks[0].0), "{looks:?}");
+    let (mut near, mut far) = (0, 0);
     for pair in looks.windows(2) {
-        let next = (1.1 * pair[0] as f64).ceil() as usize;
-        assert!((next..next + group).contains(&pair[1]), "{pair:?} of {looks:?}");
+        let (before, half_width) = pair[0];
+        let needs = (half_width / sampling.precision).powi(2);
+        let factor = if 0.7 * needs < 1.1 {
+            near += 1;
+            1.1
+        } else {
+            far += 1;
+            (0.7 * needs).min(1.3)
+        };
+        let next = (factor * before as f64).ceil() as usize;
+        assert!((next..next + group).contains(&pair[1].0), "{pair:?} of {looks:?}");
     }
+    assert!(samples.converged && near > 0 && far > 5, "{near}, {far} of {looks:?}");
 }
 
 /// Times that grow by a per cent from launch to launch agree in no two groups.

@@ -27,13 +27,15 @@ const PART_OF_L2: u64 = 2;
 /// So little is written back at once, and may be anywhere.
 const LITTLE: Bytes = Bytes(64 << 10);
 /// The flushes in a row, if they take no longer than this together with what is launched behind them, and about the time of one, or
-/// of the wait in its place.
+/// of the wait in its place. The fewest are enough for a long launch: the steps of a timer are nothing beside it.
 const LENGTH: usize = 32;
-const LONGEST: Nanoseconds = Nanoseconds(5e6);
+const SHORTEST: usize = 2;
+const LONGEST: Nanoseconds = Nanoseconds(2e6);
 const FLUSH: Nanoseconds = Nanoseconds(20e3);
-/// Each row is launched and read twice; once more if the results differ by more than this, since now and then something holds up the
-/// whole GPU for some microseconds.
+/// Each row is launched and read twice; once more if the results differ by more than this and this part of the time, since now and then
+/// something holds up the whole GPU for some microseconds.
 const AS_GOOD_AS_EQUAL: Nanoseconds = Nanoseconds(50.0);
+const AS_GOOD_PART: f64 = 1e-3;
 /// The rows that the time of an empty launch is measured by, and those before them.
 const ROWS: usize = 12;
 const UNREAD_ROWS: usize = 3;
@@ -67,9 +69,10 @@ pub(crate) fn of(
         rows.apart(device, [Some(&mut work), Some(&mut empty)])
     };
     // A short row tells how long the others may be.
-    let each = beyond(2)? + one_more + FLUSH;
-    let length = ((LONGEST / each) as usize).clamp(2, LENGTH);
-    Ok(Some(beyond(length)? + one_more))
+    let short = beyond(SHORTEST)?;
+    let length = ((LONGEST / (short + one_more + FLUSH)) as usize).clamp(SHORTEST, LENGTH);
+    let time = if length == SHORTEST { short } else { beyond(length)? };
+    Ok(Some(time + one_more))
 }
 
 /// The time of an empty launch itself, behind whatever flush: on an H200, CUPTI reads 545 ns around an empty launch of a stream if it
@@ -132,7 +135,7 @@ impl Rows<'_> {
         let apart =
             || -> Result<Nanoseconds, Failure> { Ok((read(&first)? - read(&second)?) / self.length as f64) };
         let mut times = vec![apart()?, apart()?];
-        if (times[0] - times[1]).abs() > AS_GOOD_AS_EQUAL {
+        if (times[0] - times[1]).abs() > AS_GOOD_AS_EQUAL.max(AS_GOOD_PART * times[0]) {
             times.push(apart()?);
         }
         Ok(median(&times).unwrap_or_default())

@@ -1,0 +1,194 @@
+//! The samples of a case, while they are taken. In: a [`Sampler`] that is warm; out: its samples, taken until a look at them says that
+//! they are enough, that more would not help, or that the budget is spent.
+
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+use super::budget::Budget;
+use super::checked::CheckedGroups;
+use super::clock::{ClockReadings, USUAL_GROUPS};
+use super::groups::{GroupSize, MIN_GROUPS, MIN_SAMPLES};
+use super::places::Places;
+use super::warm_up::LastGroup;
+use super::{StepObserver, interrupted};
+use crate::device::Sampler;
+use gpubench_records::failure::{Failure, Step};
+use gpubench_records::method::{Path, Timer};
+use gpubench_records::samples::{self, GroupOverhead, OWN_DELAYS};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::WIDEST;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Decision, MemoryStall, StopRule};
+
+/// The most samples that a case keeps: more would cost memory and tell nothing new.
+pub(super) const MAX_SAMPLES: usize = 1 << 16;
+
+/// The stop rule is checked again once the number of samples has grown by a factor between these: each check costs a sort and a search
+/// for the memory's stall, and each is a chance to stop by luck. In between it is this part of what the interval seems to need.
+const NEXT_LOOK: RangeInclusive<f64> = 1.1..=1.3;
+const PART_OF_NEED: f64 = 0.7;
+
+/// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
+/// time alone.
+const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
+const HOPELESS: f64 = 1.5;
+
+/// The samples of a case, as they were taken.
+pub(super) struct TakenSamples {
+    pub(super) begin: Instant,
+    pub(super) end: Instant,
+    pub(super) events: Vec<Nanoseconds>,
+    /// The time from the start of the first sample to that of each, if that is known.
+    pub(super) starts: Vec<Nanoseconds>,
+    pub(super) overheads: Vec<GroupOverhead>,
+    pub(super) groups: usize,
+    /// How often the inputs were moved.
+    pub(super) moves: usize,
+    pub(super) elapsed: Nanoseconds,
+    pub(super) clocks: ClockReadings,
+    pub(super) converged: bool,
+    /// The last look, if there was one: the same samples are not searched twice.
+    pub(super) last_look: Option<Look>,
+}
+
+/// What a look found in so many samples.
+pub(super) struct Look {
+    pub(super) samples: usize,
+    pub(super) stall: Option<MemoryStall>,
+}
+
+impl TakenSamples {
+    /// Takes groups until the stop rule is met, `limit` is spent, more of it would not help, or there are as many samples as the
+    /// user wants.
+    pub(super) fn take(
+        sampler: &mut dyn Sampler,
+        (timer, checked): (Timer, &mut CheckedGroups),
+        sampling: &Sampling,
+        limit: Nanoseconds,
+        size: &mut GroupSize,
+        progress: &mut dyn StepObserver,
+    ) -> Result<Self, Failure> {
+        let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
+        let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
+        let mut starts = Vec::new();
+        let mut origin = None;
+        let mut overheads = Vec::with_capacity(USUAL_GROUPS);
+        let mut clocks = ClockReadings::default();
+        // Readings that are no times are not among the events, and count all the same.
+        let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
+        let (mut next_look, mut converged) = (MIN_SAMPLES, sampling.samples.is_some());
+        let mut budget = Budget::of(limit, timer);
+        let mut places = Places::of(timer);
+        let mut last_look = None;
+        size.begin_samples();
+        let begin = Instant::now();
+        loop {
+            progress.step_reached(Step::Samples(read));
+            places.next(sampler)?;
+            let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
+            let fitting =
+                if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
+            let before = events.len();
+            let group = checked.take(sampler, fitting.min(left), &mut events)?;
+            for start in checked.starts() {
+                starts.push(*start - *origin.get_or_insert(*start));
+            }
+            let own = sampler.overhead();
+            overheads.extend(own.map(|overhead| GroupOverhead { samples: events.len() - before, overhead }));
+            clocks.read(sampler, events.len(), begin.elapsed().into());
+            size.learn(&group);
+            budget.pay(&group);
+            read += group.samples;
+            groups += 1;
+            elapsed += group.device;
+            if let Some(wanted) = sampling.samples {
+                if read >= wanted {
+                    break;
+                }
+                continue;
+            }
+            let mut hopeless = false;
+            let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
+            if undisturbed.len() >= next_look && (overheads.is_empty() || groups >= MIN_GROUPS) {
+                let stall = samples::stall(&undisturbed, &starts, &overheads, timer);
+                // More samples do not narrow what they all share.
+                let mut alone = timer;
+                alone.shared_error = None;
+                let time = samples::summary(&undisturbed, &starts, &overheads, alone, stall.as_ref());
+                last_look = Some(Look { samples: undisturbed.len(), stall });
+                let mut later = *NEXT_LOOK.start();
+                if let Some(time) = time {
+                    progress.interval_narrowed(time.samples, time.relative_half_width());
+                    converged = rule.check(&time, timer.step) == Decision::Converged;
+                    let growth = rule.growth(&time, timer.step);
+                    // A comparison with what is no number leaves the other one.
+                    later = later.max((PART_OF_NEED * growth).min(*NEXT_LOOK.end()));
+                    let needed = budget.spent() * growth;
+                    let enough = PROMISING.max(sampling.min_time);
+                    hopeless = !converged && budget.spent() >= enough && needed > HOPELESS * limit;
+                    if hopeless && shares_processors(sampler) {
+                        // Such a row is valid from this width on.
+                        let wide = time.relative_half_width() / WIDEST;
+                        hopeless = wide <= 1.0 || budget.spent() * wide.powi(2) > limit;
+                    }
+                }
+                next_look = (later * undisturbed.len() as f64).ceil() as usize;
+            }
+            let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES || hopeless;
+            if spent || (converged && budget.spent() >= sampling.min_time) {
+                break;
+            }
+        }
+        let (end, moves) = (Instant::now(), places.moves());
+        Ok(Self {
+            begin,
+            end,
+            events,
+            starts,
+            overheads,
+            groups,
+            moves,
+            elapsed,
+            clocks,
+            converged,
+            last_look,
+        })
+    }
+
+    /// Returns the time that they took, by the device's clock or by this machine's, whichever is more.
+    pub(super) fn spent(&self) -> Nanoseconds {
+        self.elapsed.max((self.end - self.begin).into())
+    }
+
+    /// Returns true if the launch was still warming up: the power that it draws may bring the clock down only after a while. Not if the
+    /// user fixed the number of samples, or of launches before them.
+    pub(super) fn were_warm_up(&self, sampling: &Sampling) -> bool {
+        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.moved()
+    }
+
+    /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.
+    pub(super) fn of_warm_up(last: LastGroup, clocks: ClockReadings) -> Self {
+        let LastGroup { begin, end, group, events, overhead } = last;
+        let overheads = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
+        let overheads = overheads.into_iter().collect();
+        let starts = Vec::new();
+        Self {
+            begin,
+            end,
+            events,
+            starts,
+            overheads,
+            groups: 1,
+            moves: 0,
+            elapsed: group.device,
+            clocks,
+            converged: false,
+            last_look: None,
+        }
+    }
+}
+
+/// Returns true if the launches share processors with other programs.
+fn shares_processors(sampler: &mut dyn Sampler) -> bool {
+    sampler.method().path == Path::Host || sampler.waited().is_some_and(|waited| waited > OWN_DELAYS)
+}
