@@ -56,6 +56,13 @@ impl StopRule {
         if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
     }
 
+    /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
+    /// enough.
+    #[must_use]
+    pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> Decision {
+        if self.holds(summary, step) { Decision::Converged } else { Decision::Continue }
+    }
+
     /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
     /// square root of that time. Below 1 if it is narrow enough.
     #[must_use]
@@ -137,6 +144,13 @@ mod tests {
             assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "{count} samples");
         }
         assert_eq!(rule.check(&summary(31, 1e6, 0.0), STEP), Decision::Converged);
+    }
+
+    #[test]
+    fn one_check_is_enough_at_an_end_that_the_result_did_not_choose() {
+        let check = |count, spread| rule().check_last(&summary(count, 1e6, spread), STEP);
+        assert_eq!((check(100, 24e3), check(100, 28e3)), (Decision::Converged, Decision::Continue));
+        assert_eq!((check(30, 0.0), check(29, 0.0)), (Decision::Converged, Decision::Continue));
     }
 
     #[test]

@@ -107,9 +107,11 @@ impl TakenSamples {
                 }
                 continue;
             }
+            let is_last = size.within(budget.left()) == 0 || read >= MAX_SAMPLES;
             let mut hopeless = false;
             let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
-            if undisturbed.len() >= next_look && (overheads.is_empty() || groups >= MIN_GROUPS) {
+            let is_due = undisturbed.len() >= next_look || is_last;
+            if is_due && (overheads.is_empty() || groups >= MIN_GROUPS) {
                 let stall = samples::stall(&undisturbed, &starts, &overheads, timer);
                 // More samples do not narrow what they all share.
                 let mut alone = timer;
@@ -119,7 +121,12 @@ impl TakenSamples {
                 let mut later = *NEXT_LOOK.start();
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
-                    converged = rule.check(&time, timer.step) == Decision::Converged;
+                    let decision = if is_last {
+                        rule.check_last(&time, timer.step)
+                    } else {
+                        rule.check(&time, timer.step)
+                    };
+                    converged = decision == Decision::Converged;
                     let growth = rule.growth(&time, timer.step);
                     // A comparison with what is no number leaves the other one.
                     later = later.max((PART_OF_NEED * growth).min(*NEXT_LOOK.end()));
@@ -134,8 +141,7 @@ impl TakenSamples {
                 }
                 next_look = (later * undisturbed.len() as f64).ceil() as usize;
             }
-            let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES || hopeless;
-            if spent || (converged && budget.spent() >= sampling.min_time) {
+            if is_last || hopeless || (converged && budget.spent() >= sampling.min_time) {
                 break;
             }
         }

@@ -16,6 +16,9 @@ const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
 const MOST_OF_THE_FIRST: usize = 2 * FEWEST_SAMPLES;
 const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
+/// The pairs that warm up a step, unless the user asks for more: both launches have run before, and the device has hardly rested since. The
+/// usual warm-up took a seventh of a race.
+const WARM_UP: usize = 1;
 /// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
 /// updated every 100 ms.
 const ENERGY_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
@@ -45,7 +48,9 @@ pub(super) fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], first: bool
     let fitting = (STEP_TIME / pair) as usize / FEWEST_SAMPLES * FEWEST_SAMPLES;
     let most = if first { MOST_OF_THE_FIRST } else { MOST_SAMPLES };
     let samples = fitting.clamp(FEWEST_SAMPLES, most);
-    Sampling { samples: Some(samples), own_max_time: false, energy: Some(false), ..usual }
+    let is_usual = usual.warm_up <= Sampling::USUAL.warm_up;
+    let warm_up_launches = usual.warm_up_launches.or(is_usual.then_some(WARM_UP));
+    Sampling { warm_up_launches, samples: Some(samples), own_max_time: false, energy: Some(false), ..usual }
 }
 
 #[cfg(test)]
@@ -95,5 +100,15 @@ mod tests {
         assert_eq!(samples(Some(50e3), Some(100e3), false), fitting);
         assert_eq!(samples(Some(1e7), Some(1e7), false), FEWEST_SAMPLES);
         assert_eq!(samples(None, Some(9e3), false), FEWEST_SAMPLES, "not known yet");
+    }
+
+    /// What the user asks for beyond the usual warm-up is done before each step too.
+    #[test]
+    fn a_step_is_warmed_up_by_a_pair_or_as_the_user_wants_it() {
+        let launches = |usual: Sampling| step(usual, [None; 2], false).warm_up_launches;
+        assert_eq!(launches(Sampling::USUAL), Some(1));
+        assert_eq!(launches(Sampling { warm_up: Nanoseconds::ZERO, ..OURS }), Some(1));
+        assert_eq!(launches(Sampling { warm_up_launches: Some(7), ..OURS }), Some(7));
+        assert_eq!(launches(Sampling { warm_up: Nanoseconds(5e6), ..OURS }), None);
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::measure::StepObserver;
 
 /// The numbers of samples of which an interval was computed, and the half of it as a part of the result.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Looks(Vec<(usize, f64)>);
 
 impl StepObserver for Looks {
@@ -41,6 +41,28 @@ fn looks_are_a_tenth_of_the_samples_apart_and_three_tenths_far_from_the_end() {
         assert!((next..next + group).contains(&pair[1].0), "{pair:?} of {looks:?}");
     }
     assert!(samples.converged && near > 0 && far > 5, "{near}, {far} of {looks:?}");
+}
+
+/// What a budget paid for is all looked at, and the result did not choose the moment: one look is enough there.
+#[test]
+fn the_last_look_is_at_all_that_a_budget_paid_for() {
+    let mut ends = Vec::new();
+    for hundredths_of_a_second in 10..=40 {
+        let mut sampler = FakeSampler { cost: Nanoseconds(1e5), ..FakeSampler::new(noisy) };
+        let mut looks = Looks::default();
+        let sampling = Sampling { precision: 0.02, ..budget(0.01 * f64::from(hundredths_of_a_second)) };
+        let samples = measure(&mut sampler, &sampling, None, &mut looks).expect("nothing fails");
+        let holds: Vec<bool> =
+            looks.0.iter().map(|(_, half_width)| *half_width <= sampling.precision).collect();
+        let [.., before, last] = holds[..] else { panic!("{looks:?}") };
+        assert_eq!(looks.0.last().map(|look| look.0), Some(samples.events.len()), "{looks:?}");
+        assert_eq!(samples.converged, last, "{looks:?}");
+        ends.push((before, last));
+    }
+    // Too short a budget, one whose end makes the second look needless, and one that is not spent.
+    for end in [(false, false), (false, true), (true, true)] {
+        assert!(ends.contains(&end), "{ends:?}");
+    }
 }
 
 /// Times that grow by a per cent from launch to launch agree in no two groups.

@@ -17,7 +17,7 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::units::Nanoseconds;
 
-/// The delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
+/// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
 /// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
 /// some of the time.
 pub(crate) const SPACE: Duration = Duration::from_micros(8);
@@ -30,6 +30,8 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) flush: Flush,
     /// True if the host's part belongs to the launch.
     pub(crate) host_work: bool,
+    /// The delay before each hot sample.
+    pub(crate) space: Duration,
     /// The pair of events around the whole group.
     whole: EventPair,
     /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
@@ -102,6 +104,7 @@ impl<'a> SamplingState<'a> {
             cache,
             flush,
             host_work,
+            space: SPACE,
             whole: EventPair::new()?,
             before: None,
             since_first: Nanoseconds::ZERO,
@@ -145,7 +148,7 @@ impl<'a> SamplingState<'a> {
             }
             work.reset()?;
             if hot {
-                self.device.kernels.delay(SPACE, stream)?;
+                self.device.kernels.delay(self.space, stream)?;
             }
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
             if self.host_work {

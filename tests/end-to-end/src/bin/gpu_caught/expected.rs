@@ -86,6 +86,16 @@ pub(crate) static GROUPS: &[Group] = &[
                     &["GPU idle: "],
                 ),
             ),
+            needing(
+                Needs::HostTime,
+                line(
+                    "idles_for_long",
+                    Hot,
+                    "5 ms of host work between two kernels, cannot be captured",
+                    Suspect,
+                    &["GPU idle: "],
+                ),
+            ),
             line("claims_twice", Cold, "reads 256 MiB and claims twice that", Invalid, IMPOSSIBLE),
             line(
                 "claims_all_changes_half",

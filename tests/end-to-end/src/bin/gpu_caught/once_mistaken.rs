@@ -76,10 +76,21 @@ pub(crate) fn allocates(filled: &Filled, stream: &RawStream) -> Done {
 /// A copy from memory that is not pinned keeps it out of a graph.
 #[gpu_bench(setup = Ok((Filled::new(N)?, vec![0.5_f32])))]
 pub(crate) fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
+    fill_before_and_after(Duration::from_millis(1), filled, x, stream)
+}
+
+/// The same for longer than any delay before a group of samples.
+#[gpu_bench(setup = Ok((Filled::new(N)?, vec![0.5_f32])))]
+pub(crate) fn idles_for_long(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
+    fill_before_and_after(Duration::from_millis(5), filled, x, stream)
+}
+
+/// Works on the host for so long between two kernels.
+fn fill_before_and_after(work: Duration, filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
     copy_pageable(&filled.y, x, stream.stream())?;
     filled.fill(0.5, stream.stream())?;
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_millis(1) {
+    while begin.elapsed() < work {
         std::hint::spin_loop();
     }
     filled.fill(0.5, stream.stream())
