@@ -9,6 +9,8 @@ use gpubench_stats::units::Nanoseconds;
 /// within 1 % of many; where inputs lie moves them more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
 const ALONE_PRECISION: f64 = 0.02;
+/// The warm-up of a variant alone, unless the user asks for more than the usual one: the device has just run the variant before.
+const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
 /// The sampling of a step, if launches are so short that more than the fewest pairs fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 /// The fewest samples of a step, AB BA in each round, and the most: of a contender's first step, which tells what is far slower, and of
@@ -16,7 +18,7 @@ const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
 const MOST_OF_THE_FIRST: usize = 2 * FEWEST_SAMPLES;
 const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
-/// The pairs that warm up a step, unless the user asks for more: both launches have run before, and the device has hardly rested since. The
+/// The pairs that warm up a step, unless the user asks for more likewise: both launches have run before, and the device has hardly rested since. The
 /// usual warm-up took a seventh of a race.
 const WARM_UP: usize = 1;
 /// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
@@ -26,6 +28,7 @@ const ENERGY_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 /// The sampling of a variant alone, whose time need not be precise.
 pub(super) fn alone(usual: Sampling) -> Sampling {
     Sampling {
+        warm_up: if has_usual_warm_up(usual) { usual.warm_up.min(ALONE_WARM_UP) } else { usual.warm_up },
         precision: ALONE_PRECISION,
         samples: None,
         min_time: Nanoseconds::ZERO,
@@ -48,9 +51,13 @@ pub(super) fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], first: bool
     let fitting = (STEP_TIME / pair) as usize / FEWEST_SAMPLES * FEWEST_SAMPLES;
     let most = if first { MOST_OF_THE_FIRST } else { MOST_SAMPLES };
     let samples = fitting.clamp(FEWEST_SAMPLES, most);
-    let is_usual = usual.warm_up <= Sampling::USUAL.warm_up;
-    let warm_up_launches = usual.warm_up_launches.or(is_usual.then_some(WARM_UP));
+    let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(WARM_UP));
     Sampling { warm_up_launches, samples: Some(samples), own_max_time: false, energy: Some(false), ..usual }
+}
+
+/// Returns true if the user asks for no longer a warm-up than the usual one.
+fn has_usual_warm_up(usual: Sampling) -> bool {
+    usual.warm_up <= Sampling::USUAL.warm_up
 }
 
 #[cfg(test)]
@@ -76,6 +83,13 @@ mod tests {
         assert_eq!((found.precision, found.samples), (0.02, None));
         assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(4e6)));
         assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
+    }
+
+    #[test]
+    fn a_variant_alone_warms_up_for_half_a_millisecond_or_as_the_user_wants_it() {
+        let found = [0.0, 3e5, 2e6, 3e6]
+            .map(|warm_up| alone(Sampling { warm_up: Nanoseconds(warm_up), ..OURS }).warm_up.as_f64());
+        assert_eq!(found, [0.0, 3e5, 5e5, 3e6]);
     }
 
     #[test]
