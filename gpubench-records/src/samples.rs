@@ -351,7 +351,7 @@ pub struct WarmUp {
     pub launches: usize,
     /// The time that they took.
     pub elapsed: Nanoseconds,
-    /// True if the medians of the last two groups agreed.
+    /// True if the medians of the last two groups agreed, or had no direction.
     pub steady: bool,
 }
 

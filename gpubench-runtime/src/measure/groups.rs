@@ -15,7 +15,7 @@ const GROUPS_OF_BUDGET: f64 = 12.0;
 const LARGEST: usize = 256;
 /// The most by which a group is larger than the one before.
 const GROWTH: usize = 8;
-/// The fewest samples of a group beside which others are summarised, as long as the budget has room for its groups: the fewest groups then
+/// The fewest samples of a group on any device, as long as the budget has room for such groups: the fewest groups then
 /// have the fewest samples. Each group of hot launches begins with one that is not timed.
 const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 

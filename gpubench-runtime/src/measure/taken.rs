@@ -47,7 +47,7 @@ pub(super) struct TakenSamples {
     pub(super) elapsed: Nanoseconds,
     pub(super) clocks: ClockReadings,
     pub(super) converged: bool,
-    /// The last look, if there was one: the same samples are not searched twice.
+    /// The last look, if it was at all samples until then: the same are not searched twice.
     pub(super) last_look: Option<Look>,
 }
 
@@ -117,7 +117,8 @@ impl TakenSamples {
                 let mut alone = timer;
                 alone.shared_error = None;
                 let time = samples::summary(&undisturbed, &starts, &overheads, alone, stall.as_ref());
-                last_look = Some(Look { samples: undisturbed.len(), stall });
+                last_look =
+                    (undisturbed.len() == events.len()).then_some(Look { samples: events.len(), stall });
                 let mut later = *NEXT_LOOK.start();
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());

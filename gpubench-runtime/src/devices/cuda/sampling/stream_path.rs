@@ -20,7 +20,7 @@ const LONGEST_QUEUE: usize = 64;
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
 /// The groups in a row that the longest delay has to be too short for, before none is tried: other programs hold up a host now and then.
 const UNCOVERED_GROUPS: usize = 2;
-/// The delay before each of their samples: an empty launch among them and its events are enqueued meanwhile.
+/// The delay before each of their hot samples, in the place of a flush: an empty launch among them and its events are enqueued meanwhile.
 const UNCOVERED_SPACE: Duration = Duration::from_micros(50);
 /// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches.
 const LONGEST_HOLD: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ pub(crate) struct StreamPath {
     enqueueing: Duration,
     /// The most places that can be enqueued within the longest delay.
     longest: usize,
-    /// The groups in a row, so far, of a single sample and behind the longest delay, that took longer to enqueue.
+    /// The groups in a row, so far, of a sample and an empty launch behind the longest delay, that took longer to enqueue.
     too_long: usize,
     /// The time it takes to enqueue one launch, if that is longer than the longest delay covers: samples may then contain waits for
     /// the host.
@@ -100,14 +100,13 @@ impl StreamPath {
             }
             let begin = Instant::now();
             samples.enqueue(0..1, Event::record)?;
-            // The launch itself waits for what goes before it.
-            let waited = begin.elapsed() >= delay;
+            // The launch itself waits for what goes before it, or other programs held up this one.
+            let is_covered = begin.elapsed() < delay;
             samples.wait()?;
-            if waited {
-                return Ok(None);
+            if is_covered {
+                samples.read(0..1, &mut events)?;
             }
-            samples.read(0..1, &mut events)?;
         }
-        Ok(median(&events))
+        Ok(if events.len() > HELD / 2 { median(&events) } else { None })
     }
 }
