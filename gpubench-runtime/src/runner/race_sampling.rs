@@ -9,7 +9,8 @@ use gpubench_stats::units::Nanoseconds;
 /// within 1 % of many; where inputs lie moves them more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
 const ALONE_PRECISION: f64 = 0.02;
-/// The warm-up of a variant alone, unless the user asks for more than the usual one: the device has just run the variant before.
+/// The warm-up of a variant alone, unless the user asks for more than the usual one. All variants but the first follow another on a device
+/// that is warm, and the first is timed again at the end.
 const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
 /// The sampling of a step, if launches are so short that more than the fewest pairs fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
@@ -18,8 +19,8 @@ const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
 const MOST_OF_THE_FIRST: usize = 2 * FEWEST_SAMPLES;
 const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
-/// The pairs that warm up a step, unless the user asks for more likewise: both launches have run before, and the device has hardly rested since. The
-/// usual warm-up took a seventh of a race.
+/// The pairs that warm up a step, unless the user asks for more than the usual warm-up: both launches have run before, and the device has
+/// hardly rested since. The usual one took a seventh of a race.
 const WARM_UP: usize = 1;
 /// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
 /// updated every 100 ms.

@@ -54,6 +54,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
+
 /// Returns the precisions for which some GPU's peak follows from its attributes.
 pub(crate) fn precisions() -> Vec<&'static str> {
     facts::arithmetic::precisions().collect()
