@@ -217,6 +217,8 @@ impl Config {
                 places: number(value, "PLACES", 0.0),
                 memory: number(value, "MEMORY", 0.0),
                 cold_node: number(value, "COLD_NODE", 0.0),
+                cold_parameters: number(value, "COLD_PARAMETERS", 0.0),
+                uncopied: number(value, "UNCOPIED", 0.0),
                 second_stream: number(value, "SECOND_STREAM", 0.0),
             },
             stall: value("STALL").map(|text| stall(&text).unwrap_or_else(refuse)),

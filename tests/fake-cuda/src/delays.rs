@@ -1,6 +1,6 @@
 //! The delays of an H200 that are no part of a launch's own time: events of a graph have an error of their place, which comes again in
-//! each replay; behind a flush the launch data of a graph's node comes from memory; and once kernels of two streams have run, every launch
-//! begins later. In: what runs, and where; out: nanoseconds. All are off unless a test asks for them.
+//! each replay; behind a flush the launch data and the parameters of a graph's node come from memory; in a graph that was not copied to the
+//! device, kernels in a row begin late; and once kernels of two streams have run, every launch begins later. In: what runs, and where; out: nanoseconds. All are off unless a test asks for them.
 
 use std::sync::Arc;
 
@@ -20,6 +20,10 @@ pub(crate) struct Delays {
     pub(crate) memory: f64,
     /// By how much later a kernel of a graph begins behind a flush.
     pub(crate) cold_node: f64,
+    /// By how much later again one begins there that reads its parameters.
+    pub(crate) cold_parameters: f64,
+    /// By how much later a kernel directly behind another begins when a graph runs that was not copied to the device.
+    pub(crate) uncopied: f64,
     /// By how much later each kernel begins once two streams have had kernels.
     pub(crate) second_stream: f64,
 }
@@ -51,7 +55,7 @@ impl Delays {
             }
             _ => 0,
         };
-        self.cold_node > 0.0 && touched >= L2_SIZE / 2
+        self.cold_node + self.cold_parameters > 0.0 && touched >= L2_SIZE / 2
     }
 }
 
@@ -62,6 +66,8 @@ pub(crate) struct Delayed {
     pub(crate) place: f64,
     /// True if the launch data of the next node lies in memory.
     pub(crate) is_cold: bool,
+    /// True if the next node is of a graph that runs for the first time and was not copied, and stands behind a kernel there.
+    pub(crate) waits_for_copy: bool,
     /// The first stream that had a kernel.
     first: Option<usize>,
     /// The kernels on others.
@@ -75,8 +81,12 @@ impl Delayed {
         self.of_others += usize::from(stream != first);
         let of_streams = if self.of_others > KERNELS_OF_A_SECOND_STREAM { delays.second_stream } else { 0.0 };
         // A flush is long enough that nobody sees when it begins.
-        let of_node =
-            if self.is_cold && !launch.name.starts_with("gpubench_discard") { delays.cold_node } else { 0.0 };
-        of_streams + of_node
+        let of_node = match &*launch.name {
+            name if !self.is_cold || name.starts_with("gpubench_discard") => 0.0,
+            "gpubench_empty" => delays.cold_node,
+            _ => delays.cold_node + delays.cold_parameters,
+        };
+        let of_copy = if self.waits_for_copy { delays.uncopied } else { 0.0 };
+        of_streams + of_node + of_copy
     }
 }

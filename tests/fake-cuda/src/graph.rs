@@ -21,6 +21,8 @@ pub(crate) struct Graph {
 #[derive(Clone, Debug)]
 pub(crate) struct Executable {
     nodes: Arc<[Work]>,
+    /// True if it lies on the device: it was copied there, or has run.
+    copied: bool,
     /// The error of each node's place.
     errors: Arc<[f64]>,
 }
@@ -51,7 +53,7 @@ impl Driver {
     pub(crate) fn instantiate(&mut self, graph: usize) -> Result<usize, Code> {
         let nodes: Arc<[Work]> = self.graph(graph)?.nodes.clone().into();
         let errors = self.config.delays.of_places(&nodes, &mut self.unrest);
-        let executable = Executable { nodes, errors };
+        let executable = Executable { nodes, copied: false, errors };
         let handle = self.handle();
         self.executables.insert(handle, executable);
         Ok(handle)
@@ -59,20 +61,30 @@ impl Driver {
 
     pub(crate) fn replay(&mut self, executable: usize, stream: usize) -> Answer {
         let stream = named(stream);
-        let Executable { nodes, errors } = self.executables.get(&executable).ok_or(INVALID_HANDLE)?.clone();
+        let Executable { nodes, copied, errors } =
+            self.executables.get(&executable).ok_or(INVALID_HANDLE)?.clone();
         self.refuse_if_captured(stream)?;
         self.refuse_null(stream)?;
         let begin = self.begin(stream);
         self.log.add(begin, GRAPH, Some(stream), format_args!("graph {}", nodes.len()));
         self.stream(stream)?.done = begin + GRAPH;
         self.delayed.is_cold = false;
+        self.copy_graph(executable)?;
         let replayed = nodes.iter().zip(errors.iter()).try_for_each(|(node, error)| {
             self.delayed.place = *error;
             self.perform(stream, node)?;
             self.delayed.is_cold |= self.config.delays.is_flush(node);
+            self.delayed.waits_for_copy = !copied && matches!(node, Work::Kernel(_));
             Ok(())
         });
-        (self.delayed.place, self.delayed.is_cold) = (0.0, false);
+        self.delayed.place = 0.0;
+        (self.delayed.is_cold, self.delayed.waits_for_copy) = (false, false);
         replayed
+    }
+
+    /// Copies a graph to the device.
+    pub(crate) fn copy_graph(&mut self, executable: usize) -> Answer {
+        self.executables.get_mut(&executable).ok_or(INVALID_HANDLE)?.copied = true;
+        Ok(())
     }
 }

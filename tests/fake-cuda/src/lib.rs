@@ -19,6 +19,8 @@
 //! | `PLACES` | `130` | What two events of a graph read has an error of their places, which comes again in each replay, with this standard deviation in nanoseconds. |
 //! | `MEMORY` | `0.04` | Kernels of a suite take longer by a part of up to this, which depends on where the memory lies that they touch first. |
 //! | `COLD_NODE` | `300` | Behind a flush in its graph a kernel begins so many nanoseconds later. |
+//! | `COLD_PARAMETERS` | `80` | There a kernel that reads its parameters begins so many nanoseconds later again. |
+//! | `UNCOPIED` | `370` | The first time that a graph runs which was not copied to the device, a kernel directly behind another begins so many nanoseconds later. |
 //! | `SECOND_STREAM` | `350` | Once a second stream has had a hundred kernels, each kernel begins so many nanoseconds later. |
 //! | `SEED` | `7` | Where noise and places begin; usually 1. |
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. With `@1` behind it GPU 1 alone has it. Calls are counted for each GPU, those without a context for the first. Several stand with commas between them; any code will do. |

@@ -79,6 +79,18 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     ended.shows("2 kernels: captures::launches_two_kernels hot: ");
 }
 
+/// The second kernel of a launch waits in a graph that was not copied to the device, which is no part of the launch.
+#[test]
+fn kernels_in_a_row_do_not_wait_for_their_graph_to_be_copied() {
+    let time = |set: &[(&str, &str)]| {
+        let measured = measure(CAPTURES, &["--quick", "launches_two_kernels"], set);
+        _ = measured.ended.with_code(0);
+        measured.run.records[0].measurement.as_ref().expect("it was measured").median().0
+    };
+    let (usual, waits) = (time(&[]), time(&[("UNCOPIED", "370")]));
+    assert!((waits - usual).abs() < 32.0, "{usual} {waits}");
+}
+
 #[test]
 fn a_graph_that_is_asked_for_and_cannot_be_had_is_a_failure() {
     let measured = measure(CAPTURES, &["--quick", "calls_the_host", "--path", "graph"], &[]);

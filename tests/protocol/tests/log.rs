@@ -36,8 +36,9 @@ fn in_turn<'a>(
 }
 
 const FLUSH: [(&str, &str); 2] = [("memset", ""), ("kernel", "gpubench_discard")];
-/// An empty launch that takes its turn with the samples.
+/// Empty launches that take turns with the samples: hot ones, and cold ones, which wait for a parameter as the samples do.
 const EMPTY: (&str, &str) = ("kernel", "gpubench_empty");
+const EMPTY_READS: (&str, &str) = ("kernel", "gpubench_empty_reads");
 /// The kernel before each hot sample.
 const SPACE: (&str, &str) = ("kernel", "gpubench_delay");
 const RECORD: (&str, &str) = ("record", "");
@@ -57,7 +58,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
         .into_iter()
         .filter_map(|replay| {
             let around = |launch| [FLUSH[0], FLUSH[1], RECORD, launch, RECORD];
-            in_turn(replay, &around(LAUNCH), &around(EMPTY))
+            in_turn(replay, &around(LAUNCH), &around(EMPTY_READS))
         })
         .collect();
     let sampled: usize = groups.iter().map(Vec::len).sum();
@@ -147,15 +148,14 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
     _ = measured.ended.with_code(0);
     let calls: Vec<&str> =
         measured.log.iter().filter(|line| line.what == "call").map(|line| line.words[0].as_str()).collect();
-    // A group is launched between two events, with the count of cycles behind it. While it runs, the next one is captured, made and
-    // copied to the device, and the last one released. Then comes the only wait, and readings follow.
+    // A group is launched between two events, with the count of cycles behind it. While it runs, the next one is captured and made, and
+    // the last one released. Then comes the only wait, and readings follow.
     let launched =
         ["cuEventRecord", "cuGraphLaunch", "cuEventRecord", "cuLaunchKernel", "cuStreamBeginCapture_v2"];
     let next = [
         "cuStreamEndCapture",
         "cuGraphInstantiateWithFlags",
         "cuGraphDestroy",
-        "cuGraphUpload",
         "cuGraphExecDestroy",
         "cuStreamSynchronize",
     ];

@@ -1,5 +1,5 @@
 //! A GPU that adds to readings what is no part of a launch, as an H200 does: each place in a graph has an error of its own, kernels behind
-//! a flush wait for their launch data, and a second stream has every kernel begin later. Rows have the true times all the same, equal in
+//! a flush wait for their launch data and their parameters, and a second stream has every kernel begin later. Rows have the true times all the same, equal in
 //! every process.
 
 use gpubench_records::method::Cache;
@@ -10,7 +10,8 @@ use protocol::fake::measure;
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
 /// The delays of an H200.
-const DELAYS: [(&str, &str); 3] = [("PLACES", "130"), ("COLD_NODE", "300"), ("SECOND_STREAM", "350")];
+const DELAYS: [(&str, &str); 4] =
+    [("PLACES", "130"), ("COLD_NODE", "300"), ("COLD_PARAMETERS", "80"), ("SECOND_STREAM", "350")];
 
 fn measured(asked: &[(&str, &str)]) -> Run {
     let measured = measure(LASTING, &["reads", "--cache", "both"], &[asked, &[("NOISE", "0.002")]].concat());
@@ -62,11 +63,13 @@ fn what_is_no_part_of_a_launch_is_in_its_overhead() {
         };
         [Cache::Hot, Cache::Cold].map(of)
     };
-    let [[hot, cold], places, nodes, streams] =
-        [&[][..], &DELAYS[..1], &DELAYS[1..2], &DELAYS[2..]].map(overheads);
+    let [[hot, cold], places, nodes, parameters, streams] =
+        [&[][..], &DELAYS[..1], &DELAYS[1..2], &DELAYS[2..3], &DELAYS[3..]].map(overheads);
     let by =
         |with: &[Samples; 2]| [with[0].overhead() - hot.overhead(), with[1].overhead() - cold.overhead()];
-    assert!(by(&nodes)[0].0.abs() < 20.0 && (by(&nodes)[1].0 - 300.0).abs() < 20.0, "{:?}", by(&nodes));
+    for (of_cold, more) in [(by(&nodes), 300.0), (by(&parameters), 80.0)] {
+        assert!(of_cold[0].0.abs() < 20.0 && (of_cold[1].0 - more).abs() < 20.0, "{of_cold:?}");
+    }
     assert!(by(&streams).iter().all(|by| (by.0 - 350.0).abs() < 20.0), "{:?}", by(&streams));
     assert!(
         places[0].timer.group_spread.0 > 10.0 * hot.timer.group_spread.0.max(1.0),

@@ -81,7 +81,7 @@ exports! {
     }
 
     fn cuGraphUpload(driver, executable: usize, _stream: usize) {
-        driver.executables.get(&executable).map(drop).ok_or(INVALID_HANDLE)
+        driver.copy_graph(executable)
     }
 
     fn cuGraphLaunch(driver, executable: usize, stream: usize) { driver.replay(executable, stream) }

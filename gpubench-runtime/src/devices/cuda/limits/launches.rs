@@ -9,7 +9,7 @@ use crate::device::DeviceError;
 use crate::devices::cuda::driver::check;
 use crate::devices::cuda::driver::memory::DeviceMemory;
 use crate::devices::cuda::facts::{self, memory};
-use crate::devices::cuda::kernels::{LoadedKernel, Module};
+use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
 use crate::devices::cuda::stream::RawStream;
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");

@@ -17,7 +17,7 @@ use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph::{Capture, Executable};
 use crate::devices::cuda::sampling::samples::SPACE;
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush};
+use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_stats::units::{Bytes, Nanoseconds};
 use gpubench_stats::{median, standard_error};
 
@@ -56,7 +56,7 @@ pub(crate) fn of(
         Cache::Cold if written.is_empty() || fits && device.kernels.discard.is_some() => written,
         Cache::Hot | Cache::Cold => return Ok(None),
     };
-    let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let mut empty = Empty::beside(device, Path::Graph, cache);
     let one_more = device.one_more.time;
     let behind = match cache {
         Cache::Hot => (0..LENGTH).map(|_| Event::new()).collect::<Result<Vec<_>, _>>()?,
@@ -90,7 +90,7 @@ impl OneMore {
     /// Once an H200 has run kernels of two streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than
     /// before, and takes no longer by itself. Pairs of events around empty launches among the samples contain that delay.
     pub(crate) fn measure(device: &Cuda) -> Result<Self, Failure> {
-        let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+        let mut empty = Empty::bare(device);
         let mut work = Guarded::new(&mut empty, device.own);
         let rows = Rows { cache: Cache::Hot, length: LENGTH, behind: &[], written: &[] };
         let mut time = || rows.apart(device, [Some(&mut work), None]);

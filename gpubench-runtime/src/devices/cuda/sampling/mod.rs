@@ -50,10 +50,10 @@ pub(crate) fn sampler<'a>(
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
-    let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let empty = Empty::beside(device, method.path, wanted.cache);
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
-    Ok(if chosen.is_ok() {
-        let path = GraphPath::new(samples);
+    Ok(if let Ok(captured) = chosen {
+        let path = GraphPath::new(samples).with_pieces(captured.pieces);
         Box::new(OnGraph { path, method, moves: wanted.moves, _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })

@@ -34,8 +34,8 @@ pub(crate) fn pair_sampler<'a>(
     let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
     let suspended = suspended(&flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
-    let way = match methods[0].path {
-        Path::Graph => Way::Graph(GraphPath::new(samples)),
+    let way = match both {
+        [Ok(a), Ok(b)] => Way::Graph(GraphPath::new(samples).with_pieces(a.pieces.max(b.pieces))),
         _ => Way::Stream(samples, StreamPath::default()),
     };
     Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))

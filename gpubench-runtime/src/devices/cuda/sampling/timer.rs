@@ -14,7 +14,7 @@ use gpubench_driver::sys::CUstream;
 use crate::device::{Nothing, SampleOptions, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::kernels::EmptyCopy;
+use crate::devices::cuda::kernels::empty::EmptyKernels;
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::marginal::OneMore;
@@ -49,7 +49,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     if let Some(timer) = device.timers.get(&(path, cache)) {
         return Ok(*timer);
     }
-    let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let mut empty = Empty::beside(device, path, cache);
     let nothing = readings(device, (path, cache), &mut Nothing)?;
     let launches = readings(device, (path, cache), &mut empty)?;
     let step = step(nothing.all().chain(launches.all()));
@@ -148,8 +148,8 @@ impl<'a> Taker<'a> {
 /// Measures by how much the time of a launch depends on where its code lies, as a standard deviation: from copies of the empty
 /// kernel that take turns. On an H200 it is some 20 ns cold, where code too comes from memory, and 10 ns hot.
 fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<Nanoseconds, Failure> {
-    let kernels = (0..COPIES).map(|_| EmptyCopy::load()).collect::<Result<Vec<_>, _>>()?;
-    let mut copies = Copies { kernels, launches: 0, stream: device.stream };
+    let kernels = (0..COPIES).map(|_| EmptyKernels::load()).collect::<Result<Vec<_>, _>>()?;
+    let mut copies = Copies { kernels, launches: 0, cache, stream: device.stream };
     let works = Works::One(Guarded::new(&mut copies, device.own));
     let mut path = GraphPath::new(state(device, works, cache)?);
     // A launch that is not timed goes before each hot group.
@@ -173,8 +173,9 @@ fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<N
 
 /// Launches of the copies in turn.
 struct Copies {
-    kernels: Vec<EmptyCopy>,
+    kernels: Vec<EmptyKernels>,
     launches: usize,
+    cache: Cache,
     stream: CUstream,
 }
 
@@ -182,7 +183,8 @@ impl Work for Copies {
     fn launch(&mut self) -> Result<(), Failure> {
         let copy = &self.kernels[self.launches % self.kernels.len()];
         self.launches += 1;
-        Empty { kernel: copy.kernel, stream: self.stream }.launch()
+        let kernel = copy.beside(Path::Graph, self.cache);
+        Empty { kernel, stream: self.stream }.launch()
     }
 }
 

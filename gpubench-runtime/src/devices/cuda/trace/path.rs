@@ -54,7 +54,7 @@ impl<'a> OnCupti<'a> {
 
     /// Measures the step of the stamps by empty launches.
     fn measure_timer(&self) -> Result<Timer, Failure> {
-        let mut empty = Empty { kernel: self.device.kernels.empty, stream: self.device.stream };
+        let mut empty = Empty::bare(self.device);
         let mut work = Guarded::new(&mut empty, self.device.own);
         let mut launches = Vec::with_capacity(GROUPS * LONGEST);
         for _ in 0..GROUPS {

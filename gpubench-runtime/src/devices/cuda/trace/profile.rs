@@ -28,8 +28,7 @@ pub(crate) fn profile(
         wait()?;
         // SAFETY: takes nothing.
         check(unsafe { sys::cuProfilerStart() })?;
-        // SAFETY: the kernel takes no arguments.
-        unsafe { device.kernels.empty.launch((blocks, THREADS), device.stream, &mut []) }?;
+        device.kernels.empty.bare().launch((blocks, THREADS), device.stream)?;
         let launched = work.launch();
         let done = wait();
         // SAFETY: takes nothing.

@@ -31,7 +31,7 @@ impl<'a> ByEvents<'a> {
     /// Returns by how much longer events read around a launch of `work` than around an empty one, once a round: the difference of
     /// the medians of two groups, in both orders. Whatever events themselves take longer while CUPTI traces is in both.
     pub(super) fn times(&self, work: &mut Guarded<'_>) -> Result<Vec<Nanoseconds>, Failure> {
-        let mut empty = Empty { kernel: self.device.kernels.empty, stream: self.device.stream };
+        let mut empty = Empty::bare(self.device);
         let mut empty = Guarded::new(&mut empty, self.device.own);
         let rounds = (0..ROUNDS).map(|_| {
             let [first, before] = [self.read(work)?, self.read(&mut empty)?];

@@ -12,7 +12,7 @@ use gpubench_driver::{Memory, MemoryKind};
 use crate::device::DeviceError;
 use crate::devices::cuda::driver::memory::DeviceMemory;
 use crate::devices::cuda::driver::{CallError, check};
-use crate::devices::cuda::kernels::{LoadedKernel, Module};
+use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
 use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
