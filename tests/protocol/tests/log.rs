@@ -93,7 +93,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
     let sweep = ("kernel", "gpubench_read_sweep");
     for (count, kinds) in [
         (10, &[FLUSH[0], FLUSH[1], RECORD, RECORD][..]),
-        (24, &[FLUSH[0], FLUSH[1], RECORD, EMPTY, RECORD]),
+        (24, &[FLUSH[0], FLUSH[1], RECORD, EMPTY_READS, RECORD]),
         (4, &[FLUSH[0], FLUSH[1], RECORD, sweep, RECORD]),
         (4, &[sweep, RECORD, sweep, RECORD]),
     ] {
