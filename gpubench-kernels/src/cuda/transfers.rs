@@ -1,6 +1,9 @@
 //! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is the amount
 //! in one direction, 32 MiB unless another is given. The copy by a kernel is [`super::copy`].
 //!
+//! What a copy from or to memory that is not pinned takes is up to the host's processors, and differs by tens of per cent between processes:
+//! more than a second of samples would not tell it better.
+//!
 //! Managed memory is prefetched to the host before each copy, which may have moved it. It is 1 GiB at most, and never more
 //! than the device has free.
 
@@ -176,6 +179,7 @@ pub fn d2d(x: &DeviceBuffer<u32>, y: &mut DeviceBuffer<u32>, stream: &Stream) ->
     },
     bytes = 4 * y.len(),
     link = h2d,
+    max_time = 1,
     reset = |x: &HostBuffer, _y, stream| x.go_back(stream),
     check = |_x, y, _memory, _bytes| expect(y, |i| bits(X, i)),
 )]
@@ -193,6 +197,7 @@ pub fn h2d(x: &HostBuffer, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaRe
     },
     bytes = 4 * x.len(),
     link = d2h,
+    max_time = 1,
     reset = |_x, y: &HostBuffer, stream| y.go_back(stream),
     check = |_x, y, _memory, _bytes| expect_host(y.as_ref(), |i| bits(X, i)),
 )]
