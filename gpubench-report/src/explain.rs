@@ -113,7 +113,7 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, floor, empty_launch, one_more, .. } = measured.samples.timer;
+    let Timer { step, floor, empty_launch, one_more, reads_parameter, .. } = measured.samples.timer;
     if measured.samples.method.path == Path::Cupti {
         let [median, step] = [measured.median(), step].map(format::time);
         return format!(
@@ -134,9 +134,10 @@ fn time(measured: &Measurement) -> String {
     let [median, overhead, floor] = [measured.median(), own, floor].map(format::time);
     let why = match (empty_launch, one_more) {
         (Some(_), Some(one_more)) => format!(
-            "the {} that a pair of events reads around empty launches among the samples, less the {} that one more empty launch takes; \
+            "the {} that a pair of events reads around {} among the samples, less the {} that one more empty launch takes; \
              around nothing it reads {floor}",
             format::time(own + one_more),
+            if reads_parameter { "launches that only look at a parameter" } else { "empty launches" },
             format::time(one_more)
         ),
         (Some(empty), None) => format!(

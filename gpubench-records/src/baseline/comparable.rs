@@ -243,6 +243,20 @@ mod tests {
             told(|_, now| now.samples.timer.empty_launch = Some(Nanoseconds(9.0))),
             ["overhead half of an empty launch, was none"]
         );
+        let less_one_more = |reads_parameter| {
+            changed(move |_, now| {
+                let timer = &mut now.samples.timer;
+                (timer.empty_launch, timer.one_more) = (Some(Nanoseconds(9.0)), Some(Nanoseconds(3.0)));
+                timer.reads_parameter = reads_parameter;
+            })
+        };
+        assert_eq!(
+            found(&less_one_more(true), &less_one_more(false)),
+            [
+                "overhead an empty launch that reads a parameter, less one more, was an empty launch less one more"
+            ]
+        );
+        assert_eq!(found(&less_one_more(true), &less_one_more(true)), [""; 0]);
         assert_eq!(
             told(|now, _| now.fake = true),
             ["device a clock with known hands (a fake), was a clock with known hands"]

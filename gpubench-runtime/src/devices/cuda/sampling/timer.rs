@@ -14,7 +14,7 @@ use gpubench_driver::sys::CUstream;
 use crate::device::{Nothing, SampleOptions, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::kernels::empty::EmptyKernels;
+use crate::devices::cuda::kernels::empty::{self, EmptyKernels};
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::marginal::OneMore;
@@ -62,6 +62,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     let mut timer = Timer::new(step).with_floor(floor);
     timer.empty_launch = Some(empty_launch);
     timer.one_more = Some(time);
+    timer.reads_parameter = empty::waits_for_parameters(path, cache);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(Nanoseconds(shared_error));
     timer.relative_error = Some(BETWEEN_PROCESSES_SHARE);
