@@ -84,7 +84,7 @@ impl TakenSamples {
         // Readings that are no times are not among the events, and count all the same.
         let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
         let (mut next_look, mut converged) = (MIN_SAMPLES, sampling.samples.is_some());
-        let mut is_fine = false;
+        let (mut is_fine, mut all_interrupted) = (false, false);
         let mut budget = Budget::of(limit, timer);
         let mut places = Places::of(timer);
         let mut last_look = None;
@@ -127,6 +127,7 @@ impl TakenSamples {
                 let time = samples::summary(&undisturbed, &starts, &overheads, alone, stall.as_ref());
                 last_look =
                     (undisturbed.len() == events.len()).then_some(Look { samples: events.len(), stall });
+                all_interrupted = interrupted::too_many(&events, sampler.interrupted());
                 let mut later = *NEXT_LOOK.start();
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
@@ -153,9 +154,13 @@ impl TakenSamples {
                 }
                 next_look = (later * undisturbed.len() as f64).ceil() as usize;
             }
-            let cheap = CHEAP.min(CHEAP_PART * limit);
-            let enough = if is_fine { sampling.min_time } else { sampling.min_time.max(cheap) };
-            if is_last || hopeless || (converged && budget.spent() >= enough) {
+            let enough = match is_fine {
+                // Another program has had the processors so far, and may let go of them.
+                _ if all_interrupted => PROMISING,
+                true => Nanoseconds::ZERO,
+                false => CHEAP.min(CHEAP_PART * limit),
+            };
+            if is_last || hopeless || (converged && budget.spent() >= enough.max(sampling.min_time)) {
                 break;
             }
         }

@@ -91,6 +91,22 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     assert_eq!(samples.interrupted_events, 35);
 }
 
+/// What nothing has left undisturbed yet goes on for 0.3 s, though its times agree: it is another program's turn.
+#[test]
+fn a_short_launch_goes_on_until_the_others_let_go() {
+    let mut sampler =
+        SharedSampler::new(|launch| if launch < 150 { 250e3 } else { 100e3 }, |launch| launch < 150);
+    let sampling = Sampling { warm_up_launches: Some(0), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert_eq!(samples.interrupted_events, 0);
+    assert_eq!((samples.time.median, samples.interrupted.len()), (Nanoseconds(100e3), 150));
+    let mut sampler = SharedSampler::new(steady, |_| true);
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert!(samples.converged && samples.interrupted_events == samples.events.len());
+    let third = Nanoseconds::from_seconds(0.3);
+    assert!(samples.elapsed >= third && samples.elapsed < 1.2 * third, "{:?}", samples.elapsed);
+}
+
 /// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3 s, never to ± 0.5 %.
 #[test]
 fn a_row_of_the_cpu_goes_on_until_its_interval_is_no_wider_than_a_valid_one() {
