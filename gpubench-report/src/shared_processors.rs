@@ -49,7 +49,8 @@ impl Shared {
             let rows = format::counted(self.waited.len(), "row");
             let part = range(self.waited, format::percent);
             lines += &format!(
-                "{device}: other programs used the processors: threads with work waited for one {part} of their time, in {rows}\n"
+                "{device}: other programs used the processors: threads with work waited for one {part} of their time, in {rows} \
+                 (under `nice -n -20`, which a superuser may ask for, the others wait instead)\n"
             );
         }
         if self.interrupted > 0 {
@@ -111,7 +112,8 @@ mod tests {
         for (number, waited) in [0.02, 0.12, 0.415].into_iter().enumerate() {
             samples(&mut run, number).waited = Some(waited);
         }
-        let told = "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows\n";
+        let told = "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows \
+                    (under `nice -n -20`, which a superuser may ask for, the others wait instead)\n";
         assert_eq!(shared_processors(&run), told);
         let mut all = 3;
         for number in 1..3 {

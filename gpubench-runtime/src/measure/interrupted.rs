@@ -28,11 +28,6 @@ pub(super) fn split(events: &[Nanoseconds], marks: Option<&[bool]>) -> Option<[V
     leaves_out.then_some([undisturbed, interrupted])
 }
 
-/// Returns true if something interrupted so many of `events` that they are not left out.
-pub(super) fn too_many(events: &[Nanoseconds], marks: Option<&[bool]>) -> bool {
-    among(events.len(), marks) > 0 && split(events, marks).is_none()
-}
-
 /// Returns the number of the last `events` samples that something interrupted.
 pub(super) fn among(events: usize, marks: Option<&[bool]>) -> usize {
     marks.map_or(0, |marks| marks.iter().rev().take(events).filter(|mark| **mark).count())
@@ -66,9 +61,6 @@ mod tests {
         assert_eq!(split(&events, Some(&[false; 7])), None);
         assert_eq!(split(&events, Some(&[true; 6])), None, "some have no mark");
         assert_eq!(split(&events, None), None);
-        assert!(too_many(&events, Some(&[true, true, false, false, false, false, false])));
-        assert!(!too_many(&events, Some(&[true, false, false, false, false, false, false])));
-        assert!(!too_many(&events, Some(&[false; 7])) && !too_many(&events, None));
         assert_eq!(undisturbed(&events, None), events);
         assert_eq!(among(3, Some(&[true, false, true, true])), 2);
         assert_eq!((among(3, Some(&[true])), among(3, None)), (1, 0));

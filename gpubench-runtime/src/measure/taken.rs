@@ -84,8 +84,9 @@ impl TakenSamples {
         // Readings that are no times are not among the events, and count all the same.
         let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
         let (mut next_look, mut converged) = (MIN_SAMPLES, sampling.samples.is_some());
-        let (mut is_fine, mut all_interrupted) = (false, false);
+        let mut is_fine = false;
         let mut budget = Budget::of(limit, timer);
+        let cheap = CHEAP.min(CHEAP_PART * limit);
         let mut places = Places::of(timer);
         let mut last_look = None;
         size.begin_samples();
@@ -127,7 +128,6 @@ impl TakenSamples {
                 let time = samples::summary(&undisturbed, &starts, &overheads, alone, stall.as_ref());
                 last_look =
                     (undisturbed.len() == events.len()).then_some(Look { samples: events.len(), stall });
-                all_interrupted = interrupted::too_many(&events, sampler.interrupted());
                 let mut later = *NEXT_LOOK.start();
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
@@ -154,13 +154,11 @@ impl TakenSamples {
                 }
                 next_look = (later * undisturbed.len() as f64).ceil() as usize;
             }
-            let enough = match is_fine {
-                // Another program has had the processors so far, and may let go of them.
-                _ if all_interrupted => PROMISING,
-                true => Nanoseconds::ZERO,
-                false => CHEAP.min(CHEAP_PART * limit),
-            };
-            if is_last || hopeless || (converged && budget.spent() >= enough.max(sampling.min_time)) {
+            let enough = if is_fine { sampling.min_time } else { sampling.min_time.max(cheap) };
+            // Other programs come in turns of some milliseconds: one turn may be all that was seen so far.
+            let is_done = converged && budget.spent() >= enough;
+            if is_last || hopeless || (is_done && (budget.spent() >= PROMISING || !is_kept_waiting(sampler)))
+            {
                 break;
             }
         }
@@ -215,5 +213,10 @@ impl TakenSamples {
 
 /// Returns true if the launches share processors with other programs.
 fn shares_processors(sampler: &mut dyn Sampler) -> bool {
-    sampler.method().path == Path::Host || sampler.waited().is_some_and(|waited| waited > OWN_DELAYS)
+    sampler.method().path == Path::Host || is_kept_waiting(sampler)
+}
+
+/// Returns true if threads of the launches waited for processors that other programs used.
+fn is_kept_waiting(sampler: &mut dyn Sampler) -> bool {
+    sampler.waited().is_some_and(|waited| waited > OWN_DELAYS)
 }

@@ -39,6 +39,10 @@ impl Sampler for SharedSampler {
         self.others.then_some(&self.marks)
     }
 
+    fn waited(&mut self) -> Option<f64> {
+        Some(if self.others && self.marks.contains(&true) { 0.5 } else { 0.0 })
+    }
+
     fn method(&self) -> Method {
         Method::new(Path::Host)
     }
@@ -91,7 +95,7 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     assert_eq!(samples.interrupted_events, 35);
 }
 
-/// What nothing has left undisturbed yet goes on for 0.3 s, though its times agree: it is another program's turn.
+/// Beside other programs a row goes on for 0.3 s, though its times agree: all of them may be of another program's turn.
 #[test]
 fn a_short_launch_goes_on_until_the_others_let_go() {
     let mut sampler =
