@@ -134,10 +134,14 @@ fn time(measured: &Measurement) -> String {
     let [median, overhead, floor] = [measured.median(), own, floor].map(format::time);
     let why = match (empty_launch, one_more) {
         (Some(_), Some(one_more)) => format!(
-            "the {} that a pair of events reads around {} among the samples, less the {} that one more empty launch takes; \
+            "the {} that a pair of events reads around {}, less the {} that one more empty launch takes; \
              around nothing it reads {floor}",
             format::time(own + one_more),
-            if reads_parameter { "launches that only look at a parameter" } else { "empty launches" },
+            if reads_parameter {
+                "launches among the samples that only look at a parameter"
+            } else {
+                "empty launches among the samples"
+            },
             format::time(one_more)
         ),
         (Some(empty), None) => format!(

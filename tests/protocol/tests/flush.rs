@@ -103,8 +103,8 @@ fn explain_tells_how_each_number_came_about() {
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.48",
-        " µs that a pair of events reads around empty launches among the samples, less the 550.0 ns that one more empty launch \
-         takes; around nothing it reads 1.280 µs); the timer steps by 32.00 ns",
+        " µs that a pair of events reads around launches among the samples that only look at a parameter, less the 550.0 ns that one \
+         more empty launch takes; around nothing it reads 1.280 µs); the timer steps by 32.00 ns",
         "  bound     ",
         "that one more launch in a row takes",
         "  path      graph",

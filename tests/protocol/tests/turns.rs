@@ -101,6 +101,20 @@ fn hot_samples_follow_a_launch_of_their_own() {
     assert!(samples >= 1024, "{samples}");
 }
 
+/// The second kernel of one of them waits in a graph that was not copied to the device, which is no part of the launch.
+#[test]
+fn kernels_in_a_row_do_not_wait_for_their_graph_beside_another_launch() {
+    let time = |set: &[(&str, &str)]| {
+        let arguments = ["sets_memory", "--compare-with", "launches_two_kernels", "--quick"];
+        let measured = measure(CAPTURES, &arguments, set);
+        let other = measured.run.records[0].compared.as_ref().expect("it was compared");
+        assert_eq!(other.measurement.samples.method.path, Path::Graph);
+        other.measurement.median().0
+    };
+    let (usual, waits) = (time(&[]), time(&[("UNCOPIED", "370")]));
+    assert!((waits - usual).abs() < 32.0, "{usual} {waits}");
+}
+
 #[test]
 fn rounds_lie_at_different_places() {
     let measured = &*COLD;

@@ -79,7 +79,8 @@ pub struct Cuda {
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
     pairs: Vec<EventPair>,
-    timers: HashMap<(Path, Cache), Timer>,
+    /// The timer of each path, of graphs that are copied to the device first (true) or not, and of each state of the caches.
+    timers: HashMap<(Path, bool, Cache), Timer>,
     /// The time of an empty launch.
     one_more: OneMore,
     /// The period at which the memory is held up, if it is.

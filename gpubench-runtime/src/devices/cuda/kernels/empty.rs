@@ -9,7 +9,7 @@ use gpubench_records::method::{Cache, Path};
 
 const EMPTY: &str = include_str!("empty.ptx");
 
-/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`.
+/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Whoever has it keeps its [`EmptyKernels`].
 #[derive(Clone, Copy)]
 pub(crate) struct EmptyKernel(LoadedKernel);
 

@@ -53,7 +53,7 @@ pub(crate) fn sampler<'a>(
     let empty = Empty::beside(device, method.path, wanted.cache);
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     Ok(if let Ok(captured) = chosen {
-        let path = GraphPath::new(samples).with_pieces(captured.pieces);
+        let path = GraphPath::new(samples).copied_unless(captured.stands_alone);
         Box::new(OnGraph { path, method, moves: wanted.moves, _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
@@ -85,6 +85,8 @@ pub(crate) struct Captured {
     kernels: usize,
     /// Kernels, copies and memsets.
     pieces: usize,
+    /// True if it is one of these, and nothing else.
+    stands_alone: bool,
 }
 
 /// Decides on the path. Returns what a launch consists of if a graph is wanted and can stand for it, otherwise the
@@ -184,9 +186,12 @@ fn inspect_launch(
     }
     let of_launch = &nodes[before..];
     let is_piece = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
+    let pieces = of_launch.iter().filter(is_piece).count();
     Ok(Ok(Captured {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
-        pieces: of_launch.iter().filter(is_piece).count(),
+        pieces,
+        // A graph within it is no piece, and may have several.
+        stands_alone: pieces == 1 && of_launch.len() == 1,
     }))
 }
 
@@ -213,11 +218,12 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.path.samples.device, Path::Graph, self.path.samples.cache)
+        timer::of_graph(&mut self.path)
     }
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
-        timer::overhead(&mut self.path.samples, Path::Graph)
+        let timer = timer::of_graph(&mut self.path).ok()?;
+        timer::overhead(&self.path.samples, timer)
     }
 
     fn starts(&self) -> &[Nanoseconds] {
@@ -270,11 +276,12 @@ impl Sampler for OnStream<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.samples.device, Path::Stream, self.samples.cache)
+        timer::of_stream(self.samples.device, self.samples.cache)
     }
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
-        timer::overhead(&mut self.samples, Path::Stream)
+        let timer = timer::of_stream(self.samples.device, self.samples.cache).ok()?;
+        timer::overhead(&self.samples, timer)
     }
 
     fn starts(&self) -> &[Nanoseconds] {
@@ -294,7 +301,7 @@ impl Sampler for OnStream<'_> {
     }
 
     fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let timer = timer::of(self.samples.device, Path::Stream, self.samples.cache)?;
+        let timer = timer::of_stream(self.samples.device, self.samples.cache)?;
         Ok(self.path.held(&mut self.samples)?.map(|event| event - timer.overhead))
     }
 

@@ -13,7 +13,7 @@ use crate::devices::cuda::sampling::stream_reason::StreamReason;
 use crate::devices::cuda::sampling::timer;
 use crate::devices::cuda::sampling::{choose_path, method, suspended};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Method, Path, Timer};
+use gpubench_records::method::{Method, Timer};
 use gpubench_stats::units::Nanoseconds;
 
 /// Prepares to sample both `works` as `wanted`. Both use the open stream.
@@ -35,7 +35,7 @@ pub(crate) fn pair_sampler<'a>(
     let suspended = suspended(&flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
     let way = match both {
-        [Ok(a), Ok(b)] => Way::Graph(GraphPath::new(samples).with_pieces(a.pieces.max(b.pieces))),
+        [Ok(a), Ok(b)] => Way::Graph(GraphPath::new(samples).copied_unless(a.stands_alone && b.stands_alone)),
         _ => Way::Stream(samples, StreamPath::default()),
     };
     Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))
@@ -67,8 +67,8 @@ impl PairSampler for CudaPairSampler<'_> {
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         match &mut self.way {
-            Way::Graph(path) => timer::of(path.samples.device, Path::Graph, path.samples.cache),
-            Way::Stream(samples, _) => timer::of(samples.device, Path::Stream, samples.cache),
+            Way::Graph(path) => timer::of_graph(path),
+            Way::Stream(samples, _) => timer::of_stream(samples.device, samples.cache),
         }
     }
 

@@ -44,14 +44,25 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// Returns the timer of `path` for samples in this state of the `cache`.
-pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, Failure> {
-    if let Some(timer) = device.timers.get(&(path, cache)) {
+/// Returns the timer of groups in such graphs.
+pub(crate) fn of_graph(path: &mut GraphPath<'_>) -> Result<Timer, Failure> {
+    of(path.samples.device, (Path::Graph, path.copies), path.samples.cache)
+}
+
+/// Returns the timer of samples on the stream, in this state of the `cache`.
+pub(crate) fn of_stream(device: &mut Cuda, cache: Cache) -> Result<Timer, Failure> {
+    of(device, (Path::Stream, false), cache)
+}
+
+/// Returns the timer of a path, for groups in graphs that are copied to the device first or in others.
+fn of(device: &mut Cuda, (path, copies): (Path, bool), cache: Cache) -> Result<Timer, Failure> {
+    let key = (path, copies, cache);
+    if let Some(timer) = device.timers.get(&key) {
         return Ok(*timer);
     }
     let mut empty = Empty::beside(device, path, cache);
-    let nothing = readings(device, (path, cache), &mut Nothing)?;
-    let launches = readings(device, (path, cache), &mut empty)?;
+    let nothing = readings(device, key, &mut Nothing)?;
+    let launches = readings(device, key, &mut empty)?;
     let step = step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
         [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
@@ -70,13 +81,12 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     timer.group_spread = spread(&launches.group_medians());
     timer.memory_stall = device.memory_stall;
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
-    device.timers.insert((path, cache), timer);
+    device.timers.insert(key, timer);
     Ok(timer)
 }
 
-/// Returns the overhead of the last group on `path` by the empty launches in it; nothing if it has none.
-pub(crate) fn overhead(samples: &mut SamplingState<'_>, path: Path) -> Option<Nanoseconds> {
-    let timer = of(samples.device, path, samples.cache).ok()?;
+/// Returns the overhead of the last group by the empty launches in it; nothing if it has none.
+pub(crate) fn overhead(samples: &SamplingState<'_>, timer: Timer) -> Option<Nanoseconds> {
     let empty = median_below_step(samples.empties(), timer.step)?;
     // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
     Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
@@ -102,12 +112,12 @@ impl Readings {
 /// Measures pairs around `work`, in groups as those of samples are.
 fn readings(
     device: &mut Cuda,
-    (path, cache): (Path, Cache),
+    (path, copies, cache): (Path, bool, Cache),
     work: &mut dyn Work,
 ) -> Result<Readings, Failure> {
     let works = Works::One(Guarded::new(work, device.own));
     let samples = state(device, works, cache)?;
-    let mut taker = Taker::of(path, samples);
+    let mut taker = Taker::of((path, copies), samples);
     for _ in 0..WARM_UP {
         taker.group(&mut Vec::new())?;
     }
@@ -131,10 +141,10 @@ enum Taker<'a> {
 }
 
 impl<'a> Taker<'a> {
-    fn of(path: Path, samples: SamplingState<'a>) -> Self {
+    fn of((path, copies): (Path, bool), samples: SamplingState<'a>) -> Self {
         match path {
             Path::Stream => Self::Stream(samples, StreamPath::default()),
-            _ => Self::Graph(GraphPath::new(samples)),
+            _ => Self::Graph(GraphPath::new(samples).copied_unless(!copies)),
         }
     }
 
@@ -194,7 +204,7 @@ const BESIDE: Duration = Duration::from_millis(500);
 
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
 pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
-    let timer = of(samples.device, Path::Stream, samples.cache)?;
+    let timer = of_stream(samples.device, samples.cache)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
     let begin = Instant::now();

@@ -91,7 +91,7 @@ impl Sampler for OnCupti<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let key = (Path::Cupti, self.how.0);
+        let key = (Path::Cupti, false, self.how.0);
         if let Some(timer) = self.device.timers.get(&key) {
             return Ok(*timer);
         }
