@@ -26,6 +26,9 @@ pub struct Sampling {
     pub min_time: Nanoseconds,
     /// The longest sampling of a case.
     pub max_time: Nanoseconds,
+    /// The longest sampling of a case whose `max_time` has no room for the fewest samples that have an interval, if that is enough for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interval_time: Nanoseconds,
     /// True if a benchmark's own `max_time` overrides that.
     pub own_max_time: bool,
     /// The flush of cold samples; nothing for the device's own choice.
@@ -48,10 +51,16 @@ impl Sampling {
         warm_up_launches: None,
         min_time: Nanoseconds::ZERO,
         max_time: Nanoseconds::from_seconds(3.0),
+        interval_time: Nanoseconds::ZERO,
         own_max_time: true,
         flush: None,
         path: None,
         energy: None,
         band: USUAL_BAND,
     };
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(time: &Nanoseconds) -> bool {
+    *time == Nanoseconds::ZERO
 }

@@ -73,6 +73,11 @@ impl GroupSize {
         power_of_two(fitting(time, cost).min(self.samples))
     }
 
+    /// Returns true if so many samples, each at the cost of the last ones, take no longer than `time`.
+    pub(super) fn fit_within(self, samples: usize, time: Nanoseconds) -> bool {
+        self.cost.is_some_and(|cost| cost * samples as f64 <= time)
+    }
+
     /// Moves towards the target after a group, by a factor of eight at most: the first launches of a case say little about the
     /// rest. Sizes are powers of two, so that a size does not follow every change of the cost.
     pub(super) fn learn(&mut self, group: &Group) {

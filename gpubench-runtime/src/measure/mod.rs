@@ -19,6 +19,7 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::clock_faults::ClockFaults;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::sampling::Sampling;
+use gpubench_stats::SMALLEST_SAMPLE;
 use gpubench_stats::units::Nanoseconds;
 
 use self::checked::CheckedGroups;
@@ -71,7 +72,8 @@ pub fn measure(
     let warmed = warm_up::warm_up(sampler, timing, sampling, &mut size, &mut warming, &mut report_step)?;
     let mut warm_up = warmed.warm_up;
     let limit = sampling.max_time - warmed.overdrawn;
-    let only = warmed.last.filter(|_| sampling.samples.is_none() && size.within(limit) == 0);
+    let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
+    let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
     let timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
         Some(last) => {

@@ -18,7 +18,7 @@ use gpubench_records::samples::{self, GroupOverhead, OWN_DELAYS};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::WIDEST;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Decision, MemoryStall, StopRule};
+use gpubench_stats::{Decision, MemoryStall, SMALLEST_SAMPLE, StopRule};
 
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub(super) const MAX_SAMPLES: usize = 1 << 16;
@@ -116,7 +116,9 @@ impl TakenSamples {
                 }
                 continue;
             }
-            let is_last = size.within(budget.left()) == 0 || read >= MAX_SAMPLES;
+            let goes_beyond =
+                read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
+            let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || read >= MAX_SAMPLES;
             let mut hopeless = false;
             let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
             let is_due = undisturbed.len() >= next_look || is_last;

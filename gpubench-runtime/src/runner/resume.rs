@@ -210,11 +210,11 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
         return None;
     }
     let Sampling { precision, samples, warm_up, warm_up_launches, min_time, .. } = now;
-    let Sampling { max_time, own_max_time: _, flush, path, energy, band, .. } = now;
+    let Sampling { max_time, interval_time, own_max_time: _, flush, path, energy, band, .. } = now;
     let differs = [
         ("--precision", then.precision != *precision),
         ("--samples", then.samples != *samples),
-        ("--max-time or --quick", then.max_time != *max_time),
+        ("--max-time or --quick", (then.max_time, then.interval_time) != (*max_time, *interval_time)),
         ("--warmup", then.warm_up != *warm_up),
         ("--warmup-launches", then.warm_up_launches != *warm_up_launches),
         ("--band or --fail-on-regression", then.band != *band),

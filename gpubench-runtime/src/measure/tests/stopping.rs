@@ -106,3 +106,18 @@ fn a_cheap_launch_is_known_better_than_it_has_to_be() {
     assert!(samples.converged && half_width(&samples) > 0.003, "{:?}", samples.time);
     assert!(samples.events.len() <= 64, "{}", samples.events.len());
 }
+
+/// A budget without room for six samples is exceeded for them where that is said to be enough, and by no more than it says.
+#[test]
+fn an_interval_may_take_longer_than_a_budget() {
+    let samples_of = |cost: f64, interval_time: f64| {
+        let mut sampler = FakeSampler { cost: Nanoseconds(cost), ..FakeSampler::new(steady) };
+        let interval_time = Nanoseconds::from_seconds(interval_time);
+        let sampling = Sampling { interval_time, warm_up_launches: Some(1), ..budget(0.05) };
+        let (samples, _) = measured(&mut sampler, &sampling);
+        samples.events.len()
+    };
+    assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.0)), [1, 1]);
+    assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.3)), [6, 1]);
+    assert!(samples_of(1e6, 0.3) < 64, "it has room");
+}

@@ -108,8 +108,8 @@ impl MeasureOptions {
 
 /// The sampling of cases.
 impl MeasureOptions {
-    /// Takes a rough look: warm-ups of at most 25 ms, at most 50 ms of sampling a case, no energy. Other settings of sampling go
-    /// before that, in any order.
+    /// Takes a rough look: warm-ups of at most 25 ms, at most 50 ms of sampling a case, or 0.3 s where six samples take that long, no
+    /// energy. Other settings of sampling go before that, in any order.
     #[must_use]
     pub fn quick(mut self) -> Self {
         self.sampling.quick = true;

@@ -35,8 +35,13 @@ pub(crate) struct SamplingOptions {
     pub band: Option<f64>,
 }
 
-const QUICK: Sampling =
-    Sampling { max_time: Nanoseconds::from_seconds(0.05), energy: Some(false), ..Sampling::USUAL };
+/// A cold sample on a CPU with half a gigabyte of cache takes 40 ms: an interval there takes longer than a rough look elsewhere.
+const QUICK: Sampling = Sampling {
+    max_time: Nanoseconds::from_seconds(0.05),
+    interval_time: Nanoseconds::from_seconds(0.3),
+    energy: Some(false),
+    ..Sampling::USUAL
+};
 
 impl SamplingOptions {
     /// Returns the rules of a run that has this `threshold` for regressions.
@@ -57,6 +62,7 @@ impl SamplingOptions {
             warm_up_launches: self.warm_up_launches,
             min_time,
             max_time: self.max_time.unwrap_or(usual.max_time.max(min_time)),
+            interval_time: self.max_time.map_or(usual.interval_time, |_| Nanoseconds::ZERO),
             own_max_time: !self.quick && self.max_time.is_none() && self.min_time.is_none(),
             flush: self.flush,
             path: self.path,

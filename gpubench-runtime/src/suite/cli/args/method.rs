@@ -12,7 +12,8 @@ use super::METHOD;
 pub(crate) struct MethodArgs {
     /// Take a rough look, in a few seconds
     ///
-    /// At most 25 ms of warm-up and 50 ms of sampling per case, no energy unless --energy is given.
+    /// At most 25 ms of warm-up and 50 ms of sampling per case, or 0.3 s where six samples take that long; no energy unless --energy is
+    /// given.
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = METHOD)]
     pub(crate) quick: bool,
 
