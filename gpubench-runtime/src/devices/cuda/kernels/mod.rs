@@ -42,7 +42,7 @@ impl Kernels {
             clock: measure.find("gpubench_clock")?,
             empty: EmptyKernels::load()?,
             discard: discard.as_ref().map(|module| module.find("gpubench_discard")).transpose()?,
-            _modules: [measure].into_iter().chain(discard).collect(),
+            _modules: std::iter::once(measure).chain(discard).collect(),
         })
     }
 

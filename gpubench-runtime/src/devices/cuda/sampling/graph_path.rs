@@ -55,12 +55,11 @@ impl<'a> GraphPath<'a> {
         }
     }
 
-    /// Copies the graphs of groups to the device before they run, if launches do not stand alone. On an H200 each kernel of a launch but the
+    /// Copies the graphs of groups to the device before they run, or not: launches that do not stand alone need it. On an H200 each kernel of a launch but the
     /// first begins 0.37 µs later in a graph that was not copied, which no empty launch shows. A launch that stands alone does not need it:
     /// then groups take less time, and their medians deviate by a third (hot) or two thirds (cold) of what they do otherwise.
-    pub(crate) fn copied_unless(mut self, stands_alone: bool) -> Self {
-        self.copies = !stands_alone;
-        self
+    pub(crate) fn with_copies(self, copies: bool) -> Self {
+        Self { copies, ..self }
     }
 
     /// Takes a group of this many samples, or of as many as a graph holds.

@@ -53,7 +53,7 @@ pub(crate) fn sampler<'a>(
     let empty = Empty::beside(device, method.path, wanted.cache);
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     Ok(if let Ok(captured) = chosen {
-        let path = GraphPath::new(samples).copied_unless(captured.stands_alone);
+        let path = GraphPath::new(samples).with_copies(!captured.stands_alone);
         Box::new(OnGraph { path, method, moves: wanted.moves, _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })

@@ -35,7 +35,9 @@ pub(crate) fn pair_sampler<'a>(
     let suspended = suspended(&flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
     let way = match both {
-        [Ok(a), Ok(b)] => Way::Graph(GraphPath::new(samples).copied_unless(a.stands_alone && b.stands_alone)),
+        [Ok(a), Ok(b)] => {
+            Way::Graph(GraphPath::new(samples).with_copies(!(a.stands_alone && b.stands_alone)))
+        }
         _ => Way::Stream(samples, StreamPath::default()),
     };
     Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))

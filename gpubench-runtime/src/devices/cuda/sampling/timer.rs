@@ -44,7 +44,7 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// Returns the timer of groups in such graphs.
+/// Returns the timer of groups in graphs as those of this path.
 pub(crate) fn of_graph(path: &mut GraphPath<'_>) -> Result<Timer, Failure> {
     of(path.samples.device, (Path::Graph, path.copies), path.samples.cache)
 }
@@ -144,7 +144,7 @@ impl<'a> Taker<'a> {
     fn of((path, copies): (Path, bool), samples: SamplingState<'a>) -> Self {
         match path {
             Path::Stream => Self::Stream(samples, StreamPath::default()),
-            _ => Self::Graph(GraphPath::new(samples).copied_unless(!copies)),
+            _ => Self::Graph(GraphPath::new(samples).with_copies(copies)),
         }
     }
 
