@@ -6,10 +6,10 @@
 
 use gpubench::gpu_bench;
 use gpubench::host::Stream;
-use pulp::Arch;
 use rayon::prelude::*;
 
 use crate::inputs::{element, random, unwritten};
+use crate::vectorised::vectorised;
 
 /// Values of `n` for one array of `f32`: 8 KiB to 128 MiB.
 const ONE: [usize; 4] = [1 << 11, 1 << 15, 1 << 20, 1 << 25];
@@ -129,12 +129,6 @@ fn sum_block(x: &[f32]) -> f64 {
         total += wide(&lanes) + wide(rest);
     }
     total
-}
-
-/// Runs `work` with the widest vector instructions of this CPU.
-#[inline(always)]
-fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    Arch::new().dispatch(work)
 }
 
 /// An output that differs from the reference.

@@ -8,5 +8,6 @@ pub mod host;
 pub mod inputs;
 #[doc(hidden)]
 pub mod reference;
+mod vectorised;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;

@@ -22,9 +22,10 @@ const LONGEST_DELAY: Duration = Duration::from_millis(2);
 const UNCOVERED_GROUPS: usize = 2;
 /// The delay before each of their hot samples, in the place of a flush: an empty launch among them and its events are enqueued meanwhile.
 const UNCOVERED_SPACE: Duration = Duration::from_micros(50);
-/// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches.
+/// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches whose delay covered
+/// that, or of those whose delay did not: the kind that has as many first tells what the launch does.
 const LONGEST_HOLD: Duration = Duration::from_millis(100);
-const HELD: usize = 5;
+const HELD: usize = 3;
 /// The assumed time to enqueue a group, before the first.
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
@@ -92,9 +93,10 @@ impl StreamPath {
             _ => return Ok(None),
         };
         let mut events = Vec::with_capacity(HELD);
+        let [mut covered, mut uncovered] = [0; 2];
         // A delay ends by itself after the longest.
         let delays = delay.as_nanos().div_ceil(LONGEST_DELAY.as_nanos());
-        for _ in 0..HELD {
+        while covered < HELD && uncovered < HELD {
             for _ in 0..delays {
                 samples.device.kernels.delay(LONGEST_DELAY, samples.stream())?;
             }
@@ -104,9 +106,12 @@ impl StreamPath {
             let is_covered = begin.elapsed() < delay;
             samples.wait()?;
             if is_covered {
+                covered += 1;
                 samples.read(0..1, &mut events)?;
+            } else {
+                uncovered += 1;
             }
         }
-        Ok(if events.len() > HELD / 2 { median(&events) } else { None })
+        Ok(if covered == HELD { median(&events) } else { None })
     }
 }
