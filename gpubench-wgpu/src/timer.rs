@@ -7,7 +7,7 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush, Timer};
 use gpubench_runtime::device::Work;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, median, median_below_step, standard_error};
+use gpubench_stats::{Summary, median, median_below_step, trimmed_error};
 
 use crate::device::Wgpu;
 use crate::empty::OneMore;
@@ -103,7 +103,7 @@ fn one_more(device: &mut Wgpu) -> Result<OneMore, Failure> {
         Ok(())
     })?;
     let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
-    let one_more = OneMore { time, error: standard_error(&slopes) };
+    let one_more = OneMore { time, error: trimmed_error(&slopes) };
     device.one_more = Some(one_more);
     Ok(one_more)
 }

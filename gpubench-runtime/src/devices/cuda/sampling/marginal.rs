@@ -19,7 +19,7 @@ use crate::devices::cuda::sampling::samples::SPACE;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_stats::units::{Bytes, Nanoseconds};
-use gpubench_stats::{median, standard_error};
+use gpubench_stats::{median, trimmed_error};
 
 /// A launch that writes more than this part of the L2 has no such time. On an H200, discarding that many dirty lines takes 0.3 µs longer
 /// than discarding none; and hot ones that write 32 to 64 MiB take 0.3 to 3 µs more or less in rows than by CUPTI and by the samples.
@@ -36,8 +36,8 @@ const FLUSH: Nanoseconds = Nanoseconds(20e3);
 /// something holds up the whole GPU for some microseconds.
 const AS_GOOD_AS_EQUAL: Nanoseconds = Nanoseconds(50.0);
 const AS_GOOD_PART: f64 = 1e-3;
-/// The rows that the time of an empty launch is measured by, and those before them.
-const ROWS: usize = 12;
+/// The rows that the time of an empty launch is measured by, of which two may be disturbed on each side; and those before them.
+const ROWS: usize = 16;
 const UNREAD_ROWS: usize = 3;
 
 /// Returns the time of `work` by rows of launches: by how much a row of them is longer than one of empty launches, and the time of
@@ -100,7 +100,7 @@ impl OneMore {
         }
         let times = (0..ROWS).map(|_| time()).collect::<Result<Vec<_>, _>>()?;
         let time = median(&times).unwrap_or_default().max(Nanoseconds::ZERO);
-        Ok(Self { time, error: standard_error(&times) })
+        Ok(Self { time, error: trimmed_error(&times) })
     }
 }
 
