@@ -27,6 +27,14 @@ pub struct Program {
     pub package: Option<Package>,
 }
 
+impl Program {
+    /// Returns the commit of the package, if that is all that was built: no file had changed since.
+    pub(crate) fn whole_commit(&self) -> Option<&str> {
+        let package = self.package.as_ref().filter(|package| package.dirty == Some(false))?;
+        package.commit.as_deref()
+    }
+}
+
 /// The user's package that has the `main`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

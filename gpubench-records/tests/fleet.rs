@@ -297,7 +297,11 @@ fn other_models_and_builds_are_judged_apart() {
             changed(file, |run| run["devices"][0]["name"] = "NVIDIA H100 80GB HBM3".into());
         }
         for file in &files[3..6] {
-            changed(file, |run| run["program"]["fingerprint"] = "another".into());
+            changed(file, |run| {
+                run["program"]["fingerprint"] = "another".into();
+                // A commit with changes names no build.
+                run["program"]["package"]["dirty"] = true.into();
+            });
         }
     });
     let models: Vec<(&str, usize)> =

@@ -180,13 +180,12 @@ fn group_of<'a>(groups: &'a mut Vec<Builder>, facts: &Facts, program: &Program) 
 
 /// Returns true if both builds measure the same: one file, or the same committed sources built on another host.
 fn is_same_build(one: &Program, other: &Program) -> bool {
-    let committed = |program: &Program| {
-        program.package.as_ref().is_some_and(|it| it.commit.is_some() && it.dirty == Some(false))
-    };
     let anew = Program { fingerprint: None, ..one.clone() };
     one.suite == other.suite
         && (other_build(one, other).is_none()
-            || committed(one) && committed(other) && other_build(&anew, other).is_none())
+            || one.whole_commit().is_some()
+                && other.whole_commit().is_some()
+                && other_build(&anew, other).is_none())
 }
 
 impl Builder {

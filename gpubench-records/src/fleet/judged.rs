@@ -83,8 +83,7 @@ fn hosts(builder: &Builder) -> (Vec<String>, Vec<usize>) {
 
 fn build(builder: &Builder) -> String {
     let program = &builder.program;
-    let commit = program.package.as_ref().and_then(|package| package.commit.as_deref());
-    let built = match (commit, &program.fingerprint) {
+    let built = match (program.whole_commit(), &program.fingerprint) {
         (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
         (None, Some(fingerprint)) => format!("build {fingerprint}"),
         (None, None) => "a build without a fingerprint".to_owned(),
