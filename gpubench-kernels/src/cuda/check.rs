@@ -75,8 +75,10 @@ fn expect_piece<T: Element>(
             #[inline(always)]
             || any_differs(share, first, reference),
         );
-        let elements = share.iter().enumerate().map(|(offset, found)| (first + offset, *found));
-        differ.then(|| elements.clone().find(|(index, found)| *found != reference(*index))).flatten()
+        let mut elements = (first..).zip(share.iter().copied());
+        // Whatever the search says, a share that differs is wrong.
+        differ
+            .then(|| elements.find(|(index, found)| *found != reference(*index)).unwrap_or((first, share[0])))
     };
     let wrong = piece.par_chunks(SHARE).enumerate().find_map_first(wrong_in);
     wrong.map_or(Ok(()), |(index, found)| {
@@ -108,5 +110,42 @@ pub(super) fn expect_sum(
         Ok(())
     } else {
         Err(format!("the sum is {}, not {expected}", found[0]).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the middle of the second share, which is not whole.
+    const WRONG: usize = SHARE + SHARE / 3;
+    const COUNT: usize = 2 * SHARE - 5;
+
+    fn message(output: &[f32], reference: impl Fn(usize) -> f32 + Sync) -> String {
+        expect_host(output, reference).expect_err("an element differs").to_string()
+    }
+
+    #[test]
+    fn the_first_element_that_differs_is_named() {
+        let mut output: Vec<f32> = (0..COUNT).map(|index| index as f32).collect();
+        expect_host(&output, |index| index as f32).expect("all are equal");
+        output[WRONG] = -1.0;
+        output[COUNT - 1] = -2.0;
+        assert_eq!(message(&output, |index| index as f32), format!("element {WRONG} is -1, not {WRONG}"));
+        output[0] = 7.0;
+        assert_eq!(message(&output, |index| index as f32), "element 0 is 7, not 0");
+    }
+
+    #[test]
+    fn a_nan_differs_from_everything() {
+        let mut output = vec![0.5; COUNT];
+        output[WRONG] = f32::NAN;
+        assert_eq!(message(&output, |_| 0.5), format!("element {WRONG} is NaN, not 0.5"));
+        assert_eq!(message(&output, |_| f32::NAN), "element 0 is 0.5, not NaN");
+    }
+
+    #[test]
+    fn nothing_differs_from_nothing() {
+        expect_host(&[], |_| f32::NAN).expect("there is no element");
     }
 }

@@ -20,10 +20,10 @@ const SMALL: [&str; 4] = [
 ];
 
 /// The launches before any case: most of them are those of the rows that time an empty launch, and of the reads that look for stalls.
-const LAUNCHES_AT_OPEN: usize = 3731;
+const LAUNCHES_AT_OPEN: usize = 4119;
 /// The graphs instantiated before any case, and the number of times that graphs are launched and waited for.
-const GRAPHS_AT_OPEN: usize = 65;
-const REPLAYS_AT_OPEN: usize = 124;
+const GRAPHS_AT_OPEN: usize = 73;
+const REPLAYS_AT_OPEN: usize = 148;
 
 /// A fault of the `nth` call after the device is open.
 fn after(at_open: usize, call: &str, nth: usize, error: &str) -> String {

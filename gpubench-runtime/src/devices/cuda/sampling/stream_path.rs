@@ -22,8 +22,8 @@ const LONGEST_DELAY: Duration = Duration::from_millis(2);
 const UNCOVERED_GROUPS: usize = 2;
 /// The delay before each of their hot samples, in the place of a flush: an empty launch among them and its events are enqueued meanwhile.
 const UNCOVERED_SPACE: Duration = Duration::from_micros(50);
-/// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches whose delay covered
-/// that, or of those whose delay did not: the kind that has as many first tells what the launch does.
+/// The longest delay before a launch that is held until all of its work is enqueued. Such launches are repeated until so many of them were
+/// covered by their delay, or so many were not.
 const LONGEST_HOLD: Duration = Duration::from_millis(100);
 const HELD: usize = 3;
 /// The assumed time to enqueue a group, before the first.
