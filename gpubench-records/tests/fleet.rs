@@ -320,6 +320,23 @@ fn other_models_and_builds_are_judged_apart() {
 }
 
 #[test]
+fn a_commit_names_a_build_and_one_with_changes_does_not() {
+    let build = |dirty: bool| {
+        let report = with_fault(|_, files| {
+            for file in files {
+                changed(file, |run| {
+                    run["program"]["package"]["commit"] = "0123456789abcdef".into();
+                    run["program"]["package"]["dirty"] = dirty.into();
+                });
+            }
+        });
+        report.groups[0].build.clone()
+    };
+    assert!(build(false).contains("commit 0123456789ab,"), "{}", build(false));
+    assert!(build(true).contains(", build ") && !build(true).contains("commit"), "{}", build(true));
+}
+
+#[test]
 fn sensors_that_differ_are_told() {
     let report = with_fault(|_, files| {
         // In the recorded run the power cap slowed some rows, whatever GPU it was.
