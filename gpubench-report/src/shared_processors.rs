@@ -50,7 +50,7 @@ impl Shared {
             let part = range(self.waited, format::percent);
             lines += &format!(
                 "{device}: other programs used the processors: threads with work waited for one {part} of their time, in {rows} \
-                 (under `nice -n -20`, which a superuser may ask for, the others wait instead)\n"
+                 (under `chrt --fifo 1`, which a superuser may ask for, the others wait instead)\n"
             );
         }
         if self.interrupted > 0 {
@@ -113,7 +113,7 @@ mod tests {
             samples(&mut run, number).waited = Some(waited);
         }
         let told = "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows \
-                    (under `nice -n -20`, which a superuser may ask for, the others wait instead)\n";
+                    (under `chrt --fifo 1`, which a superuser may ask for, the others wait instead)\n";
         assert_eq!(shared_processors(&run), told);
         let mut all = 3;
         for number in 1..3 {
