@@ -299,7 +299,7 @@ fn other_models_and_builds_are_judged_apart() {
         for file in &files[3..6] {
             changed(file, |run| {
                 run["program"]["fingerprint"] = "another".into();
-                // A commit with changes names no build.
+                // Builds of one commit without changes count as one.
                 run["program"]["package"]["dirty"] = true.into();
             });
         }

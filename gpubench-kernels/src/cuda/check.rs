@@ -71,14 +71,12 @@ fn expect_piece<T: Element>(
 ) -> Result<(), Refusal> {
     let wrong_in = |(number, share): (usize, &[T])| {
         let first = start + number * SHARE;
-        let differ = vectorised(
-            #[inline(always)]
-            || any_differs(share, first, reference),
-        );
+        if !vectorised(|| any_differs(share, first, reference)) {
+            return None;
+        }
         let mut elements = (first..).zip(share.iter().copied());
         // Whatever the search says, a share that differs is wrong.
-        differ
-            .then(|| elements.find(|(index, found)| *found != reference(*index)).unwrap_or((first, share[0])))
+        elements.find(|(index, found)| *found != reference(*index)).or(Some((first, share[0])))
     };
     let wrong = piece.par_chunks(SHARE).enumerate().find_map_first(wrong_in);
     wrong.map_or(Ok(()), |(index, found)| {

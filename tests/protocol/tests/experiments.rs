@@ -13,7 +13,8 @@ const EXPERIMENTS: [(&str, &[&str]); 6] = [
     ("transfers", &["--size", "1", "--repeats", "4"]),
     ("mixes", &["--size", "1", "--bus-size", "1"]),
     ("pitfalls", &["--scale-down", "16"]),
-    ("throttle", &["--seconds", "0.2", "--size", "512"]),
+    // Launches of 512² lie on the edge between two steps of the timer, and read one or the other as their places in time are.
+    ("throttle", &["--seconds", "0.2", "--size", "1024"]),
 ];
 
 /// The program of an example: beside the folder of this test.
@@ -69,7 +70,7 @@ fn experiments_print_their_tables_and_write_their_files() {
             "an empty kernel: a graph, until done",
             "B11: ",
         ],
-        &["sustained, its last third", "time than one in a burst"],
+        &["sustained, its last third", "A sustained launch takes 0.00 % less time than one in a burst"],
     ];
     let written: [&[&str]; 6] = [
         &["hot_cold-runs.json", "hot_cold.svg"],
@@ -105,22 +106,12 @@ fn experiments_print_their_tables_and_write_their_files() {
             assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{}", svg.display());
             assert!(!text.contains("NaN") && !text.contains("inf"), "{}", svg.display());
         }
-        if example == "throttle" {
-            a_sustained_launch_takes_what_one_in_a_burst_takes(&ended.stdout);
-        }
         if example == "transfers" {
             the_csv_is_the_sources(
                 &fs::read_to_string(folder.path().join("transfers.csv")).expect("it is there"),
             );
         }
     }
-}
-
-/// On the fake both are the same launch of 1.36 µs, and its timer has steps of 32 ns, 2.4 % of that.
-fn a_sustained_launch_takes_what_one_in_a_burst_takes(table: &str) {
-    let words = table.split("A sustained launch takes ").nth(1).expect("it is told");
-    let percent: f64 = words.split(" %").next().and_then(|it| it.parse().ok()).expect("a difference");
-    assert!(percent < 100.0 * 32.0 / 1357.0, "{table}");
 }
 
 fn the_csv_is_the_sources(csv: &str) {
