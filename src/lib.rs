@@ -246,7 +246,7 @@ pub mod __private {
     };
     pub use gpubench_runtime::Group;
     pub use gpubench_runtime::bind::{
-        Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
+        Checked, Exact, Launched, Values, axis, count, count_exact, exact, memory, pow2, set_up,
     };
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.

@@ -51,6 +51,7 @@ impl Benchmark {
         let counts = self.counts();
         let reset = self.reset();
         let check = self.check_outputs();
+        let memory = self.memory();
         let skip_if = self.skip_if();
         let generics = variant.generics();
         // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
@@ -66,7 +67,7 @@ impl Benchmark {
                 fn __visit(visitor: &mut dyn __gb::Visitor) {
                     #(#declared)*
                     #setup
-                    let mut case = #bound #counts #reset #check #skip_if;
+                    let mut case = #bound #counts #reset #check #memory #skip_if;
                     __gb::Visitor::visit(visitor, #sweeps, #case);
                 }
                 __gb::Variant::#of::<#stream_type>(#generics, __visit)
@@ -262,6 +263,14 @@ impl Benchmark {
                 __gb::Checked::checked(#outcome)
             })
         })
+    }
+
+    /// Writes `.memory(|inputs, visit| …)`, if there are inputs.
+    fn memory(&self) -> Option<TokenStream> {
+        let state = self.take_apart(|_| true);
+        let inputs: Vec<Ident> = self.inputs().map(|(index, _)| local(index)).collect();
+        let known = quote_spanned!(mixed()=> #(__gb::memory!(#inputs, visit))&*);
+        (!inputs.is_empty()).then(|| quote_spanned!(mixed()=> .memory(|state, visit| { #state #known })))
     }
 
     /// Writes `.skip_if(|| condition, "why")`, if there is one.

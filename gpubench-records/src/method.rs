@@ -145,6 +145,8 @@ pub enum Flush {
     Read,
     /// Write a buffer of the cache's size: the launch pays for its write-back
     Write,
+    /// Drop the lines of the inputs' memory, and no others: what else the launch needs may be in the cache
+    Lines,
     /// Do nothing
     None,
 }
@@ -155,6 +157,7 @@ impl Display for Flush {
             Self::Discard => "discard",
             Self::Read => "read",
             Self::Write => "write",
+            Self::Lines => "lines",
             Self::None => "none",
         })
     }

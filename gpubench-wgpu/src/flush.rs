@@ -108,7 +108,8 @@ impl FlushSweep {
     /// Encodes a flush.
     pub(crate) fn encode(&self, flush: Flush, encoder: &Encoder) {
         match flush {
-            Flush::None => {}
+            // Lines are refused where a flush is chosen.
+            Flush::None | Flush::Lines => {}
             Flush::Write => {
                 let size = self.cache.0.min(self.region.size);
                 encoder.commands(|commands| commands.clear_buffer(&self.region.buffer, 0, Some(size)));

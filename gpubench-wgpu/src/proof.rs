@@ -31,9 +31,10 @@ pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen
         (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => {
             return Ok(ChosenFlush { flush: Flush::None, reason: None, proof: None });
         }
-        (Cache::Cold, Some(Flush::Discard)) => {
-            let message =
-                "--flush discard: wgpu cannot discard lines of a cache; it has `read`, `write`, `none`";
+        (Cache::Cold, Some(flush @ (Flush::Discard | Flush::Lines))) => {
+            let message = format!(
+                "--flush {flush}: wgpu cannot discard lines of a cache; it has `read`, `write`, `none`"
+            );
             return Err(Failure::new(Stage::Device, message));
         }
         (Cache::Cold, flush) => flush.unwrap_or(USUAL),

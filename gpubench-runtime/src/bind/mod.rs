@@ -5,9 +5,11 @@
 mod axis;
 mod count;
 mod exact;
+mod memory;
 mod outcome;
 
 pub use self::axis::{ByDebug, ByDisplay, ByFromStr, ByListing, ByText, Shown, Values, axis, pow2};
 pub use self::count::{Count, count, count_exact};
 pub use self::exact::{Exact, Leaf, NotWhole, Whole, WholeNumber, exact};
+pub use self::memory::{Inline, Input, Reference, Slice, UnknownMemory, memory};
 pub use self::outcome::{Checked, Launched, set_up};

@@ -165,7 +165,7 @@ mod tests {
             Ok(Nanoseconds(100e3 + self.launched as f64))
         }
 
-        fn flush(&mut self, _: Flush) -> Result<(), Failure> {
+        fn flush(&mut self, _: Flush, _: &dyn Work) -> Result<(), Failure> {
             self.waited += self.flushes.get(self.flushed).copied().unwrap_or_default();
             self.flushed += 1;
             Ok(())

@@ -33,6 +33,14 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
+    /// Makes ready what launches run on, such as threads that sleep. Called before each sample, behind its flush.
+    fn make_ready(&mut self) {}
+
+    /// Returns true if that is ready, without waiting. Called between samples that follow one another.
+    fn is_ready(&mut self) -> bool {
+        true
+    }
+
     /// Appends the time that each thread that launches run on ran so far, and waited for a processor: the same threads in each call. A
     /// wait may count once it has ended. Appends nothing if launches run on no thread of this machine, or if the system does not count.
     ///
@@ -50,12 +58,19 @@ pub trait LaunchTimer {
         None
     }
 
-    /// Flushes the cache in this way, which is one of [`Self::FLUSHES`].
+    /// Returns the flush for samples of `work` if none is asked for: the first of [`Self::FLUSHES`], unless that cannot flush for
+    /// this work.
+    fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
+        _ = work;
+        Self::FLUSHES.first().copied()
+    }
+
+    /// Flushes the cache before a sample of `work` in this way, which is one of [`Self::FLUSHES`].
     ///
     /// # Errors
-    /// Returns the error that occurred on the device.
-    fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
-        _ = flush;
+    /// Returns the error that occurred on the device, or the reason that this flush is none for this work.
+    fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
+        _ = (flush, work);
         Ok(())
     }
 

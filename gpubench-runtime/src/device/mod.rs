@@ -11,6 +11,7 @@ mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
 mod listed;
+mod memory;
 mod monitor;
 pub mod one_by_one;
 pub(crate) mod turns;
@@ -25,6 +26,7 @@ pub use error::DeviceError;
 pub use kind::DeviceKind;
 pub use listed::listed_ordinal;
 pub(crate) use listed::while_listed;
+pub use memory::Memory;
 pub use monitor::Monitor;
 pub use turns::swapped;
 
@@ -406,6 +408,12 @@ pub trait Work {
 
     /// Puts the first inputs in the place of all that were made anew.
     fn take_back(&mut self) {}
+
+    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known, which is the default.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        _ = visit;
+        false
+    }
 }
 
 /// Work that launches nothing.

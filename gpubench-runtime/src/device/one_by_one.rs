@@ -21,7 +21,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let flush = flush::<D>(wanted)?;
+    let flush = flush(device, &[&*work], wanted)?;
     Ok(Box::new(OneByOne {
         device,
         works: work,
@@ -42,7 +42,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-    let flush = flush::<D>(wanted)?;
+    let flush = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     Ok(Box::new(OneByOne {
         device,
         works,
@@ -54,8 +54,12 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     }))
 }
 
-/// Returns the flush before each sample, as `wanted`.
-fn flush<D: LaunchTimer>(wanted: &SampleOptions) -> Result<Flush, Failure> {
+/// Returns the flush before each sample, as `wanted`: the same for all `works`.
+fn flush<D: LaunchTimer>(
+    device: &mut D,
+    works: &[&dyn Work],
+    wanted: &SampleOptions,
+) -> Result<Flush, Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Device, message));
     if let Some(path) = wanted.path {
         return refused(format!(
@@ -70,10 +74,13 @@ fn flush<D: LaunchTimer>(wanted: &SampleOptions) -> Result<Flush, Failure> {
             let all: Vec<String> = all.iter().map(|flush| format!("`{flush}`")).collect();
             refused(format!("--flush {flush}: this device has {}", all.join(", ")))
         }
-        (Cache::Cold, None) => match D::FLUSHES {
-            [usual, ..] => Ok(*usual),
-            [] => refused("this device cannot flush a cache, so that none of its samples is cold".to_owned()),
-        },
+        (Cache::Cold, None) => {
+            let usual: Vec<Flush> = works.iter().filter_map(|work| device.usual_flush(*work)).collect();
+            // Of two, the one that is further from the usual one serves both.
+            let chosen = D::FLUSHES.iter().rfind(|flush| usual.contains(flush));
+            let none = "this device cannot flush a cache, so that none of its samples is cold";
+            chosen.copied().ok_or_else(|| Failure::new(Stage::Device, none))
+        }
     }
 }
 
@@ -97,12 +104,13 @@ impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
     }
 }
 
-/// Resets, and flushes.
+/// Resets, flushes, and makes the device ready.
 fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<(), Failure> {
     work.reset()?;
     if flush != Flush::None {
-        device.flush(flush)?;
+        device.flush(flush, work)?;
     }
+    device.make_ready();
     Ok(())
 }
 
@@ -129,21 +137,25 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
         let alone = self.flush != Flush::None || self.works.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_for(time) };
-        if !alone {
-            waits.before(self.device);
-        }
-        let end = events.len() + samples;
+        let (end, mut follows) = (events.len() + samples, false);
         while events.len() < end {
-            let count = together.min(end - events.len());
             if alone {
                 prepare(self.device, self.works, self.flush)?;
+            } else if !follows {
+                self.device.make_ready();
+            }
+            // What was waited for until now is none of these samples'.
+            if !follows {
                 waits.before(self.device);
             }
-            let begin = Instant::now();
-            for _ in 0..count {
+            let (before, begin) = (events.len(), Instant::now());
+            let mut ready = true;
+            while ready && events.len() < end.min(before + together) {
                 events.push(batch::time(self.device, self.works, self.launches)?);
+                ready = alone || self.device.is_ready();
             }
-            waits.behind(self.device, count, begin.elapsed().into(), !alone);
+            waits.behind(self.device, events.len() - before, begin.elapsed().into(), follows);
+            follows = !alone && ready;
         }
         Ok(())
     }
@@ -235,6 +247,7 @@ impl<D: LaunchTimer> PairSampler for OneByOne<'_, D, [&mut dyn Work; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Memory;
     use gpubench_records::method::Path;
 
     /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what it does.
@@ -250,13 +263,14 @@ mod tests {
             Ok(Nanoseconds(96.0 + 8.0 * (self.0.len() % 3) as f64))
         }
 
-        fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
+        fn flush(&mut self, flush: Flush, _: &dyn Work) -> Result<(), Failure> {
             self.0.push_str(&format!("{flush} "));
             Ok(())
         }
     }
 
     /// Neither timed by a clock of its own nor with a cache.
+    #[derive(Default)]
     struct NoCache;
 
     impl LaunchTimer for NoCache {
@@ -281,8 +295,8 @@ mod tests {
         }
     }
 
-    fn chosen<D: LaunchTimer>(wanted: SampleOptions) -> Result<Flush, String> {
-        flush::<D>(&wanted).map_err(|failure| failure.to_string())
+    fn chosen<D: LaunchTimer + Default>(wanted: SampleOptions) -> Result<Flush, String> {
+        flush(&mut D::default(), &[&Noted::default()], &wanted).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -345,6 +359,51 @@ mod tests {
             ),
         ] {
             assert_eq!(refused, Err(why.to_owned()));
+        }
+    }
+
+    /// Flushes inputs that are known alone, if it can.
+    struct Chooses;
+
+    impl LaunchTimer for Chooses {
+        const FLUSHES: &'static [Flush] = &[Flush::Lines, Flush::Read];
+
+        fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+            work.launch().map(|()| Nanoseconds(1.0))
+        }
+
+        fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
+            Some(if work.memory(&mut |_| ()) { Flush::Lines } else { Flush::Read })
+        }
+    }
+
+    /// Work whose memory is known.
+    struct Known;
+
+    impl Work for Known {
+        fn launch(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn two_cases_have_the_flush_that_serves_both() {
+        let (known, unknown) = (Known, Noted::default());
+        let works: [&dyn Work; 2] = [&known, &unknown];
+        let [one, other] = works;
+        let cold = SampleOptions::new(Cache::Cold);
+        for (works, chosen) in [
+            (&[one][..], Flush::Lines),
+            (&[other], Flush::Read),
+            (&[one, one], Flush::Lines),
+            (&[one, other], Flush::Read),
+            (&[other, one], Flush::Read),
+        ] {
+            assert_eq!(flush(&mut Chooses, works, &cold), Ok(chosen));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 use crate::catch::catch;
-use crate::device::{Device, DeviceType, LastParameter, LaunchStream};
+use crate::device::{Device, DeviceType, LastParameter, LaunchStream, Memory};
 use crate::registry::{self, CountError, UserError};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::work::Counts;
@@ -17,6 +17,7 @@ type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, UserError> + 'a>;
 type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), UserError> + 'a>;
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CountError> + 'a>;
 type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), UserError> + 'a>;
+type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case, and perhaps of the one that it is compared with.
 type KeptStream<S> = Rc<dyn Borrow<S>>;
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
@@ -28,6 +29,7 @@ pub struct Bound<'a, S: ?Sized, T> {
     reset: Option<Enqueue<'a, S, T>>,
     counts: CountWork<'a, T>,
     check: Option<CheckOutputs<'a, T>>,
+    memory: Option<ShowMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
@@ -49,6 +51,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             reset: None,
             counts: Box::new(|_| Ok(Counts::default())),
             check: None,
+            memory: None,
             skip_if: None,
             inputs: None,
             others: None,
@@ -90,6 +93,12 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     #[must_use]
     pub fn check(self, check: impl Fn(&T) -> Result<(), UserError> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
+    }
+
+    /// Adds where the memory of the inputs lies. Returns false if not all of it is known.
+    #[must_use]
+    pub fn memory(self, memory: impl Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a) -> Self {
+        Self { memory: Some(Box::new(memory)), ..self }
     }
 
     /// Leaves the case out for arguments that meet `condition`, for the reason `why`.
@@ -204,6 +213,10 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         let inputs = self.inputs(Stage::Check)?;
         guarded(Stage::Check, || check(inputs))?;
         Ok(true)
+    }
+
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        self.memory.as_ref().zip(self.inputs.as_ref()).is_some_and(|(memory, inputs)| memory(inputs, visit))
     }
 }
 

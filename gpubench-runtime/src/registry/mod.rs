@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::device::{Device, DeviceError, DeviceKind, DeviceType, LastParameter, LaunchStream};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceType, LastParameter, LaunchStream, Memory};
 use gpubench_records::failure::Failure;
 
 pub use inventory;
@@ -166,6 +166,8 @@ pub trait Case {
     /// # Errors
     /// Returns an error if a count is not positive or does not fit 64 bits.
     fn counts(&mut self) -> Result<Counts, Failure>;
+    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
     /// Checks the outputs. Returns `false` if the benchmark has no check.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Reply, copies};
 use crate::catch::catch;
-use crate::device::{Device, Work, not_left};
+use crate::device::{Device, Memory, Work, not_left};
 use crate::registry::{ArgAxis, BenchmarkOptions, Case};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -250,5 +250,9 @@ impl Work for Launches<'_> {
             self.0.take_back();
             Ok(())
         });
+    }
+
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        self.0.memory(visit)
     }
 }

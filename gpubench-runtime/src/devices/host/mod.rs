@@ -1,9 +1,11 @@
-//! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, its
-//! last-level cache flushed before cold samples. A device like any other, not a stand-in for a GPU.
+//! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, the
+//! caches flushed before cold samples. A device like any other, not a stand-in for a GPU.
 
+mod awake;
 mod clock;
 pub(super) mod examine;
 mod flush;
+mod lines;
 mod others;
 mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
@@ -19,6 +21,7 @@ use std::time::Instant;
 pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
 
+use self::awake::Awake;
 use self::flush::FlushSweep;
 use self::threads::PoolThreads;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
@@ -39,6 +42,7 @@ pub struct Host {
     /// The step of the clock, once it was measured.
     clock_step: Option<Nanoseconds>,
     threads: PoolThreads,
+    awake: Awake,
     /// The processors that its threads may use.
     processors: Vec<usize>,
 }
@@ -53,9 +57,14 @@ impl DeviceType for Host {
 
     fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
-        let threads = PoolThreads::of(&stream);
-        let processors = topology::allowed_processors();
-        Ok(Self { stream, sweep: FlushSweep::default(), clock_step: None, threads, processors })
+        Ok(Self {
+            threads: PoolThreads::of(&stream),
+            awake: Awake::of(&stream),
+            processors: topology::allowed_processors(),
+            stream,
+            sweep: FlushSweep::default(),
+            clock_step: None,
+        })
     }
 }
 
@@ -86,6 +95,7 @@ impl Device for Host {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        self.awake = Awake::of(&self.stream);
         one_by_one::sampler(self, work, wanted)
     }
 
@@ -94,26 +104,33 @@ impl Device for Host {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        self.awake = Awake::of(&self.stream);
         one_by_one::pair_sampler(self, works, wanted)
     }
 }
 
 impl LaunchTimer for Host {
     const PATH: Path = Path::Host;
-    const FLUSHES: &'static [Flush] = &[Flush::Read];
+    const FLUSHES: &'static [Flush] = &[Flush::Lines, Flush::Read];
     const BATCHES: bool = true;
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
         self.stream.take_place();
-        let start = Instant::now();
-        let launched = work.launch();
-        let time = start.elapsed();
-        launched.map(|()| time.into())
+        self.awake.during(|| timed(work))
+    }
+
+    fn make_ready(&mut self) {
+        self.stream.take_place();
+        self.awake.make_ready(&self.stream);
+    }
+
+    fn is_ready(&mut self) -> bool {
+        self.awake.is_ready()
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let step = *self.clock_step.get_or_insert_with(clock::step);
-        let floor = median(&launch_timer::readings(self)?).unwrap_or_default();
+        let floor = median(&launch_timer::readings(&mut Clock)?).unwrap_or_default();
         Ok(Timer::new(step).with_floor(floor))
     }
 
@@ -129,9 +146,36 @@ impl LaunchTimer for Host {
         others::time(&self.processors)
     }
 
-    fn flush(&mut self, _: Flush) -> Result<(), Failure> {
+    fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
+        Some(if lines::size(work).is_ok() { Flush::Lines } else { Flush::Read })
+    }
+
+    fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
         self.stream.take_place();
-        self.sweep.flush(&self.stream);
+        match flush {
+            Flush::Lines => {
+                lines::size(work)?;
+                lines::drop(&self.stream, work);
+            }
+            _ => self.sweep.flush(&self.stream),
+        }
         Ok(())
     }
+}
+
+/// The clock alone.
+struct Clock;
+
+impl LaunchTimer for Clock {
+    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+        timed(work)
+    }
+}
+
+/// Launches, and returns the time by the monotonic clock.
+fn timed(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+    let start = Instant::now();
+    let launched = work.launch();
+    let time = start.elapsed();
+    launched.map(|()| time.into())
 }

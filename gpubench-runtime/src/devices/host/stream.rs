@@ -75,6 +75,17 @@ impl Stream {
         self.pool.broadcast(|_| work())
     }
 
+    /// Has every thread of the pool but the calling one run `work` with its number, and does not wait.
+    pub(super) fn on_other_threads(&self, work: impl Fn(usize) + Send + Sync + 'static) {
+        self.pool.spawn_broadcast(move |thread| {
+            if thread.index() > 0 {
+                work(thread.index());
+            }
+        });
+        // The calling thread's part would otherwise be done within a launch.
+        _ = self.pool.yield_now();
+    }
+
     /// The number of threads that share a launch.
     #[must_use]
     pub fn threads(&self) -> usize {

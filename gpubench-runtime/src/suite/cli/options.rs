@@ -252,6 +252,7 @@ fn sampling(args: &Args) -> Result<SamplingOptions, OptionsError> {
             FlushChoice::Discard => Flush::Discard,
             FlushChoice::Read => Flush::Read,
             FlushChoice::Write => Flush::Write,
+            FlushChoice::Lines => Flush::Lines,
             FlushChoice::None => Flush::None,
         }),
         path: match args.method.path {

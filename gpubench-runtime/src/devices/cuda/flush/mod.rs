@@ -51,7 +51,8 @@ impl Flusher {
     /// Enqueues the flush.
     pub(crate) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         match flush {
-            Flush::None => Ok(()),
+            // Lines are refused where a flush is chosen.
+            Flush::None | Flush::Lines => Ok(()),
             Flush::Read => self.sweep(0, 2 * self.l2, kernels, stream),
             Flush::Write => self.write(stream),
             Flush::Discard => {
@@ -64,7 +65,7 @@ impl Flusher {
     /// Returns the number of pieces of work that it enqueues.
     pub(crate) fn pieces(&self, flush: Flush) -> usize {
         match flush {
-            Flush::None => 0,
+            Flush::None | Flush::Lines => 0,
             Flush::Read | Flush::Write => 1,
             Flush::Discard => 2,
         }

@@ -47,6 +47,10 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &SampleOptions) -> Result<Chosen
         (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
         (Cache::Cold, flush) => flush,
     };
+    if flush == Some(Flush::Lines) {
+        let message = "--flush lines: a GPU has `discard`, `read`, `write`, `none`";
+        return Err(Failure::new(Stage::Device, message));
+    }
     if flush == Some(Flush::Discard) && device.kernels.discard.is_none() {
         let message = "this GPU cannot discard lines of its L2 (compute capability 8.0 can): --flush read, write or none";
         return Err(Failure::new(Stage::Device, message));

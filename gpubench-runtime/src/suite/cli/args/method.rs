@@ -118,6 +118,8 @@ pub(crate) enum FlushChoice {
     Read,
     /// Write a buffer of the cache's size: the launch pays for its write-back
     Write,
+    /// Drop the cache lines of the inputs' memory alone: on an x86-64 CPU, where that is known
+    Lines,
     /// Do not flush
     None,
 }

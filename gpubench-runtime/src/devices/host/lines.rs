@@ -1,0 +1,182 @@
+//! Drops the cache lines of a launch's inputs before a cold sample. In: work that shows the memory of its inputs; out: no cache of any
+//! processor has a line of that. It takes microseconds where a sweep of half a gigabyte takes 36 ms, and leaves the entries of page tables
+//! and the launch's code in the cache, of which a sweep evicts more or less from one sample to the next.
+
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_stats::units::Bytes;
+use rayon::prelude::*;
+
+use super::Stream;
+use crate::device::{Memory, Work};
+
+/// The size of a line of x86-64.
+const LINE: usize = 64;
+
+/// Returns the size of the inputs of `work`.
+///
+/// # Errors
+/// Returns the reason that their lines cannot be dropped.
+pub(super) fn size(work: &dyn Work) -> Result<Bytes, Failure> {
+    if !instruction::is_there() {
+        return refused("this processor has no instruction `clflushopt`");
+    }
+    let mut size = Bytes::ZERO;
+    match work.memory(&mut |memory| size = size + memory.bytes()) {
+        true if size > Bytes::ZERO => Ok(size),
+        true => refused("the benchmark's `setup` returns no memory"),
+        false => refused(
+            "the types that the benchmark's `setup` returns do not tell where all memory is; slices, vectors and arrays of `Copy` values do",
+        ),
+    }
+}
+
+fn refused<T>(why: &str) -> Result<T, Failure> {
+    Err(Failure::new(
+        Stage::Device,
+        format_args!("--flush lines: {why}; `--flush read` sweeps the whole cache"),
+    ))
+}
+
+/// Drops the lines of the inputs of `work`, a part on each thread.
+pub(super) fn drop(stream: &Stream, work: &dyn Work) {
+    work.memory(&mut |memory: Memory<'_>| {
+        let addresses = memory.addresses();
+        let lines = addresses.start / LINE..addresses.end.div_ceil(LINE);
+        let block = stream.block_of::<[u8; LINE]>(lines.len());
+        stream.run(|| {
+            lines.clone().into_par_iter().step_by(block).for_each(|begin| {
+                instruction::drop_lines(&memory, (begin..lines.end).take(block).map(|line| line * LINE));
+            });
+        });
+    });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "the standard library has no such instruction")]
+mod instruction {
+    use std::arch::asm;
+    use std::arch::x86_64::_mm_mfence;
+    use std::sync::LazyLock;
+
+    use raw_cpuid::CpuId;
+
+    use crate::device::Memory;
+
+    /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
+    pub(super) fn is_there() -> bool {
+        // Asking takes microseconds on a virtual machine.
+        static IS_THERE: LazyLock<bool> = LazyLock::new(|| {
+            let features = CpuId::new().get_extended_feature_info();
+            features.is_some_and(|features| features.has_clflushopt())
+        });
+        *IS_THERE
+    }
+
+    /// Drops the lines of `memory` at these addresses, and waits until they are.
+    pub(super) fn drop_lines(_: &Memory<'_>, addresses: impl Iterator<Item = usize>) {
+        for address in addresses {
+            // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction writes back what the caches have
+            // of it, and changes no value.
+            unsafe { asm!("clflushopt [{}]", in(reg) address, options(nostack, preserves_flags)) };
+        }
+        // SAFETY: every x86-64 processor has this instruction.
+        unsafe { _mm_mfence() };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod instruction {
+    use crate::device::Memory;
+
+    pub(super) fn is_there() -> bool {
+        false
+    }
+
+    pub(super) fn drop_lines(_: &Memory<'_>, _: impl Iterator<Item = usize>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Words, each of which tells where the next one is: no processor reads ahead. With memory that is known, or not.
+    struct Chain(Vec<usize>, bool);
+
+    impl Chain {
+        /// As many lines as this, in an order that jumps. It is odd, so that 31 lines a step meet all of them.
+        const LINES: usize = 4_097;
+        const WORDS: usize = LINE / size_of::<usize>();
+
+        fn of() -> Self {
+            let next = |word: usize| (word / Self::WORDS + 31) % Self::LINES * Self::WORDS;
+            Self((0..Self::LINES * Self::WORDS).map(next).collect(), true)
+        }
+
+        /// Returns how long it takes to walk along all lines.
+        fn walk(&self) -> Duration {
+            let begin = Instant::now();
+            let end = (0..Self::LINES).fold(0, |word, _| self.0[word]);
+            assert_eq!(end, 0);
+            begin.elapsed()
+        }
+    }
+
+    impl Work for Chain {
+        fn launch(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+            visit(Memory::of(&self.0));
+            self.1
+        }
+    }
+
+    fn stream() -> Stream {
+        Stream::of_this_thread().expect("a pool starts")
+    }
+
+    /// The fastest of several: other programs only make it slower.
+    #[test]
+    fn lines_that_were_dropped_come_from_memory() {
+        let chain = Chain::of();
+        if !instruction::is_there() {
+            return;
+        }
+        let stream = stream();
+        let fastest = |dropped: bool| {
+            let walks = (0..20).map(|_| {
+                if dropped {
+                    drop(&stream, &chain);
+                }
+                chain.walk()
+            });
+            walks.min().expect("several")
+        };
+        let [hot, cold] = [false, true].map(fastest);
+        assert!(cold > 3 * hot, "{hot:?} from the cache, {cold:?} from memory");
+    }
+
+    #[test]
+    fn dropping_lines_changes_no_value() {
+        let mut chain = Chain::of();
+        if instruction::is_there() {
+            chain.0.iter_mut().for_each(|word| *word += 1);
+            drop(&stream(), &chain);
+            assert!(chain.0.iter().zip(&Chain::of().0).all(|(now, before)| *now == before + 1));
+        }
+    }
+
+    #[test]
+    fn inputs_whose_memory_is_not_known_are_refused() {
+        if !instruction::is_there() {
+            return;
+        }
+        let told = |work: Chain| size(&work).map_err(|failure| failure.to_string());
+        assert_eq!(told(Chain::of()), Ok(Bytes(4_097 * 64)));
+        assert!(told(Chain(vec![0], false)).expect_err("unknown").contains("where all memory is"));
+        assert!(told(Chain(Vec::new(), true)).expect_err("empty").contains("returns no memory"));
+    }
+}
