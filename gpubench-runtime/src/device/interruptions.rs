@@ -142,6 +142,8 @@ mod tests {
         flushes: Vec<f64>,
         launched: usize,
         flushed: usize,
+        /// The launches behind which it is not ready, so that the second thread is waited for.
+        unready: Vec<usize>,
         waited: f64,
         /// The time that others used between two calls.
         others: f64,
@@ -151,7 +153,8 @@ mod tests {
     impl Shared {
         fn new(launches: &[f64], flushes: &[f64]) -> Self {
             let [launches, flushes] = [launches.to_vec(), flushes.to_vec()];
-            Self { launches, flushes, launched: 0, flushed: 0, waited: 0.0, others: 100e6, now: 0.0 }
+            let unready = Vec::new();
+            Self { launches, flushes, launched: 0, flushed: 0, unready, waited: 0.0, others: 100e6, now: 0.0 }
         }
     }
 
@@ -169,6 +172,14 @@ mod tests {
             self.waited += self.flushes.get(self.flushed).copied().unwrap_or_default();
             self.flushed += 1;
             Ok(())
+        }
+
+        fn make_ready(&mut self) {
+            self.waited += 3e6;
+        }
+
+        fn is_ready(&mut self) -> bool {
+            !self.unready.contains(&self.launched)
         }
 
         fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
@@ -214,6 +225,16 @@ mod tests {
         let (marks, events) = sampled(device, Cache::Cold);
         assert_eq!(marks.expect("others used the processors"), [false, true, false, false, true, false]);
         assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
+    }
+
+    /// Before each group, and behind the second launch and the fifth, the second thread is waited for. Only its wait within the last launch is
+    /// a sample's.
+    #[test]
+    fn what_is_waited_for_before_a_launch_is_none_of_its_sample() {
+        let mut device = Shared::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);
+        device.unready = vec![2, 5];
+        let (marks, _) = sampled(device, Cache::Hot);
+        assert_eq!(marks.expect("others used the processors"), [false, false, false, false, false, true]);
     }
 
     #[test]

@@ -137,12 +137,17 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
         let alone = self.flush != Flush::None || self.works.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_for(time) };
-        let (end, mut follows) = (events.len() + samples, false);
+        let first = events.len();
+        let (end, mut follows) = (first + samples, false);
         while events.len() < end {
             if alone {
                 prepare(self.device, self.works, self.flush)?;
             } else if !follows {
                 self.device.make_ready();
+                // What ran meanwhile has left other data in the caches. The group's first samples have such a launch before them.
+                if events.len() > first {
+                    self.works.launch()?;
+                }
             }
             // What was waited for until now is none of these samples'.
             if !follows {
