@@ -90,6 +90,12 @@ impl Interruptions {
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
+    /// Marks the last samples, which began without a thread that launches need.
+    pub(super) fn mark_last(&mut self, samples: usize) {
+        let first = self.interrupted.len().saturating_sub(samples);
+        self.interrupted[first..].fill(true);
+    }
+
     /// Marks the samples that ended later than this.
     fn mark_since(&mut self, since: Nanoseconds) {
         let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
@@ -144,6 +150,8 @@ mod tests {
         flushed: usize,
         /// The launches behind which it is not ready, so that the second thread is waited for.
         unready: Vec<usize>,
+        /// The launches before which it waits for nothing more, and launches without it.
+        without: Vec<usize>,
         waited: f64,
         /// The time that others used between two calls.
         others: f64,
@@ -153,8 +161,19 @@ mod tests {
     impl Shared {
         fn new(launches: &[f64], flushes: &[f64]) -> Self {
             let [launches, flushes] = [launches.to_vec(), flushes.to_vec()];
-            let unready = Vec::new();
-            Self { launches, flushes, launched: 0, flushed: 0, unready, waited: 0.0, others: 100e6, now: 0.0 }
+            let [unready, without] = [vec![], vec![]];
+            let [launched, flushed] = [0, 0];
+            Self {
+                launches,
+                flushes,
+                launched,
+                flushed,
+                unready,
+                without,
+                waited: 0.0,
+                others: 100e6,
+                now: 0.0,
+            }
         }
     }
 
@@ -174,8 +193,9 @@ mod tests {
             Ok(())
         }
 
-        fn make_ready(&mut self) {
+        fn make_ready(&mut self) -> bool {
             self.waited += 3e6;
+            !self.without.contains(&self.launched)
         }
 
         fn is_ready(&mut self) -> bool {
@@ -235,6 +255,18 @@ mod tests {
         device.unready = vec![2, 5];
         let (marks, _) = sampled(device, Cache::Hot);
         assert_eq!(marks.expect("others used the processors"), [false, false, false, false, false, true]);
+    }
+
+    /// The second group begins without the second thread, which has come again before its last sample.
+    #[test]
+    fn a_sample_that_begins_without_a_thread_is_interrupted() {
+        for (cache, expected) in [(Cache::Hot, [0, 0, 0, 1, 1, 0]), (Cache::Cold, [0, 0, 0, 1, 0, 0])] {
+            let mut device = Shared::new(&[], &[]);
+            device.unready = vec![5];
+            device.without = vec![3];
+            let (marks, _) = sampled(device, cache);
+            assert_eq!(marks.expect("others used the processors"), expected.map(|mark| mark == 1));
+        }
     }
 
     #[test]

@@ -33,8 +33,11 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
-    /// Makes ready what launches run on, such as threads that sleep. Called before each sample, behind its flush.
-    fn make_ready(&mut self) {}
+    /// Makes ready what launches run on, such as threads that sleep. Called before each sample, behind its flush. Returns false if launches need
+    /// what did not get ready, since other programs use it: the sample then counts as interrupted.
+    fn make_ready(&mut self) -> bool {
+        true
+    }
 
     /// Returns true if that is ready, without waiting. Called between samples that follow one another.
     fn is_ready(&mut self) -> bool {

@@ -104,14 +104,13 @@ impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
     }
 }
 
-/// Resets, flushes, and makes the device ready.
-fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<(), Failure> {
+/// Resets, flushes, and makes the device ready. Returns false if the launch begins without a part of that.
+fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<bool, Failure> {
     work.reset()?;
     if flush != Flush::None {
         device.flush(flush, work)?;
     }
-    device.make_ready();
-    Ok(())
+    Ok(device.make_ready())
 }
 
 /// Resets, flushes, and returns the event time of a launch, or of one of several that are timed together.
@@ -138,12 +137,12 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_for(time) };
         let first = events.len();
-        let (end, mut follows) = (first + samples, false);
+        let (end, mut follows, mut whole) = (first + samples, false, true);
         while events.len() < end {
             if alone {
-                prepare(self.device, self.works, self.flush)?;
+                whole = prepare(self.device, self.works, self.flush)?;
             } else if !follows {
-                self.device.make_ready();
+                whole = self.device.make_ready();
                 // What ran meanwhile has left other data in the caches. The group's first samples have such a launch before them.
                 if events.len() > first {
                     self.works.launch()?;
@@ -160,6 +159,9 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
                 ready = alone || self.device.is_ready();
             }
             waits.behind(self.device, events.len() - before, begin.elapsed().into(), follows);
+            if !whole {
+                waits.mark_last(events.len() - before);
+            }
             follows = !alone && ready;
         }
         Ok(())

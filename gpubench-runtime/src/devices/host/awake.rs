@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use rayon::Yield;
 
 use super::Stream;
+use gpubench_records::method::Cache;
 
 /// Threads stay awake for so long behind a launch: longer than what lies between two samples, mostly.
-const STAY: Duration = PATIENCE_LIMITS[1];
+const STAY: Duration = PATIENCE;
 /// A launch that has left the other threads without work so many times never gives them any. They sleep, since a processor that
 /// spins takes clock rate, and the caches of its core, from the ones that work.
 const TRIES: usize = 16;
@@ -24,10 +25,12 @@ const TRIES: usize = 16;
 const ANSWER: Duration = Duration::from_micros(20);
 /// The pause before it is asked again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);
-/// A launch begins without the threads that have not answered within so many times the shortest one so far, and within these limits: to wake
-/// takes 50 µs, and another program gives a processor back after a time slice or two.
-const PATIENCE: u32 = 64;
-const PATIENCE_LIMITS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+/// A launch begins without the threads that have not answered by then: another program gives a processor back after a time slice or two.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Or within so many times the shortest launch so far, where launches follow one another, and within this at least, since to wake takes 50 µs. A launch of
+/// 2 µs that follows a rest of milliseconds takes three times as long.
+const PATIENCE_OF: u32 = 64;
+const LEAST_PATIENCE: Duration = Duration::from_millis(1);
 /// If more launches than this, and one in so many, began without them, all others do: the thread that measures would give its own processor
 /// away for a time slice whenever it waits for one of the others.
 const LATE: usize = 2;
@@ -39,7 +42,8 @@ pub(super) struct Awake {
     /// The launches that began while the others were awake, and those that began without them.
     together: usize,
     alone: usize,
-    shortest: Duration,
+    /// The shortest launch so far, if launches follow one another.
+    shortest: Option<Duration>,
 }
 
 /// What the thread that measures and the others tell each other.
@@ -66,7 +70,7 @@ struct Other {
 
 impl Awake {
     /// Begins with the launches of a case.
-    pub(super) fn of(stream: &Stream) -> Self {
+    pub(super) fn of(stream: &Stream, cache: Cache) -> Self {
         let shared = Shared {
             origin: Instant::now(),
             until: AtomicU64::new(0),
@@ -75,16 +79,24 @@ impl Awake {
             question: AtomicU64::new(0),
             others: (1..stream.threads()).map(|_| Other::default()).collect(),
         };
-        Self { shared: Arc::new(shared), together: 0, alone: 0, shortest: Duration::MAX }
+        Self {
+            shared: Arc::new(shared),
+            together: 0,
+            alone: 0,
+            shortest: (cache == Cache::Hot).then_some(Duration::MAX),
+        }
     }
 
-    /// Waits until all others are awake, each on a processor, if the launches may give them work; else until none is.
-    pub(super) fn make_ready(&mut self, stream: &Stream) {
+    /// Waits until all others are awake, each on a processor, if the launches may give them work; else until none is. Returns false if launches that
+    /// give them work begin without them.
+    pub(super) fn make_ready(&mut self, stream: &Stream) -> bool {
         if self.are_needed() {
             let awake = self.wake(stream);
             *(if awake { &mut self.together } else { &mut self.alone }) += 1;
+            awake || !self.gave_work()
         } else {
             self.let_sleep();
+            !self.gave_work()
         }
     }
 
@@ -106,22 +118,26 @@ impl Awake {
             let _launching = Launching::on(&self.shared.launching);
             launch()
         };
-        self.shortest = self.shortest.min(begin.elapsed());
+        self.shortest = self.shortest.map(|shortest| shortest.min(begin.elapsed()));
         launched
     }
 
     /// Returns true if the others come, and if the launches may give them work.
     fn are_needed(&self) -> bool {
-        let worked = self.shared.worked.load(Ordering::Relaxed);
         let come = self.alone <= LATE + self.together / LATE_OF;
-        !self.shared.others.is_empty() && come && (worked || self.together < TRIES)
+        !self.shared.others.is_empty() && come && (self.gave_work() || self.together < TRIES)
+    }
+
+    fn gave_work(&self) -> bool {
+        self.shared.worked.load(Ordering::Relaxed)
     }
 
     /// Waits until all others are awake. Returns false if one has not come.
     fn wake(&self, stream: &Stream) -> bool {
         let begin = Instant::now();
-        let [least, most] = PATIENCE_LIMITS;
-        let patience = self.shortest.saturating_mul(PATIENCE).clamp(least, most);
+        let of_shortest =
+            |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
+        let patience = self.shortest.map_or(PATIENCE, of_shortest);
         while begin.elapsed() < patience {
             self.shared.stay();
             if !self.shared.others.iter().all(Other::is_awake) {
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn launches_of_several_parts_keep_the_others_awake() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream);
+            let mut awake = Awake::of(stream, Cache::Hot);
             let threads = (0..3 * TRIES).map(|_| {
                 awake.make_ready(stream);
                 awake.during(|| launch(stream)).len()
@@ -291,7 +307,7 @@ mod tests {
     #[test]
     fn launches_of_one_part_let_the_others_sleep() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream);
+            let mut awake = Awake::of(stream, Cache::Hot);
             for _ in 0..TRIES + LATE + 1 {
                 awake.make_ready(stream);
                 awake.during(|| spin(Duration::from_micros(20)));
@@ -309,7 +325,7 @@ mod tests {
     #[test]
     fn work_between_launches_is_done_and_does_not_count() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream);
+            let mut awake = Awake::of(stream, Cache::Hot);
             for _ in 0..TRIES {
                 awake.make_ready(stream);
                 awake.during(|| ());
@@ -323,7 +339,7 @@ mod tests {
     #[test]
     fn a_launch_that_panics_does_not_keep_the_others() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream);
+            let mut awake = Awake::of(stream, Cache::Hot);
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 awake.during(|| panic!("of the launch"));
             }));

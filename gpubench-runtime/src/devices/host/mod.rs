@@ -31,7 +31,7 @@ use crate::device::{
 };
 use gpubench_records::facts::{Facts, Value};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Flush, Path, Timer};
+use gpubench_records::method::{Cache, Flush, Path, Timer};
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
@@ -59,7 +59,7 @@ impl DeviceType for Host {
         let stream = Stream::of_this_thread()?;
         Ok(Self {
             threads: PoolThreads::of(&stream),
-            awake: Awake::of(&stream),
+            awake: Awake::of(&stream, Cache::Hot),
             processors: topology::allowed_processors(),
             stream,
             sweep: FlushSweep::default(),
@@ -95,7 +95,7 @@ impl Device for Host {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.stream);
+        self.awake = Awake::of(&self.stream, wanted.cache);
         one_by_one::sampler(self, work, wanted)
     }
 
@@ -104,7 +104,7 @@ impl Device for Host {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.stream);
+        self.awake = Awake::of(&self.stream, wanted.cache);
         one_by_one::pair_sampler(self, works, wanted)
     }
 }
@@ -119,9 +119,9 @@ impl LaunchTimer for Host {
         self.awake.during(|| timed(work))
     }
 
-    fn make_ready(&mut self) {
+    fn make_ready(&mut self) -> bool {
         self.stream.take_place();
-        self.awake.make_ready(&self.stream);
+        self.awake.make_ready(&self.stream)
     }
 
     fn is_ready(&mut self) -> bool {
