@@ -164,7 +164,10 @@ fn way(record: &Record, measured: &Measurement) -> String {
 /// The proof of a flush, where the device can give one.
 fn flushed(method: &Method) -> String {
     let flush = method.flush;
-    let Some(proof) = method.flush_proof else { return format!(", flushed by `{flush}`") };
+    let Some(proof) = method.flush_proof else {
+        let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
+        return format!(", flushed by `{flush}`{reason}");
+    };
     let empty =
         if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
     let clean = if proof.is_clean() {

@@ -12,11 +12,40 @@ pub struct Input<'a, T>(pub &'a T);
 macro_rules! __memory {
     ($input:expr, $visit:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::{Inline as _, Reference as _, Slice as _, UnknownMemory as _};
+        use $crate::bind::{Inline as _, Slice as _, UnknownMemory as _};
         (&&&&$crate::bind::Input($input)).memory($visit)
     }};
 }
 pub use __memory as memory;
+
+/// A type whose values are all that there is of them: they own no memory, and refer to none.
+///
+/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values, and cold samples on a CPU
+/// [drop the cache lines](gpubench_records::method::Flush::Lines) of vectors and slices of it, in place of a sweep of the whole cache.
+///
+/// ```
+/// #[derive(Clone, Copy)]
+/// struct Complex {
+///     re: f32,
+///     im: f32,
+/// }
+///
+/// impl gpubench_runtime::devices::host::Plain for Complex {}
+/// ```
+pub trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($value:ident)*) => {$(impl Plain for $value {})*};
+}
+plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+
+impl Plain for () {}
+impl<T: Plain, const N: usize> Plain for [T; N] {}
+impl<T: Plain> Plain for Option<T> {}
+impl<A: Plain> Plain for (A,) {}
+impl<A: Plain, B: Plain> Plain for (A, B) {}
+impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
+impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
 
 /// Inputs that are slices of plain values, or own one.
 pub trait Slice {
@@ -25,33 +54,20 @@ pub trait Slice {
 }
 
 macro_rules! slices {
-    ($([$($generics:tt)*] $slice:ty,)*) => {$(
-        // Values that are `Copy` own no memory.
+    ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
         impl<$($generics)*> Slice for &&&Input<'_, $slice> {
             fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-                visit(Memory::of(&self.0[..]));
+                visit(Memory::$memory(self.0));
                 true
             }
         }
     )*};
 }
 slices! {
-    [T: Copy] Vec<T>,
-    [T: Copy] Box<[T]>,
-    [T: Copy] &[T],
-    [T: Copy, const N: usize] [T; N],
-}
-
-/// Inputs that refer to anything else.
-pub trait Reference {
-    /// Shows nothing, since what they refer to may refer to more.
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-}
-
-impl<T: ?Sized> Reference for &&Input<'_, &T> {
-    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
-        false
-    }
+    [T: Plain] Vec<T>: of_vec,
+    [T: Plain] Box<[T]>: of,
+    [T: Plain] &[T]: of,
+    [T: Plain, const N: usize] [T; N]: of,
 }
 
 /// Inputs that are a plain value, such as a factor, which lies among gpubench's own.
@@ -60,7 +76,7 @@ pub trait Inline {
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
-impl<T: Copy> Inline for &Input<'_, T> {
+impl<T: Plain> Inline for &&Input<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         true
     }
@@ -72,7 +88,7 @@ pub trait UnknownMemory {
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
-impl<T> UnknownMemory for Input<'_, T> {
+impl<T> UnknownMemory for &Input<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         false
     }
@@ -97,6 +113,7 @@ mod tests {
     #[test]
     fn slices_of_plain_values_are_known_whole() {
         assert_eq!(shown!(vec![1.0_f32; 10]), Some(Bytes(40)));
+        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(Bytes(40)));
         assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(Bytes(48)));
         assert_eq!(shown!([[1_u16; 4]; 2]), Some(Bytes(16)));
         assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(Bytes(3)));
@@ -119,6 +136,25 @@ mod tests {
         assert_eq!(shown!((1.0_f32, vec![1_u8])), None);
         assert_eq!(shown!(&vec![1_u8]), None);
         assert_eq!(shown!("text"), None);
+        assert_eq!(shown!(0..9), None);
+    }
+
+    /// `Copy` values own no memory, and may refer to it.
+    #[test]
+    fn what_refers_to_memory_is_unknown() {
+        #[derive(Clone, Copy)]
+        struct View<'a>(&'a [u8]);
+        let values = [1_u8, 2];
+        let slice = &values[..];
+        assert_eq!(shown!(vec![slice]), None);
+        assert_eq!(shown!((slice, 1)), None);
+        assert_eq!(shown!(Some(slice)), None);
+        assert_eq!(shown!([slice, slice]), None);
+        assert_eq!(shown!(slice.as_ptr()), None);
+        let view = View(slice);
+        assert_eq!(shown!(view), None);
+        assert_eq!(view.0, values);
+        assert_eq!(shown!(vec![view]), None);
     }
 
     #[test]

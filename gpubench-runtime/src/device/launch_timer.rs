@@ -19,7 +19,8 @@ const READING_TIME: Duration = Duration::from_millis(20);
 pub trait LaunchTimer {
     /// The path of its samples, as it is shown and recorded.
     const PATH: Path = Path::Device;
-    /// The ways in which it can flush its cache, the usual one first. A device without any takes no cold samples.
+    /// The ways in which it can flush its cache, the usual one first. One that serves launches which another cannot serve comes behind that. A device
+    /// without any takes no cold samples.
     const FLUSHES: &'static [Flush] = &[];
 
     /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
@@ -66,6 +67,12 @@ pub trait LaunchTimer {
     fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
         _ = work;
         Self::FLUSHES.first().copied()
+    }
+
+    /// Returns why samples of `work` have this flush, and not one that comes before it, if none was asked for.
+    fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+        _ = (flush, work);
+        None
     }
 
     /// Flushes the cache before a sample of `work` in this way, which is one of [`Self::FLUSHES`].

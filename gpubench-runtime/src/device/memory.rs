@@ -20,6 +20,22 @@ impl<'a> Memory<'a> {
         Self { addresses: start.addr()..end.addr(), borrowed: PhantomData }
     }
 
+    /// Returns the memory of a vector, of which a launch may fill more than there are values yet. What the values refer to is not part of it.
+    #[must_use]
+    pub fn of_vec<T>(values: &'a Vec<T>) -> Self {
+        let start = values.as_ptr().addr();
+        // A vector of values without a size has any number of them.
+        let bytes = values.capacity().saturating_mul(size_of::<T>());
+        Self { addresses: start..start + bytes, borrowed: PhantomData }
+    }
+
+    /// Returns the number of lines of this size that it lies in: none, where it has no bytes.
+    #[must_use]
+    pub fn lines(&self, size: usize) -> usize {
+        let Range { start, end } = self.addresses;
+        if start == end { 0 } else { end.div_ceil(size) - start / size }
+    }
+
     /// Returns its size.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
@@ -45,5 +61,26 @@ mod tests {
         assert_eq!(memory.addresses().start, (&raw const values[1]).addr());
         assert_eq!(Memory::of::<u8>(&[]).bytes(), Bytes::ZERO);
         assert_eq!(Memory::of(&[(); 7]).bytes(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_vector_has_memory_for_more_values() {
+        let mut values = Vec::with_capacity(100);
+        values.push(1_u32);
+        assert_eq!(Memory::of_vec(&values).bytes().0, 4 * values.capacity() as u64);
+        assert_eq!(Memory::of_vec(&vec![(); 9]).bytes(), Bytes::ZERO);
+        assert_eq!(Memory::of_vec(&Vec::<u8>::new()).bytes(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn memory_lies_in_whole_lines_and_none_in_none() {
+        let aligned = [0_u8; 320];
+        let from = aligned.as_ptr().addr().next_multiple_of(64) - aligned.as_ptr().addr();
+        for (part, lines) in [(0..64, 1), (0..65, 2), (63..65, 2), (63..64, 1), (5..130, 3)] {
+            assert_eq!(Memory::of(&aligned[from + part.start..from + part.end]).lines(64), lines, "{part:?}");
+        }
+        // An empty slice has an address all the same, which may be no one's.
+        assert_eq!(Memory::of::<f32>(&[]).lines(64), 0);
+        assert_eq!(Memory::of_vec(&Vec::<f32>::new()).lines(64), 0);
     }
 }

@@ -21,12 +21,13 @@ pub fn sampler<'a, D: LaunchTimer>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let flush = flush(device, &[&*work], wanted)?;
+    let (flush, flush_reason) = flush(device, &[&*work], wanted)?;
     Ok(Box::new(OneByOne {
         device,
         works: work,
         cache: wanted.cache,
         flush,
+        flush_reason,
         launches: 1,
         fastest: None,
         interruptions: None,
@@ -42,24 +43,25 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-    let flush = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
+    let (flush, flush_reason) = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     Ok(Box::new(OneByOne {
         device,
         works,
         cache: wanted.cache,
         flush,
+        flush_reason,
         launches: 1,
         fastest: None,
         interruptions: None,
     }))
 }
 
-/// Returns the flush before each sample, as `wanted`: the same for all `works`.
+/// Returns the flush before each sample, as `wanted`: the same for all `works`. And why it is not the usual one.
 fn flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
     wanted: &SampleOptions,
-) -> Result<Flush, Failure> {
+) -> Result<(Flush, Option<String>), Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Device, message));
     if let Some(path) = wanted.path {
         return refused(format!(
@@ -67,19 +69,21 @@ fn flush<D: LaunchTimer>(
         ));
     }
     match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok(Flush::None),
-        (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => Ok(flush),
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok((Flush::None, None)),
+        (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => Ok((flush, None)),
         (Cache::Cold, Some(flush)) => {
             let all = [D::FLUSHES, &[Flush::None]].concat();
             let all: Vec<String> = all.iter().map(|flush| format!("`{flush}`")).collect();
             refused(format!("--flush {flush}: this device has {}", all.join(", ")))
         }
         (Cache::Cold, None) => {
-            let usual: Vec<Flush> = works.iter().filter_map(|work| device.usual_flush(*work)).collect();
-            // Of two, the one that is further from the usual one serves both.
-            let chosen = D::FLUSHES.iter().rfind(|flush| usual.contains(flush));
+            let usual: Option<Vec<Flush>> = works.iter().map(|work| device.usual_flush(*work)).collect();
+            // Of two, the later one serves both.
+            let serves = |flush: &Flush| usual.as_ref().is_some_and(|usual| usual.contains(flush));
             let none = "this device cannot flush a cache, so that none of its samples is cold";
-            chosen.copied().ok_or_else(|| Failure::new(Stage::Device, none))
+            let chosen = D::FLUSHES.iter().copied().rfind(serves);
+            let chosen = chosen.ok_or_else(|| Failure::new(Stage::Device, none))?;
+            Ok((chosen, works.iter().find_map(|work| device.flush_reason(chosen, *work))))
         }
     }
 }
@@ -90,6 +94,7 @@ struct OneByOne<'a, D, Works> {
     works: Works,
     cache: Cache,
     flush: Flush,
+    flush_reason: Option<String>,
     /// The launches of a sample.
     launches: usize,
     /// The shortest event time of the last group.
@@ -100,7 +105,9 @@ struct OneByOne<'a, D, Works> {
 
 impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
     fn method(&self) -> Method {
-        Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches)
+        let mut method = Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches);
+        method.flush_reason.clone_from(&self.flush_reason);
+        method
     }
 }
 
@@ -303,7 +310,8 @@ mod tests {
     }
 
     fn chosen<D: LaunchTimer + Default>(wanted: SampleOptions) -> Result<Flush, String> {
-        flush(&mut D::default(), &[&Noted::default()], &wanted).map_err(|failure| failure.to_string())
+        let chosen = flush(&mut D::default(), &[&Noted::default()], &wanted);
+        chosen.map(|(flush, _)| flush).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -382,6 +390,10 @@ mod tests {
         fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
             Some(if work.memory(&mut |_| ()) { Flush::Lines } else { Flush::Read })
         }
+
+        fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+            (flush == Flush::Read && !work.memory(&mut |_| ())).then(|| "unknown".to_owned())
+        }
     }
 
     /// Work whose memory is known.
@@ -410,7 +422,8 @@ mod tests {
             (&[one, other], Flush::Read),
             (&[other, one], Flush::Read),
         ] {
-            assert_eq!(flush(&mut Chooses, works, &cold), Ok(chosen));
+            let reason = (chosen == Flush::Read).then(|| "unknown".to_owned());
+            assert_eq!(flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
         }
     }
 }

@@ -46,9 +46,10 @@ fn pretty_lists_are_for_people() {
     two_devices::inner::beat[size=one]: benchmark
     two_devices::inner::beat[size=three]: benchmark
     two_devices::needs_its_reset_on_the_host: benchmark
+    two_devices::rows: benchmark
     two_devices::sum[n=1024]: benchmark
 
-    19 benchmarks, 22 cases
+    20 benchmarks, 24 cases
     ");
 }
 
@@ -79,7 +80,7 @@ fn nothing_is_ignored_and_nothing_to_list_is_no_error() {
 fn a_device_chooses_what_is_listed() {
     assert_eq!(
         listed(&["--device", "host"]),
-        ["two_devices::needs_its_reset_on_the_host", "two_devices::sum[n=1024]"]
+        ["two_devices::needs_its_reset_on_the_host", "two_devices::rows", "two_devices::sum[n=1024]"]
     );
 }
 
@@ -94,7 +95,7 @@ fn a_benchmark_whose_arguments_panic_is_listed() {
 #[test]
 fn each_listed_name_selects_itself() {
     let all = listed(&["--skip", "grid"]);
-    assert_eq!(all.len(), 15);
+    assert_eq!(all.len(), 16);
     for name in &all {
         assert_eq!(listed(&["--exact", name, "--nocapture", "--bench"]), [name.as_str()]);
     }
@@ -194,7 +195,7 @@ fn skips_take_away_from_what_filters_chose() {
     let left = ["two_devices::sweep[n=2]", "two_devices::sweep[n=10]"];
     assert_eq!(listed(&["sweep", "--skip", "n=1]"]), left);
     assert_eq!(listed(&["sweep", "--exact", "--skip", "n=1]", "two_devices::sweep[n=2]"]), left[..1]);
-    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 18);
+    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 19);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! programs want the processors, an idle thread gives its own away for milliseconds before it sleeps.
 
 use std::hint::spin_loop;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
@@ -19,10 +20,17 @@ use gpubench_records::method::Cache;
 /// Threads stay awake for so long behind a launch: longer than what lies between two samples, mostly.
 const STAY: Duration = PATIENCE;
 /// A launch that has left the other threads without work so many times never gives them any. They sleep, since a processor that
-/// spins takes clock rate, and the caches of its core, from the ones that work.
+/// spins takes clock rate, and the caches of its core, from the ones that work. One of this length gives them work in fewer tries, and one for which it
+/// does not count that they wake has them sleep at once.
 const TRIES: usize = 16;
-/// A thread that is awake answers within this, unless another program has its processor.
+const LONG: Duration = Duration::from_micros(100);
+const TRIES_OF_LONG: usize = 3;
+const VERY_LONG: Duration = STAY;
+/// A thread that is awake answers within this and so much for each thread, which all read what one writes, unless another program has its processor.
 const ANSWER: Duration = Duration::from_micros(20);
+const ANSWER_EACH: Duration = Duration::from_nanos(500);
+/// Of so many threads, one may be missing.
+const MISSING_OF: usize = 16;
 /// The pause before it is asked again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);
 /// A launch begins without the threads that have not answered by then: another program gives a processor back after a time slice or two.
@@ -35,6 +43,8 @@ const LEAST_PATIENCE: Duration = Duration::from_millis(1);
 /// away for a time slice whenever it waits for one of the others.
 const LATE: usize = 2;
 const LATE_OF: usize = 16;
+/// After so many times without them they are waited for again.
+const AGAIN: usize = 64;
 
 /// The other threads of a stream, beside the launches of a case.
 pub(super) struct Awake {
@@ -42,8 +52,14 @@ pub(super) struct Awake {
     /// The launches that began while the others were awake, and those that began without them.
     together: usize,
     alone: usize,
-    /// The shortest launch so far, if launches follow one another.
+    /// The times that they were not waited for, since they do not come.
+    without: usize,
+    /// True once all others sleep, and nobody calls them.
+    asleep: bool,
+    /// The shortest launch so far.
     shortest: Option<Duration>,
+    /// True if launches follow one another.
+    hot: bool,
 }
 
 /// What the thread that measures and the others tell each other.
@@ -51,16 +67,28 @@ struct Shared {
     /// The beginning of all times.
     origin: Instant,
     /// The others stay until then, in nanoseconds, and as long as a launch goes on.
-    until: AtomicU64,
-    launching: AtomicBool,
+    until: Apart<AtomicU64>,
+    launching: Apart<AtomicBool>,
     /// True once another thread has worked for a launch.
-    worked: AtomicBool,
-    question: AtomicU64,
-    others: Vec<Other>,
+    worked: Apart<AtomicBool>,
+    question: Apart<AtomicU64>,
+    others: Vec<Apart<Other>>,
 }
 
-/// One of the other threads, in a cache line of its own.
+/// A value in a cache line of its own, or two, which processors fetch together.
 #[repr(align(128))]
+#[derive(Default)]
+struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// One of the other threads.
 #[derive(Default)]
 struct Other {
     is_awake: AtomicBool,
@@ -73,17 +101,20 @@ impl Awake {
     pub(super) fn of(stream: &Stream, cache: Cache) -> Self {
         let shared = Shared {
             origin: Instant::now(),
-            until: AtomicU64::new(0),
-            launching: AtomicBool::new(false),
-            worked: AtomicBool::new(false),
-            question: AtomicU64::new(0),
-            others: (1..stream.threads()).map(|_| Other::default()).collect(),
+            until: Apart::default(),
+            launching: Apart::default(),
+            worked: Apart::default(),
+            question: Apart::default(),
+            others: (1..stream.threads()).map(|_| Apart::default()).collect(),
         };
         Self {
             shared: Arc::new(shared),
             together: 0,
             alone: 0,
-            shortest: (cache == Cache::Hot).then_some(Duration::MAX),
+            without: 0,
+            asleep: false,
+            shortest: None,
+            hot: cache == Cache::Hot,
         }
     }
 
@@ -91,19 +122,26 @@ impl Awake {
     /// give them work begin without them.
     pub(super) fn make_ready(&mut self, stream: &Stream) -> bool {
         if self.are_needed() {
+            self.asleep = false;
             let awake = self.wake(stream);
             *(if awake { &mut self.together } else { &mut self.alone }) += 1;
-            awake || !self.gave_work()
-        } else {
-            self.let_sleep();
-            !self.gave_work()
+            return awake || !self.gave_work();
         }
+        self.let_sleep();
+        if !self.come() {
+            self.without += 1;
+            if self.without == AGAIN {
+                (self.without, self.together, self.alone) = (0, 0, 0);
+            }
+        }
+        // To wake is no part of a long launch that counts.
+        !self.gave_work() || self.is_very_long()
     }
 
     /// Returns true if there is nothing to wait for before a launch that follows another one at once.
     pub(super) fn is_ready(&mut self) -> bool {
         if !self.are_needed() {
-            return self.shared.all_sleep();
+            return self.asleep || self.shared.all_sleep();
         }
         self.shared.stay();
         let awake = self.shared.answer();
@@ -118,14 +156,27 @@ impl Awake {
             let _launching = Launching::on(&self.shared.launching);
             launch()
         };
-        self.shortest = self.shortest.map(|shortest| shortest.min(begin.elapsed()));
+        let time = begin.elapsed();
+        self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
         launched
     }
 
     /// Returns true if the others come, and if the launches may give them work.
     fn are_needed(&self) -> bool {
-        let come = self.alone <= LATE + self.together / LATE_OF;
-        !self.shared.others.is_empty() && come && (self.gave_work() || self.together < TRIES)
+        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
+        let tries = if is_long { TRIES_OF_LONG } else { TRIES };
+        let may_work = self.gave_work() || self.together < tries;
+        !self.shared.others.is_empty() && !self.is_very_long() && may_work && self.come()
+    }
+
+    /// Returns true unless the others were missed too often.
+    fn come(&self) -> bool {
+        self.alone <= LATE + self.together / LATE_OF
+    }
+
+    /// Returns true if launches are so long that it does not count how long threads take to wake.
+    fn is_very_long(&self) -> bool {
+        self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
     }
 
     fn gave_work(&self) -> bool {
@@ -137,10 +188,10 @@ impl Awake {
         let begin = Instant::now();
         let of_shortest =
             |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
-        let patience = self.shortest.map_or(PATIENCE, of_shortest);
+        let patience = self.shortest.filter(|_| self.hot).map_or(PATIENCE, of_shortest);
         while begin.elapsed() < patience {
             self.shared.stay();
-            if !self.shared.others.iter().all(Other::is_awake) {
+            if !self.shared.others.iter().all(|other| other.is_awake()) {
                 self.call(stream);
             }
             if self.shared.answer() {
@@ -152,12 +203,16 @@ impl Awake {
     }
 
     /// Waits until no other thread is awake: one that looks for work makes a launch of 80 ns on this thread take 140.
-    fn let_sleep(&self) {
+    fn let_sleep(&mut self) {
+        if self.asleep {
+            return;
+        }
         self.shared.until.store(0, Ordering::Release);
         let begin = Instant::now();
         while !self.shared.all_sleep() && begin.elapsed() < STAY {
             sleep(PAUSE);
         }
+        self.asleep = self.shared.all_sleep();
     }
 
     /// Calls the others.
@@ -197,7 +252,7 @@ impl Other {
 
 impl Shared {
     fn all_sleep(&self) -> bool {
-        !self.others.iter().any(Other::is_awake)
+        !self.others.iter().any(|other| other.is_awake())
     }
 
     fn now(&self) -> u64 {
@@ -209,23 +264,29 @@ impl Shared {
         self.until.store(self.now() + STAY.as_nanos() as u64, Ordering::Release);
     }
 
-    /// Asks the others, and returns true if all answer.
+    /// Asks the others, and returns true if they answer.
     fn answer(&self) -> bool {
         let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
-        let begin = Instant::now();
-        self.others.iter().all(|other| {
+        let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
+        let answers = |other: &Apart<Other>| {
             while other.answer.load(Ordering::Acquire) != question {
-                if begin.elapsed() > ANSWER {
+                if begin.elapsed() > patience {
                     return false;
                 }
                 spin_loop();
             }
             true
-        })
+        };
+        let missing = self.others.iter().filter(|other| !answers(other)).count();
+        missing <= self.others.len() / MISSING_OF
     }
 
     /// Looks for work on this thread, which is one of the others, without ever giving its processor away.
     fn look_for_work(&self, number: usize) {
+        // A thread that comes late finds this call within its part of a launch, which others wait for.
+        if self.launching.load(Ordering::Acquire) {
+            return;
+        }
         let other = &self.others[number];
         // A thread that is called while it looks for work finds this call.
         if other.is_awake.swap(true, Ordering::AcqRel) {
@@ -241,7 +302,7 @@ impl Shared {
                 // Not in haste: each look reads what the thread that launches writes.
                 _ => (0..4).for_each(|_| spin_loop()),
             }
-            if !launching && self.now() > self.until.load(Ordering::Acquire) {
+            if self.now() > self.until.load(Ordering::Acquire) {
                 break;
             }
         }

@@ -12,41 +12,34 @@ use crate::device::{Memory, Work};
 /// The size of a line of x86-64.
 const LINE: usize = 64;
 
-/// Returns the size of the inputs of `work`.
-///
-/// # Errors
-/// Returns the reason that their lines cannot be dropped.
-pub(super) fn size(work: &dyn Work) -> Result<Bytes, Failure> {
+/// Returns the size of the inputs of `work`, or why their lines cannot be dropped.
+pub(super) fn size(work: &dyn Work) -> Result<Bytes, &'static str> {
     if !instruction::is_there() {
-        return refused("this processor has no instruction `clflushopt`");
+        return Err("this processor has no instruction `clflushopt`");
     }
     let mut size = Bytes::ZERO;
     match work.memory(&mut |memory| size = size + memory.bytes()) {
         true if size > Bytes::ZERO => Ok(size),
-        true => refused("the benchmark's `setup` returns no memory"),
-        false => refused(
-            "the types that the benchmark's `setup` returns do not tell where all memory is; slices, vectors and arrays of `Copy` values do",
+        true => Err("the benchmark's `setup` returns no memory"),
+        false => Err(
+            "a type that the benchmark's `setup` returns does not tell where all its memory is (vectors, slices and arrays of numbers do)",
         ),
     }
 }
 
-fn refused<T>(why: &str) -> Result<T, Failure> {
-    Err(Failure::new(
-        Stage::Device,
-        format_args!("--flush lines: {why}; `--flush read` sweeps the whole cache"),
-    ))
+/// Returns why samples of `work` cannot have this flush.
+pub(super) fn refused(why: &str) -> Failure {
+    Failure::new(Stage::Device, format_args!("--flush lines: {why}; `--flush read` sweeps the whole cache"))
 }
 
 /// Drops the lines of the inputs of `work`, a part on each thread.
 pub(super) fn drop(stream: &Stream, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
-        let addresses = memory.addresses();
-        let lines = addresses.start / LINE..addresses.end.div_ceil(LINE);
-        let block = stream.block_of::<[u8; LINE]>(lines.len());
+        let lines = memory.lines(LINE);
+        let block = stream.block_of::<[u8; LINE]>(lines);
         stream.run(|| {
-            lines.clone().into_par_iter().step_by(block).for_each(|begin| {
-                instruction::drop_lines(&memory, (begin..lines.end).take(block).map(|line| line * LINE));
-            });
+            let parts = (0..lines).into_par_iter().step_by(block);
+            parts.for_each(|begin| instruction::drop_lines(&memory, begin..lines.min(begin + block)));
         });
     });
 }
@@ -56,10 +49,12 @@ pub(super) fn drop(stream: &Stream, work: &dyn Work) {
 mod instruction {
     use std::arch::asm;
     use std::arch::x86_64::_mm_mfence;
+    use std::ops::Range;
     use std::sync::LazyLock;
 
     use raw_cpuid::CpuId;
 
+    use super::LINE;
     use crate::device::Memory;
 
     /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
@@ -72,9 +67,11 @@ mod instruction {
         *IS_THERE
     }
 
-    /// Drops the lines of `memory` at these addresses, and waits until they are.
-    pub(super) fn drop_lines(_: &Memory<'_>, addresses: impl Iterator<Item = usize>) {
-        for address in addresses {
+    /// Drops these of the lines of `memory`, and waits until they are.
+    pub(super) fn drop_lines(memory: &Memory<'_>, lines: Range<usize>) {
+        let first = memory.addresses().start / LINE;
+        for line in lines.start..lines.end.min(memory.lines(LINE)) {
+            let address = (first + line) * LINE;
             // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction writes back what the caches have
             // of it, and changes no value.
             unsafe { asm!("clflushopt [{}]", in(reg) address, options(nostack, preserves_flags)) };
@@ -86,13 +83,15 @@ mod instruction {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod instruction {
+    use std::ops::Range;
+
     use crate::device::Memory;
 
     pub(super) fn is_there() -> bool {
         false
     }
 
-    pub(super) fn drop_lines(_: &Memory<'_>, _: impl Iterator<Item = usize>) {}
+    pub(super) fn drop_lines(_: &Memory<'_>, _: Range<usize>) {}
 }
 
 #[cfg(test)]
@@ -169,14 +168,36 @@ mod tests {
         }
     }
 
+    /// Inputs without memory lie at an address that may be no one's.
+    #[test]
+    fn inputs_without_memory_are_passed_over() {
+        struct Empty(Vec<f32>, Vec<()>);
+        impl Work for Empty {
+            fn launch(&mut self) -> Result<(), Failure> {
+                Ok(())
+            }
+
+            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+                visit(Memory::of_vec(&self.0));
+                visit(Memory::of(&self.1));
+                visit(Memory::of(&[1_u8]));
+                true
+            }
+        }
+        if instruction::is_there() {
+            drop(&stream(), &Empty(Vec::new(), vec![(); 3]));
+        }
+    }
+
     #[test]
     fn inputs_whose_memory_is_not_known_are_refused() {
         if !instruction::is_there() {
             return;
         }
-        let told = |work: Chain| size(&work).map_err(|failure| failure.to_string());
-        assert_eq!(told(Chain::of()), Ok(Bytes(4_097 * 64)));
-        assert!(told(Chain(vec![0], false)).expect_err("unknown").contains("where all memory is"));
-        assert!(told(Chain(Vec::new(), true)).expect_err("empty").contains("returns no memory"));
+        assert_eq!(size(&Chain::of()), Ok(Bytes(4_097 * 64)));
+        let why = size(&Chain(vec![0], false)).expect_err("unknown");
+        assert!(why.contains("does not tell where all its memory is"));
+        assert!(refused(why).to_string().starts_with("device: --flush lines: a type"));
+        assert!(size(&Chain(Vec::new(), true)).expect_err("empty").contains("returns no memory"));
     }
 }

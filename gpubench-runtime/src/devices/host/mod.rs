@@ -20,6 +20,7 @@ use std::time::Instant;
 
 pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
+pub use crate::bind::Plain;
 
 use self::awake::Awake;
 use self::flush::FlushSweep;
@@ -150,11 +151,16 @@ impl LaunchTimer for Host {
         Some(if lines::size(work).is_ok() { Flush::Lines } else { Flush::Read })
     }
 
+    fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+        let why = lines::size(work).err().filter(|_| flush == Flush::Read)?;
+        Some(format!("not by `lines`, since {why}"))
+    }
+
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
         self.stream.take_place();
         match flush {
             Flush::Lines => {
-                lines::size(work)?;
+                lines::size(work).map_err(lines::refused)?;
                 lines::drop(&self.stream, work);
             }
             _ => self.sweep.flush(&self.stream),

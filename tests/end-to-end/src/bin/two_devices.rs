@@ -117,6 +117,13 @@ mod inner {
     }
 }
 
+/// Its inputs are vectors in a vector, whose memory no type tells.
+#[gpu_bench(setup = Ok::<_, String>(vec![vec![1_u32, 2], vec![3]]), cold)]
+fn rows(x: &[Vec<u32>], stream: &host::Stream) -> Result<(), String> {
+    let largest = stream.run(|| x.iter().flatten().max());
+    if largest == Some(&3) { Ok(()) } else { Err(format!("the largest is {largest:?}")) }
+}
+
 #[gpu_bench(args(n = [1 << 10]), setup = |n| Ok::<_, String>(vec![1.0; n]), reads = 4 * x.len(), flops = n, cold)]
 fn sum(x: &[f32], stream: &host::Stream) -> Result<(), String> {
     let sum: f32 = stream.run(|| x.iter().sum());
