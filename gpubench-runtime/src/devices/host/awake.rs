@@ -5,117 +5,35 @@
 //! threads then takes 45 or 85 µs, for thousands of samples in a row, since the second thread comes too late each time. And where other
 //! programs want the processors, an idle thread gives its own away for milliseconds before it sleeps.
 
-use std::hint::spin_loop;
-use std::ops::Deref;
+mod lookers;
+mod need;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rayon::Yield;
-
-use super::Stream;
 use gpubench_records::method::Cache;
 
-/// Threads stay awake for so long behind a launch: longer than what lies between two samples, mostly.
-const STAY: Duration = PATIENCE;
-/// A launch that has left the other threads without work so many times never gives them any. They sleep, since a processor that
-/// spins takes clock rate, and the caches of its core, from the ones that work. One of this length gives them work in fewer tries, and one for which it
-/// does not count that they wake has them sleep at once.
-const TRIES: usize = 16;
-const LONG: Duration = Duration::from_micros(100);
-const TRIES_OF_LONG: usize = 3;
-const VERY_LONG: Duration = STAY;
-/// A thread that is awake answers within this and so much for each thread, which all read what one writes, unless another program has its processor.
-const ANSWER: Duration = Duration::from_micros(20);
-const ANSWER_EACH: Duration = Duration::from_nanos(500);
-/// Of so many threads, one may be missing.
-const MISSING_OF: usize = 16;
-/// The pause before it is asked again, which leaves this thread a time slice for the launch.
+use self::lookers::{Lookers, STAY};
+use self::need::Need;
+use super::Stream;
+
+/// The pause before threads are asked again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);
-/// A launch begins without the threads that have not answered by then: another program gives a processor back after a time slice or two.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// Or within so many times the shortest launch so far, where launches follow one another, and within this at least, since to wake takes 50 µs. A launch of
-/// 2 µs that follows a rest of milliseconds takes three times as long.
-const PATIENCE_OF: u32 = 64;
-const LEAST_PATIENCE: Duration = Duration::from_millis(1);
-/// If more launches than this, and one in so many, began without them, all others do: the thread that measures would give its own processor
-/// away for a time slice whenever it waits for one of the others.
-const LATE: usize = 2;
-const LATE_OF: usize = 16;
-/// After so many times without them they are waited for again.
-const AGAIN: usize = 64;
 
 /// The other threads of a stream, beside the launches of a case.
 pub(super) struct Awake {
-    shared: Arc<Shared>,
-    /// The launches that began while the others were awake, and those that began without them.
-    together: usize,
-    alone: usize,
-    /// The times that they were not waited for, since they do not come.
-    without: usize,
+    lookers: Arc<Lookers>,
+    need: Need,
     /// True once all others sleep, and nobody calls them.
     asleep: bool,
-    /// The shortest launch so far.
-    shortest: Option<Duration>,
-    /// True if launches follow one another.
-    hot: bool,
-}
-
-/// What the thread that measures and the others tell each other.
-struct Shared {
-    /// The beginning of all times.
-    origin: Instant,
-    /// The others stay until then, in nanoseconds, and as long as a launch goes on.
-    until: Apart<AtomicU64>,
-    launching: Apart<AtomicBool>,
-    /// True once another thread has worked for a launch.
-    worked: Apart<AtomicBool>,
-    question: Apart<AtomicU64>,
-    others: Vec<Apart<Other>>,
-}
-
-/// A value in a cache line of its own, or two, which processors fetch together.
-#[repr(align(128))]
-#[derive(Default)]
-struct Apart<T>(T);
-
-impl<T> Deref for Apart<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-/// One of the other threads.
-#[derive(Default)]
-struct Other {
-    is_awake: AtomicBool,
-    called_again: AtomicBool,
-    answer: AtomicU64,
 }
 
 impl Awake {
     /// Begins with the launches of a case.
     pub(super) fn of(stream: &Stream, cache: Cache) -> Self {
-        let shared = Shared {
-            origin: Instant::now(),
-            until: Apart::default(),
-            launching: Apart::default(),
-            worked: Apart::default(),
-            question: Apart::default(),
-            others: (1..stream.threads()).map(|_| Apart::default()).collect(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            together: 0,
-            alone: 0,
-            without: 0,
-            asleep: false,
-            shortest: None,
-            hot: cache == Cache::Hot,
-        }
+        let lookers = Arc::new(Lookers::new(stream.threads() - 1));
+        Self { lookers, need: Need::of(cache), asleep: false }
     }
 
     /// Waits until all others are awake, each on a processor, if the launches may give them work; else until none is. Returns false if launches that
@@ -124,28 +42,24 @@ impl Awake {
         if self.are_needed() {
             self.asleep = false;
             let awake = self.wake(stream);
-            *(if awake { &mut self.together } else { &mut self.alone }) += 1;
-            return awake || !self.gave_work();
+            self.need.begins(awake);
+            return awake || !self.lookers.worked();
         }
         self.let_sleep();
-        if !self.come() {
-            self.without += 1;
-            if self.without == AGAIN {
-                (self.without, self.together, self.alone) = (0, 0, 0);
-            }
-        }
-        // To wake is no part of a long launch that counts.
-        !self.gave_work() || self.is_very_long()
+        self.need.begins_unprepared();
+        !self.lookers.worked() || self.need.is_very_long()
     }
 
     /// Returns true if there is nothing to wait for before a launch that follows another one at once.
     pub(super) fn is_ready(&mut self) -> bool {
         if !self.are_needed() {
-            return self.asleep || self.shared.all_sleep();
+            return self.asleep || self.lookers.none_looks();
         }
-        self.shared.stay();
-        let awake = self.shared.answer();
-        self.together += usize::from(awake);
+        self.lookers.stay();
+        let awake = self.lookers.answer();
+        if awake {
+            self.need.begins(awake);
+        }
         awake
     }
 
@@ -153,48 +67,27 @@ impl Awake {
     pub(super) fn during<R>(&mut self, launch: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let launched = {
-            let _launching = Launching::on(&self.shared.launching);
+            let _launching = self.lookers.launching();
             launch()
         };
-        let time = begin.elapsed();
-        self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
+        self.need.took(begin.elapsed());
         launched
     }
 
-    /// Returns true if the others come, and if the launches may give them work.
     fn are_needed(&self) -> bool {
-        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
-        let tries = if is_long { TRIES_OF_LONG } else { TRIES };
-        let may_work = self.gave_work() || self.together < tries;
-        !self.shared.others.is_empty() && !self.is_very_long() && may_work && self.come()
+        !self.lookers.is_empty() && self.need.is_there(self.lookers.worked())
     }
 
-    /// Returns true unless the others were missed too often.
-    fn come(&self) -> bool {
-        self.alone <= LATE + self.together / LATE_OF
-    }
-
-    /// Returns true if launches are so long that it does not count how long threads take to wake.
-    fn is_very_long(&self) -> bool {
-        self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
-    }
-
-    fn gave_work(&self) -> bool {
-        self.shared.worked.load(Ordering::Relaxed)
-    }
-
-    /// Waits until all others are awake. Returns false if one has not come.
+    /// Waits until all others are awake. Returns false if they have not come.
     fn wake(&self, stream: &Stream) -> bool {
-        let begin = Instant::now();
-        let of_shortest =
-            |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
-        let patience = self.shortest.filter(|_| self.hot).map_or(PATIENCE, of_shortest);
+        let (begin, patience) = (Instant::now(), self.need.patience());
         while begin.elapsed() < patience {
-            self.shared.stay();
-            if !self.shared.others.iter().all(|other| other.is_awake()) {
-                self.call(stream);
+            self.lookers.stay();
+            if !self.lookers.all_look() {
+                let lookers = Arc::clone(&self.lookers);
+                stream.on_other_threads(move |index| lookers.look(index - 1));
             }
-            if self.shared.answer() {
+            if self.lookers.answer() {
                 return true;
             }
             sleep(PAUSE);
@@ -207,112 +100,24 @@ impl Awake {
         if self.asleep {
             return;
         }
-        self.shared.until.store(0, Ordering::Release);
+        self.lookers.end();
         let begin = Instant::now();
-        while !self.shared.all_sleep() && begin.elapsed() < STAY {
+        while !self.lookers.none_looks() && begin.elapsed() < STAY {
             sleep(PAUSE);
         }
-        self.asleep = self.shared.all_sleep();
-    }
-
-    /// Calls the others.
-    fn call(&self, stream: &Stream) {
-        let shared = Arc::clone(&self.shared);
-        stream.on_other_threads(move |index| shared.look_for_work(index - 1));
-    }
-}
-
-/// Holds for the time of a launch, also of one that panics.
-struct Launching<'a>(&'a AtomicBool);
-
-impl<'a> Launching<'a> {
-    fn on(launching: &'a AtomicBool) -> Self {
-        launching.store(true, Ordering::Release);
-        Self(launching)
-    }
-}
-
-impl Drop for Launching<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.asleep = self.lookers.none_looks();
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        self.shared.until.store(0, Ordering::Release);
-    }
-}
-
-impl Other {
-    fn is_awake(&self) -> bool {
-        self.is_awake.load(Ordering::Acquire)
-    }
-}
-
-impl Shared {
-    fn all_sleep(&self) -> bool {
-        !self.others.iter().any(|other| other.is_awake())
-    }
-
-    fn now(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
-    }
-
-    /// Has the others stay for a while from now on.
-    fn stay(&self) {
-        self.until.store(self.now() + STAY.as_nanos() as u64, Ordering::Release);
-    }
-
-    /// Asks the others, and returns true if they answer.
-    fn answer(&self) -> bool {
-        let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
-        let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
-        let answers = |other: &Apart<Other>| {
-            while other.answer.load(Ordering::Acquire) != question {
-                if begin.elapsed() > patience {
-                    return false;
-                }
-                spin_loop();
-            }
-            true
-        };
-        let missing = self.others.iter().filter(|other| !answers(other)).count();
-        missing <= self.others.len() / MISSING_OF
-    }
-
-    /// Looks for work on this thread, which is one of the others, without ever giving its processor away.
-    fn look_for_work(&self, number: usize) {
-        // A thread that comes late finds this call within its part of a launch, which others wait for.
-        if self.launching.load(Ordering::Acquire) {
-            return;
-        }
-        let other = &self.others[number];
-        // A thread that is called while it looks for work finds this call.
-        if other.is_awake.swap(true, Ordering::AcqRel) {
-            other.called_again.store(true, Ordering::Relaxed);
-            return;
-        }
-        loop {
-            other.answer.store(self.question.load(Ordering::Acquire), Ordering::Release);
-            let launching = self.launching.load(Ordering::Acquire);
-            match rayon::yield_now() {
-                Some(Yield::Executed) if other.called_again.swap(false, Ordering::Relaxed) => (),
-                Some(Yield::Executed) if launching => self.worked.store(true, Ordering::Relaxed),
-                // Not in haste: each look reads what the thread that launches writes.
-                _ => (0..4).for_each(|_| spin_loop()),
-            }
-            if self.now() > self.until.load(Ordering::Acquire) {
-                break;
-            }
-        }
-        other.is_awake.store(false, Ordering::Release);
+        self.lookers.end();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::HashSet;
     use std::thread::{self, ThreadId};
 
     use rayon::prelude::*;
@@ -332,34 +137,28 @@ mod tests {
     }
 
     /// Launches a part for each thread, and returns the threads that did them.
-    fn launch(stream: &Stream) -> BTreeSet<ThreadIdText> {
+    fn launch(stream: &Stream) -> HashSet<ThreadId> {
         let parts: Vec<usize> = (0..stream.threads()).collect();
         stream.run(|| {
             let threads = parts.par_chunks(1).map(|_| {
                 spin(Duration::from_micros(500));
-                text(thread::current().id())
+                thread::current().id()
             });
             threads.collect()
         })
-    }
-
-    type ThreadIdText = String;
-
-    fn text(id: ThreadId) -> ThreadIdText {
-        format!("{id:?}")
     }
 
     #[test]
     fn launches_of_several_parts_keep_the_others_awake() {
         on_a_pool(|stream| {
             let mut awake = Awake::of(stream, Cache::Hot);
-            let threads = (0..3 * TRIES).map(|_| {
+            let threads = (0..50).map(|_| {
                 awake.make_ready(stream);
                 awake.during(|| launch(stream)).len()
             });
             let threads: Vec<usize> = threads.collect();
             // Beside other programs the others do not come.
-            let come = awake.alone <= LATE;
+            let come = awake.need.is_there(true);
             assert_eq!(awake.are_needed(), come && stream.threads() > 1, "{threads:?}");
             assert!(!come || threads.contains(&stream.threads()), "all threads work: {threads:?}");
         });
@@ -369,7 +168,7 @@ mod tests {
     fn launches_of_one_part_let_the_others_sleep() {
         on_a_pool(|stream| {
             let mut awake = Awake::of(stream, Cache::Hot);
-            for _ in 0..TRIES + LATE + 1 {
+            for _ in 0..50 {
                 awake.make_ready(stream);
                 awake.during(|| spin(Duration::from_micros(20)));
             }
@@ -387,13 +186,13 @@ mod tests {
     fn work_between_launches_is_done_and_does_not_count() {
         on_a_pool(|stream| {
             let mut awake = Awake::of(stream, Cache::Hot);
-            for _ in 0..TRIES {
+            for _ in 0..20 {
                 awake.make_ready(stream);
                 awake.during(|| ());
                 assert!(!launch(stream).is_empty());
                 assert_eq!(stream.on_each_thread(|| ()).len(), stream.threads());
             }
-            assert!(!awake.shared.worked.load(Ordering::Relaxed));
+            assert!(!awake.lookers.worked());
         });
     }
 
@@ -405,7 +204,13 @@ mod tests {
                 awake.during(|| panic!("of the launch"));
             }));
             assert!(panicked.is_err());
-            assert!(!awake.shared.launching.load(Ordering::Acquire));
+            // Within a launch it would return at once.
+            let begin = Instant::now();
+            awake.lookers.stay();
+            if !awake.lookers.is_empty() {
+                awake.lookers.look(0);
+                assert!(begin.elapsed() > STAY / 2);
+            }
         });
     }
 }
