@@ -216,8 +216,20 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        self.memory.as_ref().zip(self.inputs.as_ref()).is_some_and(|(memory, inputs)| memory(inputs, visit))
+        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs.as_ref()) else { return false };
+        let mut size = 0;
+        let known = memory(inputs, &mut |memory| {
+            size += memory.bytes().0;
+            visit(memory);
+        });
+        known && (self.counts)(inputs).is_ok_and(|counts| fits(&counts, size))
     }
+}
+
+/// Returns true if a launch that reads and writes so much may do so in memory of this size. If not, it has memory that its inputs do not tell of.
+fn fits(counts: &Counts, size: u64) -> bool {
+    let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
+    reads.max(writes).max(bytes / 2) <= size
 }
 
 fn not_set_up(stage: Stage) -> Failure {
@@ -226,4 +238,24 @@ fn not_set_up(stage: Stage) -> Failure {
 
 fn guarded<T, E: Display>(stage: Stage, code: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
     catch(stage, || code().map_err(|error| Failure::new(stage, error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_that_reads_more_than_its_inputs_has_other_memory() {
+        let counts = |reads, writes, bytes| Counts { reads, writes, bytes, ..Counts::default() };
+        for (counts, size, expected) in [
+            (counts(None, None, None), 0, true),
+            (counts(Some(8), Some(4), Some(12)), 8, true),
+            (counts(Some(9), None, Some(9)), 8, false),
+            (counts(None, Some(9), Some(9)), 8, false),
+            (counts(None, None, Some(16)), 8, true),
+            (counts(None, None, Some(18)), 8, false),
+        ] {
+            assert_eq!(fits(&counts, size), expected, "{counts:?} in {size}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub(super) fn size(work: &dyn Work) -> Result<Bytes, &'static str> {
         true if size > Bytes::ZERO => Ok(size),
         true => Err("the benchmark's `setup` returns no memory"),
         false => Err(
-            "a type that the benchmark's `setup` returns does not tell where all its memory is (vectors, slices and arrays of numbers do)",
+            "the types that `setup` returns do not tell where all memory is (vectors, slices and arrays of numbers do), or launches read or write more",
         ),
     }
 }
@@ -196,8 +196,8 @@ mod tests {
         }
         assert_eq!(size(&Chain::of()), Ok(Bytes(4_097 * 64)));
         let why = size(&Chain(vec![0], false)).expect_err("unknown");
-        assert!(why.contains("does not tell where all its memory is"));
-        assert!(refused(why).to_string().starts_with("device: --flush lines: a type"));
+        assert!(why.contains("do not tell where all memory is"));
+        assert!(refused(why).to_string().starts_with("device: --flush lines: the types"));
         assert!(size(&Chain(Vec::new(), true)).expect_err("empty").contains("returns no memory"));
     }
 }
