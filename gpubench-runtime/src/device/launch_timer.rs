@@ -19,8 +19,8 @@ const READING_TIME: Duration = Duration::from_millis(20);
 pub trait LaunchTimer {
     /// The path of its samples, as it is shown and recorded.
     const PATH: Path = Path::Device;
-    /// The ways in which it can flush its cache, the usual one first. One that serves launches which another cannot serve comes behind that. A device
-    /// without any takes no cold samples.
+    /// The ways in which it can flush its cache. The usual one is the first that is not [refused](Self::refuses). A device without any takes no
+    /// cold samples.
     const FLUSHES: &'static [Flush] = &[];
 
     /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
@@ -62,23 +62,17 @@ pub trait LaunchTimer {
         None
     }
 
-    /// Returns the flush for samples of `work` if none is asked for: the first of [`Self::FLUSHES`], unless that cannot flush for
-    /// this work.
-    fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
-        _ = work;
-        Self::FLUSHES.first().copied()
-    }
-
-    /// Returns why samples of `work` have this flush, and not one that comes before it, if none was asked for.
-    fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+    /// Returns why samples of `work` cannot have this flush, which is one of [`Self::FLUSHES`]: nothing if they can, which is the default. Called
+    /// once for the samples of a case.
+    fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
         _ = (flush, work);
         None
     }
 
-    /// Flushes the cache before a sample of `work` in this way, which is one of [`Self::FLUSHES`].
+    /// Flushes the cache before a sample of `work` in this way, which is one of [`Self::FLUSHES`] and was not [refused](Self::refuses).
     ///
     /// # Errors
-    /// Returns the error that occurred on the device, or the reason that this flush is none for this work.
+    /// Returns the error that occurred on the device.
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
         _ = (flush, work);
         Ok(())

@@ -56,7 +56,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     }))
 }
 
-/// Returns the flush before each sample, as `wanted`: the same for all `works`. And why it is not the usual one.
+/// Returns the flush before each sample, as `wanted`, and why it is not the usual one. All `works` have the same.
 fn flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
@@ -68,22 +68,31 @@ fn flush<D: LaunchTimer>(
             "--path {path}: this device times one launch at a time, and has no other path"
         ));
     }
+    let mut refuses = |flush: Flush| works.iter().find_map(|work| device.refuses(flush, *work));
     match (wanted.cache, wanted.flush) {
         (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok((Flush::None, None)),
-        (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => Ok((flush, None)),
+        (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => match refuses(flush) {
+            Some(why) => {
+                refused(format!("--flush {flush}: {why}; without `--flush` the device takes one that can"))
+            }
+            None => Ok((flush, None)),
+        },
         (Cache::Cold, Some(flush)) => {
             let all = [D::FLUSHES, &[Flush::None]].concat();
             let all: Vec<String> = all.iter().map(|flush| format!("`{flush}`")).collect();
             refused(format!("--flush {flush}: this device has {}", all.join(", ")))
         }
         (Cache::Cold, None) => {
-            let usual: Option<Vec<Flush>> = works.iter().map(|work| device.usual_flush(*work)).collect();
-            // Of two, the later one serves both.
-            let serves = |flush: &Flush| usual.as_ref().is_some_and(|usual| usual.contains(flush));
-            let none = "this device cannot flush a cache, so that none of its samples is cold";
-            let chosen = D::FLUSHES.iter().copied().rfind(serves);
-            let chosen = chosen.ok_or_else(|| Failure::new(Stage::Device, none))?;
-            Ok((chosen, works.iter().find_map(|work| device.flush_reason(chosen, *work))))
+            let mut reason = None;
+            for flush in D::FLUSHES.iter().copied() {
+                match refuses(flush) {
+                    Some(why) => reason = Some(format!("not by `{flush}`, since {why}")),
+                    None => return Ok((flush, reason)),
+                }
+            }
+            refused(reason.unwrap_or_else(|| {
+                "this device cannot flush a cache, so that none of its samples is cold".to_owned()
+            }))
         }
     }
 }
@@ -377,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Flushes inputs that are known alone, if it can.
+    /// Flushes inputs that are known alone.
     struct Chooses;
 
     impl LaunchTimer for Chooses {
@@ -387,12 +396,8 @@ mod tests {
             work.launch().map(|()| Nanoseconds(1.0))
         }
 
-        fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
-            Some(if work.memory(&mut |_| ()) { Flush::Lines } else { Flush::Read })
-        }
-
-        fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
-            (flush == Flush::Read && !work.memory(&mut |_| ())).then(|| "unknown".to_owned())
+        fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+            (flush == Flush::Lines && !work.memory(&mut |_| ())).then(|| "it is unknown".to_owned())
         }
     }
 
@@ -422,8 +427,19 @@ mod tests {
             (&[one, other], Flush::Read),
             (&[other, one], Flush::Read),
         ] {
-            let reason = (chosen == Flush::Read).then(|| "unknown".to_owned());
+            let reason = (chosen == Flush::Read).then(|| "not by `lines`, since it is unknown".to_owned());
             assert_eq!(flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
+            let asked = flush(&mut Chooses, works, &cold.with_flush(Flush::Lines));
+            let told = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
+            let refused =
+                Err("device: --flush lines: it is unknown; without `--flush` the device takes one that can"
+                    .to_owned());
+            assert_eq!(told, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
+            assert_eq!(
+                flush(&mut Chooses, works, &cold.with_flush(Flush::Read)),
+                Ok((Flush::Read, None)),
+                "what was asked for needs no reason"
+            );
         }
     }
 }

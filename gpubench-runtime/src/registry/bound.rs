@@ -222,7 +222,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
             size += memory.bytes().0;
             visit(memory);
         });
-        known && (self.counts)(inputs).is_ok_and(|counts| fits(&counts, size))
+        known && guarded(Stage::Counts, || (self.counts)(inputs)).is_ok_and(|counts| fits(&counts, size))
     }
 }
 

@@ -75,7 +75,7 @@ impl Awake {
     }
 
     fn are_needed(&self) -> bool {
-        !self.lookers.is_empty() && self.need.is_there(self.lookers.worked())
+        !self.lookers.is_empty() && self.need.waits(self.lookers.worked())
     }
 
     /// Waits until all others are awake. Returns false if they have not come.
@@ -158,7 +158,7 @@ mod tests {
             });
             let threads: Vec<usize> = threads.collect();
             // Beside other programs the others do not come.
-            let come = awake.need.is_there(true);
+            let come = awake.need.waits(true);
             assert_eq!(awake.are_needed(), come && stream.threads() > 1, "{threads:?}");
             assert!(!come || threads.contains(&stream.threads()), "all threads work: {threads:?}");
         });

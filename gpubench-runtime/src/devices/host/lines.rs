@@ -2,7 +2,6 @@
 //! processor has a line of that. It takes microseconds where a sweep of half a gigabyte takes 36 ms, and leaves the entries of page tables
 //! and the launch's code in the cache, of which a sweep evicts more or less from one sample to the next.
 
-use gpubench_records::failure::{Failure, Stage};
 use gpubench_stats::units::Bytes;
 use rayon::prelude::*;
 
@@ -12,24 +11,20 @@ use crate::device::{Memory, Work};
 /// The size of a line of x86-64.
 const LINE: usize = 64;
 
-/// Returns the size of the inputs of `work`, or why their lines cannot be dropped.
-pub(super) fn size(work: &dyn Work) -> Result<Bytes, &'static str> {
+/// Returns why the lines of the inputs of `work` cannot be dropped; nothing if they can.
+pub(super) fn refused(work: &dyn Work) -> Option<&'static str> {
     if !instruction::is_there() {
-        return Err("this processor has no instruction `clflushopt`");
+        return Some("this processor has no instruction `clflushopt`");
     }
-    let mut size = Bytes::ZERO;
-    match work.memory(&mut |memory| size = size + memory.bytes()) {
-        true if size > Bytes::ZERO => Ok(size),
-        true => Err("the benchmark's `setup` returns no memory"),
-        false => Err(
+    let mut is_empty = true;
+    let known = work.memory(&mut |memory| is_empty &= memory.bytes() == Bytes::ZERO);
+    match (known, is_empty) {
+        (true, false) => None,
+        (true, true) => Some("the benchmark's `setup` returns no memory"),
+        (false, _) => Some(
             "the types that `setup` returns do not tell where all memory is (vectors, slices and arrays of numbers do), or launches read or write more",
         ),
     }
-}
-
-/// Returns why samples of `work` cannot have this flush.
-pub(super) fn refused(why: &str) -> Failure {
-    Failure::new(Stage::Device, format_args!("--flush lines: {why}; `--flush read` sweeps the whole cache"))
 }
 
 /// Drops the lines of the inputs of `work`, a part on each thread.
@@ -97,6 +92,8 @@ mod instruction {
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
+
+    use gpubench_records::failure::Failure;
 
     use super::*;
 
@@ -194,10 +191,9 @@ mod tests {
         if !instruction::is_there() {
             return;
         }
-        assert_eq!(size(&Chain::of()), Ok(Bytes(4_097 * 64)));
-        let why = size(&Chain(vec![0], false)).expect_err("unknown");
+        assert_eq!(refused(&Chain::of()), None);
+        let why = refused(&Chain(vec![0], false)).expect("unknown");
         assert!(why.contains("do not tell where all memory is"));
-        assert!(refused(why).to_string().starts_with("device: --flush lines: the types"));
-        assert!(size(&Chain(Vec::new(), true)).expect_err("empty").contains("returns no memory"));
+        assert!(refused(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory"));
     }
 }

@@ -147,22 +147,14 @@ impl LaunchTimer for Host {
         others::time(&self.processors)
     }
 
-    fn usual_flush(&mut self, work: &dyn Work) -> Option<Flush> {
-        Some(if lines::size(work).is_ok() { Flush::Lines } else { Flush::Read })
-    }
-
-    fn flush_reason(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
-        let why = lines::size(work).err().filter(|_| flush == Flush::Read)?;
-        Some(format!("not by `lines`, since {why}"))
+    fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
+        (flush == Flush::Lines).then(|| lines::refused(work)).flatten().map(str::to_owned)
     }
 
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
         self.stream.take_place();
         match flush {
-            Flush::Lines => {
-                lines::size(work).map_err(lines::refused)?;
-                lines::drop(&self.stream, work);
-            }
+            Flush::Lines => lines::drop(&self.stream, work),
             _ => self.sweep.flush(&self.stream),
         }
         Ok(())

@@ -66,7 +66,7 @@ impl Need {
     }
 
     /// Returns true if the next launch waits for the others. They had work before if `gave_work`.
-    pub(super) fn is_there(&self, gave_work: bool) -> bool {
+    pub(super) fn waits(&self, gave_work: bool) -> bool {
         let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
         let tries = if is_long { TRIES_OF_LONG } else { TRIES };
         (gave_work || self.together < tries) && !self.is_very_long() && self.they_come()
@@ -96,7 +96,7 @@ mod tests {
     fn until_alone(micros: u64, gave_work: bool, most: usize) -> usize {
         let mut need = Need::of(Cache::Hot);
         for number in 0..most {
-            if !need.is_there(gave_work) {
+            if !need.waits(gave_work) {
                 return number;
             }
             need.begins(true);
@@ -126,18 +126,18 @@ mod tests {
     fn those_who_do_not_come_are_not_waited_for_until_later() {
         let mut need = Need::of(Cache::Cold);
         for _ in 0..=LATE {
-            assert!(need.is_there(true));
+            assert!(need.waits(true));
             need.begins(false);
         }
         for _ in 0..AGAIN {
-            assert!(!need.is_there(true));
+            assert!(!need.waits(true));
             need.begins_unprepared();
         }
-        assert!(need.is_there(true), "they may come now");
+        assert!(need.waits(true), "they may come now");
         // Of many launches some may begin without them.
         for number in 0..20 * LATE_OF {
             need.begins(number % (2 * LATE_OF) > 0);
-            assert!(need.is_there(true), "{number}");
+            assert!(need.waits(true), "{number}");
         }
     }
 
