@@ -97,16 +97,18 @@ mod tests {
 
     use super::*;
 
-    /// Words, each of which tells where the next one is: no processor reads ahead. With memory that is known, or not.
+    /// Words, each of which tells where the next one is, at a distance that is another each time: no processor reads ahead. With memory that
+    /// is known, or not.
     struct Chain(Vec<usize>, bool);
 
     impl Chain {
-        /// As many lines as this, in an order that jumps. It is odd, so that 31 lines a step meet all of them.
-        const LINES: usize = 4_097;
+        /// As many lines as this, all of which are met: a linear congruence has its whole period if the modulus is a power of two, the
+        /// factor less one a multiple of four, and what is added odd (Hull and Dobell, 1962).
+        const LINES: usize = 4_096;
         const WORDS: usize = LINE / size_of::<usize>();
 
         fn of() -> Self {
-            let next = |word: usize| (word / Self::WORDS + 31) % Self::LINES * Self::WORDS;
+            let next = |word: usize| (1_229 * (word / Self::WORDS) + 371) % Self::LINES * Self::WORDS;
             Self((0..Self::LINES * Self::WORDS).map(next).collect(), true)
         }
 
