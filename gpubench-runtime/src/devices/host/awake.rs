@@ -118,6 +118,7 @@ impl Drop for Awake {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::{self, ThreadId};
 
     use rayon::prelude::*;
@@ -191,6 +192,30 @@ mod tests {
                 awake.during(|| ());
                 assert!(!launch(stream).is_empty());
                 assert_eq!(stream.on_each_thread(|| ()).len(), stream.threads());
+            }
+            assert!(!awake.lookers.worked());
+        });
+    }
+
+    /// A thread that came late was called several times, and finds the last call while it looks.
+    #[test]
+    fn a_call_that_is_found_beside_a_launch_is_no_work_of_it() {
+        on_a_pool(|stream| {
+            let mut awake = Awake::of(stream, Cache::Hot);
+            for _ in 0..20 {
+                awake.make_ready(stream);
+                let (lookers, returned) = (Arc::clone(&awake.lookers), Arc::new(AtomicUsize::new(0)));
+                let count = Arc::clone(&returned);
+                awake.during(|| {
+                    stream.on_other_threads(move |index| {
+                        lookers.look(index - 1);
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                    let begin = Instant::now();
+                    while returned.load(Ordering::Relaxed) + 1 < stream.threads() {
+                        assert!(begin.elapsed() < Duration::from_secs(10), "each returns at once");
+                    }
+                });
             }
             assert!(!awake.lookers.worked());
         });

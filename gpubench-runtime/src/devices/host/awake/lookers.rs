@@ -118,16 +118,17 @@ impl Lookers {
 
     /// Looks for work on this thread, which is one of the others.
     pub(super) fn look(&self, number: usize) {
+        let other = &self.others[number];
+        // A thread that is called while it looks finds this call, also beside a launch: no work of it.
+        if other.looks.load(Ordering::Acquire) {
+            other.called_again.store(true, Ordering::Relaxed);
+            return;
+        }
         // A thread that comes late finds this call within its part of a launch, which others wait for.
         if self.launching.load(Ordering::Acquire) {
             return;
         }
-        let other = &self.others[number];
-        // A thread that is called while it looks finds this call.
-        if other.looks.swap(true, Ordering::AcqRel) {
-            other.called_again.store(true, Ordering::Relaxed);
-            return;
-        }
+        other.looks.store(true, Ordering::Release);
         loop {
             other.answer.store(self.question.load(Ordering::Acquire), Ordering::Release);
             let launching = self.launching.load(Ordering::Acquire);
