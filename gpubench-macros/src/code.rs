@@ -68,16 +68,15 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// Returns `body` after the statements `lets`. They stand in a function of their own if `body` returns early
-/// or leaves its error type open. The error type is then a boxed error, which every error and string converts
-/// to.
+/// Returns `body` after the statements `lets`, in a closure of their own if `body` returns early or leaves its
+/// error type open. An open error type becomes a boxed error, which every error and string converts to.
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::of(body);
     let mixed = Span::mixed_site();
     let body = with_generated_braces(body);
     if matches!(output, ReturnType::Type(..)) {
         quote_spanned!(mixed=> (|| #output { #lets #body })())
-    } else if exits.question || exits.only_ok() {
+    } else if exits.question || exits.is_open() {
         quote_spanned! {mixed=>
             (|| -> ::core::result::Result<_, ::std::boxed::Box<
                 dyn ::std::error::Error + ::core::marker::Send + ::core::marker::Sync,
@@ -114,10 +113,10 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
 struct Exits {
     question: bool,
     early: bool,
-    /// The number of values that are a plain `Ok(…)`, which leaves the error's type open.
-    ok: usize,
+    /// The number of values that leave the error's type open, such as `Ok(…)` and `Err("…".into())`.
+    open: usize,
     /// The number of other values, which fix it.
-    other: usize,
+    fixed: usize,
 }
 
 impl Exits {
@@ -128,8 +127,9 @@ impl Exits {
         exits
     }
 
-    fn only_ok(&self) -> bool {
-        self.ok > 0 && self.other == 0
+    /// Returns true if no value says what the error's type is, so that the compiler could not infer one.
+    fn is_open(&self) -> bool {
+        self.open > 0 && self.fixed == 0
     }
 
     /// Counts the possible values of the expression.
@@ -148,8 +148,8 @@ impl Exits {
             Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
             // A return is counted by its visitor; a macro may be a panic.
             Expr::Return(_) | Expr::Macro(_) => {}
-            Expr::Call(call) if is_ok(&call.func) => self.ok += 1,
-            _ => self.other += 1,
+            value if leaves_error_open(value) => self.open += 1,
+            _ => self.fixed += 1,
         }
     }
 
@@ -157,7 +157,7 @@ impl Exits {
         match statements.last() {
             Some(Stmt::Expr(value, None)) => self.value(value),
             Some(Stmt::Expr(Expr::Return(_), Some(_)) | Stmt::Macro(_)) => {}
-            _ => self.other += 1,
+            _ => self.fixed += 1,
         }
     }
 }
@@ -186,9 +186,56 @@ impl Visit<'_> for Exits {
     fn visit_item(&mut self, _: &syn::Item) {}
 }
 
-fn is_ok(function: &Expr) -> bool {
+/// Returns true for a `Result` of any error type: `Ok(…)`, `Err(x.into())`, `f().map_err(Into::into)`.
+fn leaves_error_open(value: &Expr) -> bool {
+    match value {
+        Expr::Call(call) if ends_with(&call.func, "Ok") => true,
+        Expr::Call(call) if ends_with(&call.func, "Err") => call.args.first().is_some_and(converts),
+        Expr::MethodCall(call) if call.turbofish.is_some() => false,
+        Expr::MethodCall(call) if call.method == "ok_or" => call.args.first().is_some_and(converts),
+        Expr::MethodCall(call) if call.method == "map_err" || call.method == "ok_or_else" => {
+            call.args.first().is_some_and(|function| match function {
+                Expr::Closure(closure) => {
+                    matches!(closure.output, ReturnType::Default) && converts(&closure.body)
+                }
+                function => is_conversion(function),
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Returns true for a value whose type follows from its use alone: `x.into()`, `From::from(x)`.
+fn converts(value: &Expr) -> bool {
+    match value {
+        Expr::Group(group) => converts(&group.expr),
+        Expr::Paren(paren) => converts(&paren.expr),
+        Expr::Block(block) => match &block.block.stmts[..] {
+            [Stmt::Expr(value, None)] => converts(value),
+            _ => false,
+        },
+        Expr::MethodCall(call) => call.method == "into" && call.args.is_empty(),
+        Expr::Call(call) => is_conversion(&call.func),
+        _ => false,
+    }
+}
+
+/// Returns true for the paths `Into::into` and `From::from`.
+fn is_conversion(function: &Expr) -> bool {
     let Expr::Path(function) = function else { return false };
-    function.path.segments.last().is_some_and(|last| last.ident == "Ok" && last.arguments.is_none())
+    let mut names = function.path.segments.iter().rev();
+    let (last, before) = (names.next(), names.next());
+    let named = |of: &str, name: &str| {
+        last.is_some_and(|last| last.ident == name)
+            && before.is_some_and(|before| before.ident == of && before.arguments.is_none())
+    };
+    named("Into", "into") || named("From", "from")
+}
+
+/// Returns true for a path to `name` without types of its own.
+fn ends_with(function: &Expr, name: &str) -> bool {
+    let Expr::Path(function) = function else { return false };
+    function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
 fn has_question_mark(tokens: TokenStream) -> bool {
@@ -219,15 +266,41 @@ mod tests {
 
     #[test]
     fn error_types_left_open() {
-        for code in
-            ["Ok(1)", "{ f(); Ok(1) }", "if a { Ok(1) } else { todo!() }", "{ if a { return Ok(1) } Ok(2) }"]
-        {
-            assert!(exits(code).only_ok(), "{code}");
+        for code in [
+            "Ok(1)",
+            "{ f(); Ok(1) }",
+            "if a { Ok(1) } else { todo!() }",
+            "{ if a { return Ok(1) } Ok(2) }",
+            "{ if a { return Err(\"no\".into()); } Ok(2) }",
+            "if a { Result::Err({ b.into() }) } else { Ok(1) }",
+            "match a { 0 => Err(From::from(b)), 1 => Err((b.into())), _ => Ok(1) }",
+            "{ let Some(b) = a else { return Err(Into::into(c)) }; Ok(b) }",
+            "a.ok_or(b.into())",
+            "a.ok_or_else(|| b.into())",
+            "f().map_err(Into::into)",
+            "f().map_err(|error| { error.into() })",
+        ] {
+            assert!(exits(code).is_open(), "{code}");
         }
-        for code in
-            ["f()", "if a { Err(1) } else { Ok(1) }", "Ok::<_, E>(1)", "{ f(); }", "match a { _ => g() }"]
-        {
-            assert!(!exits(code).only_ok(), "{code}");
+        for code in [
+            "f()",
+            "if a { Err(1) } else { Ok(1) }",
+            "Ok::<_, E>(1)",
+            "{ f(); }",
+            "match a { _ => g() }",
+            "{ if a { return Err(b.into()); } f() }",
+            "if a { Err(b.into()) } else { Err(String::new()) }",
+            "if a { Err::<_, E>(b.into()) } else { Ok(1) }",
+            "if a { Err(String::from(b)) } else { Ok(1) }",
+            "if a { Err(E::into(b)) } else { Ok(1) }",
+            "if a { Err(<T as Into<E>>::into(b)) } else { Ok(1) }",
+            "a.ok_or(b)",
+            "a.ok_or::<E>(b.into())",
+            "a.ok_or_else(|| format!(\"{b}\"))",
+            "a.ok_or_else(|| -> E { b.into() })",
+            "f().map_err(E::from)",
+        ] {
+            assert!(!exits(code).is_open(), "{code}");
         }
     }
 

@@ -8,6 +8,7 @@ mod groups;
 mod parameters;
 mod reset;
 mod setup_and_check;
+mod setup_errors;
 mod smallest_form;
 mod support;
 mod surroundings;
