@@ -59,7 +59,7 @@ pub mod certificate {
 /// Comparisons of two benchmarks, and with a baseline.
 pub mod comparison {
     pub use gpubench_records::comparison::{
-        Answer, CaseFinding, Check, Comparison, Finding, NoThreshold, Round, Threshold,
+        Answer, AssumedSpread, CaseFinding, Check, Comparison, Finding, NoThreshold, Round, Threshold,
     };
 }
 

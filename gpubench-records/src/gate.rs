@@ -1,7 +1,7 @@
 //! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
 //! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
 
-use crate::comparison::{Finding, Threshold};
+use crate::comparison::{Answer, Finding, Threshold};
 use crate::exit::Exit;
 use crate::method::Cache;
 use crate::record::Run;
@@ -55,7 +55,7 @@ pub enum Unjudged {
     NoNumber,
     /// The difference of two cases that took turns has no interval.
     NoInterval,
-    /// The threshold is the spread between processes, which is not known.
+    /// The threshold is the spread between processes, which is not known; or it is less than the spread that is assumed.
     NoiseUnknown,
 }
 
@@ -122,6 +122,10 @@ fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
         Finding::Compared { noise_known: false, .. } if threshold == Threshold::Noise => {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
+        // It is slower by the threshold, and an assumed difference between processes keeps it from being called so.
+        Finding::Compared { ratio, assumed: Some(_), answer: Answer::Undecided, .. } if matches!(threshold, Threshold::Part(part) if ratio.value >= 1.0 + part) => {
+            GateOutcome::Unjudged(Unjudged::NoiseUnknown)
+        }
         Finding::Compared { .. } => GateOutcome::Passed,
         Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
         Finding::NoNumber(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
@@ -170,7 +174,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{Answer, CaseFinding, Check};
+    use crate::comparison::{AssumedSpread, CaseFinding, Check};
     use crate::files;
     use crate::record::Skipped;
     use gpubench_stats::units::Nanoseconds;
@@ -180,7 +184,8 @@ mod tests {
         let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
         let regressed = value > 1.05;
         let answer = Answer::of(&ratio, 0.005);
-        Finding::Compared { ratio, now, then, processes: [1, 1], noise_known, answer, regressed, again: 0 }
+        let (processes, assumed) = ([1, 1], None);
+        Finding::Compared { ratio, now, then, processes, noise_known, assumed, answer, regressed, again: 0 }
     }
 
     /// A run that was held against a baseline with these findings.
@@ -204,6 +209,30 @@ mod tests {
         });
         run.threshold = threshold;
         run
+    }
+
+    /// A row of one process on each side that is slower by the threshold passes no gate, and neither is it a regression.
+    #[test]
+    fn what_processes_may_differ_by_is_not_judged() {
+        let with = |value: f64, answer| {
+            let ratio = Ratio { value, low: value / 1.4, high: value * 1.4, confidence: 0.99 };
+            Finding::Compared {
+                ratio,
+                now: Nanoseconds(value),
+                then: Nanoseconds(1.0),
+                processes: [1, 1],
+                noise_known: false,
+                assumed: Some(AssumedSpread::UpTo(0.4)),
+                answer,
+                regressed: answer == Answer::Slower,
+                again: 0,
+            }
+        };
+        let part = Some(Threshold::Part(0.05));
+        let exit = |finding| Exit::of(&run(vec![finding, compared(1.0, false)], &[], part));
+        assert_eq!(exit(with(1.04, Answer::Undecided)), Exit::Done);
+        assert_eq!(exit(with(1.2, Answer::Undecided)), Exit::Failed);
+        assert_eq!(exit(with(1.5, Answer::Slower)), Exit::Regression);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod certificate;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
+pub mod counts;
 mod environment;
 pub mod exit;
 pub mod facts;

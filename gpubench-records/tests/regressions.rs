@@ -2,7 +2,7 @@
 //! that differ; out: what the real decisions make of them, with the real rule for measuring again.
 
 use gpubench_records::baseline::{MOST_AGAIN, RowMedians, decide};
-use gpubench_records::comparison::{Threshold, USUAL_BAND};
+use gpubench_records::comparison::{Answer, AssumedSpread, Threshold, USUAL_BAND};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Interval, Median};
 use rand::rngs::StdRng;
@@ -57,6 +57,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
             now: spread.processes(now, longer(row), rng),
             then: spread.processes(then, 1.0, rng),
             same_device: true,
+            assumed: AssumedSpread::UpTo(0.02),
         })
         .collect();
     let threshold = Some(Threshold::Noise);
@@ -115,4 +116,39 @@ fn a_slow_place_is_no_regression() {
         let (alarms, _, _) = rates(processes, spread, MOST_AGAIN, [300, 0]);
         assert!(alarms <= 3, "{processes:?}: {alarms} of 300 runs");
     }
+}
+
+/// Returns how many rows of 72 are called faster or slower on average: 12 runs of 6 rows against one process, where a difference
+/// of `assumed` between processes is assumed and rows now take `slower` times as long.
+fn called(gaussian: f64, assumed: f64, slower: f64) -> f64 {
+    const TIMES: usize = 200;
+    let spread = Spread { gaussian, places: 0 };
+    let mut rng = StdRng::seed_from_u64(8);
+    let mut called = 0;
+    for _ in 0..TIMES {
+        let then: Vec<Median> = (0..6).map(|_| spread.process(1.0, &mut rng)).collect();
+        for _ in 0..12 {
+            let row = |then: &Median| RowMedians {
+                now: vec![spread.process(slower, &mut rng)],
+                then: vec![*then],
+                same_device: true,
+                assumed: AssumedSpread::UpTo(assumed),
+            };
+            let rows: Vec<RowMedians> = then.iter().map(row).collect();
+            let answers = decide(&rows, USUAL_BAND, None).into_iter().flatten();
+            called += answers.filter(|row| matches!(row.answer, Answer::Slower | Answer::Faster)).count();
+        }
+    }
+    called as f64 / TIMES as f64
+}
+
+/// Where processes differ by a normal distribution of 8 %, most unchanged rows are called changed without an assumed difference.
+#[test]
+fn one_process_on_each_side_calls_no_unchanged_row_changed() {
+    assert!(called(0.08, 0.0, 1.0) > 36.0);
+    assert!(called(0.08, 0.4, 1.0) <= 1.0);
+    assert!(called(0.08, 0.4, 2.0) >= 70.0);
+    assert!(called(0.01, 0.4, 1.5) >= 70.0);
+    assert!(called(0.005, 0.02, 1.0) <= 1.0, "as on a GPU");
+    assert!(called(0.005, 0.02, 1.05) >= 70.0, "as on a GPU");
 }

@@ -111,10 +111,10 @@ fn checked(check: &Check, page: Page) -> String {
     };
     let cells = check.lines.iter().zip(&names).map(|(line, name)| {
         let mut cells = vec![case((line, name))];
-        if let Finding::Compared { ratio, now, then, answer, again, .. } = &line.finding {
+        if let Finding::Compared { ratio, now, then, assumed, answer, again, .. } = &line.finding {
             cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
             cells.extend(ratio_cells(*ratio));
-            cells.push(together::answer(*answer, *again));
+            cells.push(together::answer(*answer, *assumed, *again));
         }
         cells
     });
@@ -170,9 +170,11 @@ fn noise(check: &Check) -> String {
     text
 }
 
-/// The number of rows that were compared without a known spread between processes.
+/// The number of rows that were compared without a known spread between processes, and without an assumed one.
 fn number_unknown(check: &Check) -> usize {
-    let unknown = |line: &&CaseFinding| matches!(line.finding, Finding::Compared { noise_known: false, .. });
+    let unknown = |line: &&CaseFinding| {
+        matches!(line.finding, Finding::Compared { noise_known: false, assumed: None, .. })
+    };
     check.lines.iter().filter(unknown).count()
 }
 

@@ -48,7 +48,7 @@ pub use self::tuning::{tuning, write_tuned_module, write_tuning_page};
 pub fn render(run: &Run, page: Page) -> String {
     let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
     let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
-    header(run, page) + &rows + &end(run, &table, page)
+    header(run, page) + &rows + &end(run, &mut table, page)
 }
 
 fn planned(record: &Record) -> Planned<'_> {
@@ -56,12 +56,14 @@ fn planned(record: &Record) -> Planned<'_> {
     Planned { benchmark: &case.benchmark, args: &case.args, device: &record.device }
 }
 
-/// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last the totals.
+/// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the
+/// totals.
 #[must_use]
-pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
+pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
+    let replaced = table.replaced_rows(run);
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
     let links = links::links(run, page);
-    let parts = [meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let parts = [replaced, meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };

@@ -7,9 +7,9 @@ use std::path::Path;
 use super::aligned::columns;
 use super::page::Page;
 use super::text::{paragraph, plain, spaces, width, wrapped};
+use gpubench_records::counts::ResultCounts;
 use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
-use gpubench_records::verdict::State;
 
 /// A line of the list: the facts of a stored run that it shows, so that not all runs are in memory at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,22 +46,17 @@ impl ListedRun {
     /// The line of `run`, which is called `name` and stored at `path`.
     #[must_use]
     pub fn of(name: &str, path: &Path, run: &Run) -> Self {
-        let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
-        let missing = run.planned.saturating_sub(run.records.len());
-        let cases = if missing == 0 {
-            run.records.len().to_string()
-        } else {
-            format!("{} of {}", run.records.len(), run.planned)
-        };
+        let ResultCounts { results, valid, suspect, invalid, missing, .. } = run.counts();
+        let cases = if missing == 0 { results.to_string() } else { format!("{results} of {}", run.planned) };
         let devices: Vec<String> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
         let contents = RunFacts {
             started: time_of_day(run.started).replace('T', " ").replace('Z', ""),
             suite: plain(&run.program.suite),
             devices: devices.join(", "),
             cases,
-            valid: count(State::Valid),
-            suspect: count(State::Suspect),
-            invalid: count(State::Invalid),
+            valid,
+            suspect,
+            invalid,
             path: plain(&path.display().to_string()),
         };
         Self { number: None, name: plain(name), contents: LineContent::Run(contents) }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use gpubench_records::id::CaseId;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, WIDEST};
 use gpubench_stats::{SMALLEST_SAMPLE, format};
@@ -15,8 +16,8 @@ use crate::text::{plain, plain_lines};
 pub(super) struct Notes {
     sampling: Sampling,
     numbers: HashMap<String, usize>,
-    /// The number of rows of each.
-    rows: Vec<usize>,
+    /// The cases of each, once for each row.
+    rows: Vec<Vec<CaseId>>,
 }
 
 /// A reason against a row.
@@ -50,20 +51,25 @@ impl Notes {
         let note = |(state, words, devices): (State, String, Vec<&str>)| {
             let all = devices.len() == row.records.len();
             let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
-            self.note(state, format!("{state}{on}: {words}"))
+            self.note(&row.shown.case, state, format!("{state}{on}: {words}"))
         };
         reasons.into_iter().map(note).collect()
     }
 
-    fn note(&mut self, state: State, text: String) -> Note {
+    fn note(&mut self, case: &CaseId, state: State, text: String) -> Note {
         if let Some(number) = self.numbers.get(&text).copied() {
-            self.rows[number - 1] += 1;
+            self.rows[number - 1].push(case.clone());
             return Note { number, state, text: None };
         }
-        self.rows.push(1);
+        self.rows.push(vec![case.clone()]);
         let number = self.rows.len();
         self.numbers.insert(text.clone(), number);
         Note { number, state, text: Some(text) }
+    }
+
+    /// Takes the rows of a case back: other rows replace them.
+    pub(super) fn forget(&mut self, case: &CaseId) {
+        self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
     /// The words of a reason. Rows with no interval or a wide one show their figures themselves, so that the reason is the
@@ -92,9 +98,9 @@ impl Notes {
 
     /// The number of rows of each reason that several rows have.
     pub(super) fn shared(&self) -> String {
-        let counts = self.rows.iter().enumerate().filter(|(_, rows)| **rows > 1);
+        let counts = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> =
-            counts.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(*rows, "case"))).collect();
+            counts.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
         if counts.is_empty() {
             String::new()
         } else {

@@ -4,6 +4,7 @@ use super::page::Page;
 use super::rows::listed;
 use super::shared_processors::shared_processors;
 use super::text::{paragraph, plain};
+use gpubench_records::counts::ResultCounts;
 use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
@@ -187,9 +188,9 @@ pub fn no_records(run: &Run) -> Option<String> {
         1 => Some("the planned case was not measured".to_owned()),
         planned => Some(format!("none of {planned} planned cases was measured")),
     };
-    let skipped = match run.skipped.len() {
+    let skipped = match run.counts().skipped {
         0 => None,
-        skipped => Some(format!("{} skipped", format::counted(skipped, "benchmark"))),
+        skipped => Some(format!("{} skipped", format::counted(skipped, "case"))),
     };
     let instead: Vec<String> = planned.into_iter().chain(skipped).collect();
     let words = if instead.is_empty() { String::new() } else { format!(": {}", instead.join(", ")) };
@@ -201,17 +202,13 @@ pub(super) fn summary(run: &Run) -> String {
     if let Some(none) = no_records(run) {
         return format!("{none}, in {:.1} s\n", run.wall.as_seconds());
     }
-    let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
-    let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
-    let cases = format::counted(run.records.len(), "case");
-    let failed = run.records.iter().filter(|record| record.measurement.is_none()).count();
+    let ResultCounts { results, valid, suspect, invalid, failed, missing, skipped } = run.counts();
+    let cases = format::counted(results, "case");
     let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
-    let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
-    let skipped = if run.skipped.is_empty() {
-        String::new()
-    } else {
-        format!(", {} skipped", format::counted(run.skipped.len(), "benchmark"))
+    let skipped = match skipped {
+        0 => String::new(),
+        skipped => format!(", {} skipped", format::counted(skipped, "case")),
     };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{failed}{skipped}, in {:.1} s\n",

@@ -11,10 +11,10 @@ use super::room::Room;
 use super::rows::{self, Devices, Row};
 use super::spread;
 use super::style::{BOLD, of_state, styled};
-use super::text::{left, plain, shortened, spaces, split_path, width, wrapped};
-use gpubench_records::id::{Arg, shown_name};
+use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
+use gpubench_records::id::{Arg, PlannedCase, shown_name};
 use gpubench_records::record::{Record, Run};
-use gpubench_records::verdict::State;
+use gpubench_records::verdict::{State, Verdict};
 
 /// The mark of a row's verdict, before its name.
 const MARK: usize = 2;
@@ -73,6 +73,8 @@ pub struct TableWriter {
     has_bars: bool,
     /// True if a row was of several devices.
     has_ranges: bool,
+    /// The verdict and the number of processes of each record as its row has them.
+    printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
 
 /// The module and the devices of a group of rows.
@@ -130,18 +132,40 @@ impl TableWriter {
             dropped: Vec::new(),
             has_bars: false,
             has_ranges: false,
+            printed: HashMap::new(),
         }
     }
 
     /// The rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several. Each
     /// has the reasons against it under it.
     pub fn rows(&mut self, records: &[&Record]) -> String {
+        self.printed.extend(records.iter().map(|record| (record.planned(), contents(record))));
         let labels = std::mem::take(&mut self.labels);
         let label = |record: &Record| labels.get(&record.device).map_or("", |label| &**label);
         let rows = Row::all(records, &label);
         let of_models = rows.chunk_by(|one, next| label(one.shown) == label(next.shown));
         let text = of_models.map(|rows| self.rows_of_model(rows, label(rows[0].shown))).collect();
         self.labels = labels;
+        text
+    }
+
+    /// The rows of `run` that are no longer as they were printed, since more processes measured their cases. They replace the rows
+    /// above, and all counts are of them.
+    pub(super) fn replaced_rows(&mut self, run: &Run) -> String {
+        let is_replaced = |record: &&Record| {
+            self.printed.get(&record.planned()).is_some_and(|printed| *printed != contents(record))
+        };
+        let mut replaced = rows::by_benchmark(run);
+        replaced.retain(|records| records.iter().any(is_replaced));
+        if replaced.is_empty() {
+            return String::new();
+        }
+        let mut text = paragraph("measured again, in place of the rows above:", self.page);
+        self.group = None;
+        for records in replaced {
+            records.iter().for_each(|record| self.notes.forget(&record.case));
+            text += &self.rows(&records);
+        }
         text
     }
 
@@ -352,6 +376,11 @@ impl TableWriter {
             .map(|line| line + "\n")
             .collect()
     }
+}
+
+/// The parts of a record that further processes change.
+fn contents(record: &Record) -> (Verdict, usize) {
+    (record.verdict.clone(), record.other_processes.len())
 }
 
 /// The columns that a name has at least on a page of this width, if it is as long.

@@ -1,11 +1,80 @@
 //! The decisions on many rows together, in words. In: a [`Check`]; out: a sentence on the answers, one on rows that chance may
-//! explain, and for a row the number of times that it was measured again.
+//! explain, those on differences that were assumed, for a row its answer, and the number of each answer.
 
-use gpubench_records::comparison::{Answer, Check, Finding};
-use gpubench_stats::DECISION_ERROR;
+use gpubench_records::comparison::{Answer, AssumedSpread, Check, Finding};
+use gpubench_stats::units::Range;
+use gpubench_stats::{DECISION_ERROR, format};
 
-/// The sentences on the decisions of `check`. None for one row, and for runs whose rows were each decided alone.
+/// The number of results with each answer. Every summary counts the answers that its own page or table shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AnswerCounts {
+    pub(super) slower: usize,
+    faster: usize,
+    same: usize,
+    undecided: usize,
+}
+
+impl AnswerCounts {
+    pub(super) fn of(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let mut counts = Self::default();
+        for answer in answers {
+            *match answer {
+                Answer::Slower => &mut counts.slower,
+                Answer::Faster => &mut counts.faster,
+                Answer::Same => &mut counts.same,
+                Answer::Undecided => &mut counts.undecided,
+            } += 1;
+        }
+        counts
+    }
+}
+
+impl std::fmt::Display for AnswerCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { slower, faster, same, undecided } = self;
+        write!(f, "{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
+    }
+}
+
+/// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
 pub(super) fn sentences(check: &Check) -> Vec<String> {
+    let mut sentences = decided_together(check);
+    sentences.extend(assumptions(check));
+    sentences
+}
+
+/// The sentences on rows of one process on each side, with the difference that they allow for.
+fn assumptions(check: &Check) -> Vec<String> {
+    let assumed = check.lines.iter().filter_map(|line| match line.finding {
+        Finding::Compared { assumed, .. } => assumed,
+        _ => None,
+    });
+    let assumed: Vec<AssumedSpread> = assumed.collect();
+    let up_to = assumed.iter().filter_map(|spread| match spread {
+        AssumedSpread::UpTo(difference) => Some(*difference),
+        AssumedSpread::Any => None,
+    });
+    let any = assumed.len() - up_to.clone().count();
+    let rows = |count| format::counted(count, "row");
+    let bounded = Range::of(up_to.clone()).map(|range| {
+        let differences = format::from_to(range, format::percent);
+        format!(
+            "{}: one process then and one now do not show what processes differ by: differences up to {differences} are no answer \
+             (measure both with --runs 5)",
+            rows(up_to.count())
+        )
+    });
+    let unbounded = (any > 0).then(|| {
+        format!(
+            "{}: a time that is suspect, from one process, says nothing about another process (measure both with --runs 5)",
+            rows(any)
+        )
+    });
+    bounded.into_iter().chain(unbounded).collect()
+}
+
+/// The sentences on the decisions of all rows. None for one row, and for runs whose rows were each decided alone.
+fn decided_together(check: &Check) -> Vec<String> {
     let Some(rows) = check.together.filter(|rows| *rows > 1) else { return Vec::new() };
     let rate = 100.0 * DECISION_ERROR;
     let all = format!(
@@ -25,17 +94,26 @@ pub(super) fn sentences(check: &Check) -> Vec<String> {
 /// Returns true if the row alone would have another answer.
 fn is_chance(finding: &Finding, band: f64) -> bool {
     match finding {
-        Finding::Compared { ratio, answer, .. } => {
-            *answer == Answer::Undecided && Answer::of(ratio, band) != Answer::Undecided
+        Finding::Compared { ratio, answer, assumed, .. } => {
+            *answer == Answer::Undecided
+                && *assumed != Some(AssumedSpread::Any)
+                && Answer::of(ratio, band) != Answer::Undecided
         }
         _ => false,
     }
 }
 
 /// The answer of a row, with the number of times that it was measured again.
-pub(super) fn answer(answer: Answer, again: usize) -> String {
+pub(super) fn answer(answer: Answer, assumed: Option<AssumedSpread>, again: usize) -> String {
+    let answer = match assumed {
+        Some(AssumedSpread::UpTo(_)) if answer == Answer::Undecided => {
+            "within what processes may differ by".to_owned()
+        }
+        Some(AssumedSpread::Any) => "undecided: suspect, from one process".to_owned(),
+        _ => answer.to_string(),
+    };
     match again {
-        0 => answer.to_string(),
+        0 => answer,
         1 => format!("{answer}, measured again once"),
         times => format!("{answer}, measured again {times} times"),
     }

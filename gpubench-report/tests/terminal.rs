@@ -113,6 +113,7 @@ fn check() -> Check {
             regressed,
             processes: [1, 1],
             noise_known: false,
+            assumed: None,
             again: 0,
         }
     };
@@ -247,7 +248,7 @@ fn rows_one_after_the_other_are_the_table() {
                     == (&next.case.benchmark, &next.case.args, &next.device)
             });
             jobs.for_each(|records| text += &table.rows(&records.iter().collect::<Vec<_>>()));
-            assert_eq!(text + &end(&run, &table, page), render(&run, page));
+            assert_eq!(text + &end(&run, &mut table, page), render(&run, page));
         }
     }
 }
@@ -294,4 +295,36 @@ fn devices_of_a_model_stand_side_by_side() {
         lines
     };
     assert_eq!(sorted(rows(&mixed)), sorted(rows(&run)));
+}
+
+/// A row that is valid when it is printed, and suspect with a further process: it is printed again, and the counts are of that row.
+#[test]
+fn a_row_that_further_processes_change_is_printed_again() {
+    let page = Page::default();
+    let mut run = small("gpu");
+    run.planned = run.records.len();
+    let suspect = Verdict::of(vec![Reason::BelowResolution { step: Nanoseconds(32.0) }]);
+    run.records[0].verdict = suspect.clone();
+    let cases: Vec<_> = run.records.iter().map(Record::planned).collect();
+    let planned = cases.iter().map(|case| Planned {
+        benchmark: &case.benchmark,
+        args: &case.args,
+        device: &case.device,
+    });
+    let before = Run { records: Vec::new(), ..run.clone() };
+    let mut table = TableWriter::new(&before, planned, page);
+    let printed = plain(&table.rows(&run.records.iter().collect::<Vec<_>>()));
+    assert_eq!(printed.lines().filter(|line| line.starts_with("? ")).count(), 1, "{printed}");
+    assert!(!plain(&end(&run, &mut table, page)).contains("measured again"), "nothing changed");
+
+    for number in [1, 3] {
+        run.records[number].verdict = suspect.clone();
+        let again = run.records[number].measurement.clone();
+        run.records[number].other_processes.extend(again);
+    }
+    let replaced = plain(&end(&run, &mut table, page));
+    let (_, rows) = replaced.split_once("measured again, in place of the rows above:\n").expect("a title");
+    let marks = rows.lines().filter(|line| line.starts_with("? ")).count();
+    assert_eq!(marks, 3, "{replaced}");
+    assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] 3 cases"), "{replaced}");
 }

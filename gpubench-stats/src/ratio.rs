@@ -57,6 +57,8 @@ pub struct ProcessRatio {
     above: f64,
     confidence: f64,
     between: Option<Between>,
+    /// The difference between processes that is assumed because none was measured, as a logarithm.
+    assumed: f64,
 }
 
 impl ProcessRatio {
@@ -71,7 +73,15 @@ impl ProcessRatio {
             above: now.above.hypot(then.below),
             confidence,
             between: Between::of(&now.logs, &then.logs),
+            assumed: 0.0,
         })
+    }
+
+    /// Allows for processes of one program that differ by up to the fraction `difference`: both ends of the interval move out by
+    /// it, and the tests count only the distance beyond it.
+    #[must_use]
+    pub fn allowing_for(self, difference: f64) -> Self {
+        Self { assumed: difference.ln_1p(), ..self }
     }
 
     /// The ratio with its interval.
@@ -80,7 +90,8 @@ impl ProcessRatio {
         let between = self
             .between
             .map_or(0.0, |Between { error, freedom }| student::quantile(self.confidence, freedom) * error);
-        Ratio::around(self.log, self.below.max(between), self.above.max(between), self.confidence)
+        let [below, above] = [self.below, self.above].map(|own| own.max(between) + self.assumed);
+        Ratio::around(self.log, below, above, self.confidence)
     }
 
     /// The probability that a ratio which is not above `limit` gives an interval as far above it as this, or as far below a limit
@@ -98,6 +109,7 @@ impl ProcessRatio {
 
     /// The probability of a distance from a limit, towards which the interval of the processes' own is so long.
     fn p(&self, distance: f64, half: f64) -> f64 {
+        let distance = distance - self.assumed;
         if distance <= 0.0 {
             return 1.0;
         }
@@ -269,6 +281,20 @@ mod tests {
             assert!(found.p_above(ratio.low * 1.001) > 0.01 && found.p_above(ratio.low * 0.999) < 0.01);
             assert!(found.p_above(ratio.value) > 0.999 && found.p_below(ratio.value) > 0.999);
         }
+    }
+
+    /// The same holds with an assumed difference, by which both ends move out.
+    #[test]
+    fn an_assumed_difference_moves_both_ends_and_the_tests() {
+        let blurred = |log: f64| median(log.exp(), (log - 0.002).exp(), (log + 0.003).exp());
+        let own = ProcessRatio::of(&[blurred(0.5)], &[blurred(0.0)], 0.99).expect("one each");
+        let wide = own.allowing_for(0.25);
+        near(wide.ratio().value, own.ratio().value);
+        near(wide.ratio().low, own.ratio().low / 1.25);
+        near(wide.ratio().high, own.ratio().high * 1.25);
+        near(wide.p_above(wide.ratio().low), 0.01);
+        near(wide.p_below(wide.ratio().high), 0.01);
+        near(wide.p_above(0.5_f64.exp() / 1.2), 1.0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::assumed::assumed;
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::decisions::{RowDecision, RowMedians, decide, decide_within};
 use super::newest::Baseline;
@@ -157,16 +158,26 @@ fn args(args: &[Arg]) -> String {
 fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, error: f64) -> RowMedians {
     let confidence = 1.0 - error;
     let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
-    RowMedians { now: new, then: old, same_device: same_device(now, then) }
+    RowMedians { now: new, then: old, same_device: same_device(now, then), assumed: assumed(now, then) }
 }
 
 fn compared_finding(record: &Record, row: &RowMedians, decision: Option<RowDecision>) -> Finding {
     let Some(decision) = decision else {
         return Finding::NoNumber("a time at or below zero".to_owned());
     };
-    let RowDecision { ratio, times: [now, then], noise_known, answer, regressed, .. } = decision;
+    let RowDecision { ratio, times: [now, then], noise_known, assumed, answer, regressed, .. } = decision;
     let processes = [row.now.len(), row.then.len()];
-    Finding::Compared { ratio, now, then, processes, noise_known, answer, regressed, again: record.again }
+    Finding::Compared {
+        ratio,
+        now,
+        then,
+        processes,
+        noise_known,
+        assumed,
+        answer,
+        regressed,
+        again: record.again,
+    }
 }
 
 /// Returns the measurement, if it holds.

@@ -2,7 +2,7 @@
 //! out: its ratio, its answer and whether it is a regression, so that of all that are called slower or faster at most one in a
 //! hundred is so by chance, however many rows there are.
 
-use crate::comparison::{Answer, Threshold};
+use crate::comparison::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{DECISION_ERROR, Median, ProcessRatio, Ratio, benjamini_hochberg};
 
@@ -21,6 +21,8 @@ pub struct RowMedians {
     pub then: Vec<Median>,
     /// True if both were measured on one device.
     pub same_device: bool,
+    /// The difference between processes that is assumed where fewer than three measured it.
+    pub assumed: AssumedSpread,
 }
 
 /// The decision on a row.
@@ -32,6 +34,8 @@ pub struct RowDecision {
     pub times: [Nanoseconds; 2],
     /// True if the interval contains the spread between processes.
     pub noise_known: bool,
+    /// The difference between processes that the answer allows for, where it was not measured.
+    pub assumed: Option<AssumedSpread>,
     /// The answer, which all rows together allow.
     pub answer: Answer,
     /// True for a regression.
@@ -94,12 +98,19 @@ pub(super) fn decide_within(
 
 /// Tests a row alone.
 fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<TestedRow> {
-    let RowMedians { now, then, same_device } = row;
+    let RowMedians { now, then, same_device, assumed } = row;
     let found = ProcessRatio::of(now, then, 1.0 - error)?;
+    let is_measured = now.len() + then.len() >= KNOWS_NOISE;
+    let assumed = (!is_measured).then_some(*assumed);
+    let found = match assumed {
+        Some(AssumedSpread::UpTo(difference)) => found.allowing_for(difference),
+        Some(AssumedSpread::Any) | None => found,
+    };
     let (ratio, most) = (found.ratio(), 1.0 + band);
     let times = [Median::mean(now)?, Median::mean(then)?];
-    let noise_known = now.len() + then.len() >= KNOWS_NOISE && *same_device;
-    let answer = Answer::of(&ratio, band);
+    let noise_known = is_measured && *same_device;
+    let is_decidable = assumed != Some(AssumedSpread::Any);
+    let answer = if is_decidable { Answer::of(&ratio, band) } else { Answer::Undecided };
     let regressed = threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known));
     let least = match threshold {
         None => f64::INFINITY,
@@ -108,8 +119,9 @@ fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64)
         Some(Threshold::Noise) => f64::INFINITY,
     };
     let seems_regressed = ratio.value >= least && middle(now) > most * times[1];
-    let decision = RowDecision { ratio, times, noise_known, answer, regressed, seems_regressed };
-    Some(TestedRow { decision, slower: found.p_above(most), faster: found.p_below(1.0 / most) })
+    let decision = RowDecision { ratio, times, noise_known, assumed, answer, regressed, seems_regressed };
+    let p = |p: f64| if is_decidable { p } else { 1.0 };
+    Some(TestedRow { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
 /// The median of the process in the middle, of two the lower one.
@@ -124,13 +136,18 @@ mod tests {
     use super::*;
     use gpubench_stats::Interval;
 
-    /// A row that one process measured to a part in a thousand, now so many times as long as then.
+    /// A row that one process measured to a part in a thousand, now so many times as long as then, where processes do not differ.
     fn row(ratio: f64) -> RowMedians {
         let median = |time: f64| Median {
             time: Nanoseconds(time),
             interval: Interval { low: Nanoseconds(0.999 * time), high: Nanoseconds(1.001 * time) },
         };
-        RowMedians { now: vec![median(1000.0 * ratio)], then: vec![median(1000.0)], same_device: true }
+        RowMedians {
+            now: vec![median(1000.0 * ratio)],
+            then: vec![median(1000.0)],
+            same_device: true,
+            assumed: AssumedSpread::UpTo(0.0),
+        }
     }
 
     fn answers(ratios: &[f64]) -> Vec<Answer> {
@@ -170,13 +187,42 @@ mod tests {
         assert!(seems(&elsewhere, part) && !seems(&elsewhere, noise), "noise stays unknown there");
     }
 
+    /// A difference up to the assumed one is no answer, and one beyond it is, however many rows there are. Three processes or more
+    /// are no assumption.
+    #[test]
+    fn one_process_on_each_side_decides_beyond_the_assumed_difference() {
+        let with = |ratio, assumed| RowMedians { assumed, ..row(ratio) };
+        let decided = |row: RowMedians| {
+            let mut rows = vec![with(1.0, AssumedSpread::UpTo(0.4)); 71];
+            rows.push(row);
+            let threshold = Some(Threshold::Part(0.05));
+            let found = decide(&rows, 0.005, threshold).pop().flatten().expect("times are above zero");
+            (found.answer, found.regressed, found.assumed)
+        };
+        let shared = AssumedSpread::UpTo(0.4);
+        for ratio in [1.0, 1.3, 1.39, 1.0 / 1.39] {
+            let undecided = (Answer::Undecided, false, Some(shared));
+            assert_eq!(decided(with(ratio, shared)), undecided, "{ratio}");
+        }
+        assert_eq!(decided(with(1.5, shared)), (Answer::Slower, true, Some(shared)));
+        assert_eq!(decided(with(1.0 / 1.5, shared)), (Answer::Faster, false, Some(shared)));
+        let own = AssumedSpread::UpTo(0.02);
+        assert_eq!(decided(with(1.2, own)), (Answer::Slower, true, Some(own)));
+        let any = Some(AssumedSpread::Any);
+        assert_eq!(decided(with(20.0, AssumedSpread::Any)), (Answer::Undecided, false, any));
+        let mut measured = with(1.1, AssumedSpread::Any);
+        measured.then.extend([measured.then[0]; 2]);
+        assert_eq!(decided(measured), (Answer::Slower, true, None));
+    }
+
     /// Three processes on this very device, now and then together.
     #[test]
     fn what_processes_differ_by_takes_three_of_them_on_one_device() {
         let known = |now: usize, then: usize, same_device| {
             let one = row(1.0);
             let [now, then] = [(one.now, now), (one.then, then)].map(|(median, count)| median.repeat(count));
-            let decision = decide(&[RowMedians { now, then, same_device }], 0.005, None)[0];
+            let row = RowMedians { now, then, same_device, ..row(1.0) };
+            let decision = decide(&[row], 0.005, None)[0];
             decision.expect("times are above zero").noise_known
         };
         assert!(known(1, 2, true) && known(2, 1, true) && known(5, 5, true));

@@ -1,9 +1,10 @@
 //! Runs held against earlier ones. In: a run, and what is stored under a baseline's name; out: a [`Check`](crate::comparison::Check) with
 //! a line for each case. Reads records and nothing else, so that a stored run is held against a baseline as a live one is.
 //!
-//! `folder` keeps baselines, `newest` chooses their records, `comparable` decides which cases can be compared at all,
+//! `folder` keeps baselines, `assumed` is the difference between processes where none was measured, `newest` chooses their records, `comparable` decides which cases can be compared at all,
 //! `check` pairs them, `decisions` decides on all of them together, and `open` follows the flags of a command line.
 
+mod assumed;
 mod check;
 mod comparable;
 mod decisions;

@@ -82,6 +82,17 @@ pub struct CaseFinding {
     pub finding: Finding,
 }
 
+/// The difference between two processes of one program that a comparison assumes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AssumedSpread {
+    /// Up to this fraction.
+    UpTo(f64),
+    /// Any difference: one of the times is suspect because it was not steady or not the launch's alone.
+    Any,
+}
+
 /// The standing of a case against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -100,6 +111,10 @@ pub enum Finding {
         /// True if the interval contains the spread between processes on this device, which takes three processes or more in
         /// all.
         noise_known: bool,
+        /// The difference between processes that the answer allows for because one process on each side does not show it.
+        /// Nothing where more processes measured the case, and in old runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assumed: Option<AssumedSpread>,
         /// The answer that follows.
         answer: Answer,
         /// True for a regression.

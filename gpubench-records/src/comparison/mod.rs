@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::findings::none;
-pub use self::findings::{CaseFinding, Check, Comparison, Finding, Round};
+pub use self::findings::{AssumedSpread, CaseFinding, Check, Comparison, Finding, Round};
 
 use gpubench_stats::Ratio;
 
@@ -153,23 +153,27 @@ mod tests {
         assert_eq!(words, ["faster", "slower", "same", "undecided"]);
     }
 
-    /// The processes that measured a case again are written where there were some.
+    /// The processes that measured a case again, and an assumed difference, are written where there were some.
     #[test]
     fn a_finding_is_read_as_it_was_written() {
         let ratio = Ratio { value: 1.1, low: 1.05, high: 1.15, confidence: 0.99 };
-        for again in [0, 8] {
+        for (again, assumed) in
+            [(0, None), (8, None), (0, Some(AssumedSpread::UpTo(0.4))), (0, Some(AssumedSpread::Any))]
+        {
             let finding = Finding::Compared {
                 ratio,
                 now: Nanoseconds(1.1),
                 then: Nanoseconds(1.0),
                 processes: [1, 5],
                 noise_known: true,
+                assumed,
                 answer: Answer::Slower,
                 regressed: true,
                 again,
             };
             let written = serde_json::to_string(&finding).expect("JSON");
             assert_eq!(written.contains("again"), again > 0, "{written}");
+            assert_eq!(written.contains("assumed"), assumed.is_some(), "{written}");
             assert_eq!(serde_json::from_str::<Finding>(&written).expect("a finding"), finding);
         }
     }

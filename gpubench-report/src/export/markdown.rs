@@ -85,8 +85,8 @@ fn checked(check: &Check) -> String {
     for line in &check.lines {
         let cache = line.cache.to_string();
         let [now, then, change, answer] = match &line.finding {
-            Finding::Compared { ratio, now, then, answer, again, .. } => {
-                let answer = together::answer(*answer, *again);
+            Finding::Compared { ratio, now, then, assumed, answer, again, .. } => {
+                let answer = together::answer(*answer, *assumed, *again);
                 [format::time(*now), format::time(*then), format::change(ratio.value), answer]
             }
             Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),

@@ -1,14 +1,14 @@
 //! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes
 //! with their intervals, and sentences about cases that could not be compared.
 
-use gpubench_records::comparison::{Answer, Check, Finding};
+use gpubench_records::comparison::{Answer, AssumedSpread, Check, Finding};
 use gpubench_stats::{Ratio, format};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::View;
 use crate::drawing::{Change, Forest};
 use crate::text::plain;
-use crate::together;
+use crate::together::{self, AnswerCounts};
 
 /// The most rows of a drawing: the largest changes.
 const MOST: usize = 150;
@@ -32,11 +32,11 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 /// The changes since a baseline.
 fn against(view: &View<'_>, check: &Check) -> Markup {
     let change = |line: &gpubench_records::comparison::CaseFinding| {
-        let Finding::Compared { ratio, answer, regressed, .. } = &line.finding else { return None };
+        let Finding::Compared { ratio, assumed, answer, regressed, .. } = &line.finding else { return None };
         let name = plain(&format!("{} {}", view.short(&line.name), line.cache));
-        Some(of_ratio(name, ratio, *answer, *regressed))
+        Some((*answer, of_ratio(name, ratio, (*answer, *assumed), *regressed)))
     };
-    let changes: Vec<Change> = check.lines.iter().filter_map(change).collect();
+    let changes: Vec<(Answer, Change)> = check.lines.iter().filter_map(change).collect();
     let name = plain(&check.baseline);
     let others = check.lines.iter().filter_map(|line| {
         let why = match &line.finding {
@@ -49,9 +49,12 @@ fn against(view: &View<'_>, check: &Check) -> Markup {
     });
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let again = check.lines.iter().filter_map(|line| match &line.finding {
-        Finding::Compared { answer, again: again @ 1.., .. } => {
-            Some(format!("{} {}: {}", view.short(&line.name), line.cache, together::answer(*answer, *again)))
-        }
+        Finding::Compared { assumed, answer, again: again @ 1.., .. } => Some(format!(
+            "{} {}: {}",
+            view.short(&line.name),
+            line.cache,
+            together::answer(*answer, *assumed, *again)
+        )),
         _ => None,
     });
     let others: Vec<String> = check
@@ -79,20 +82,25 @@ fn against(view: &View<'_>, check: &Check) -> Markup {
 }
 
 /// The cases that took turns with another.
-fn in_turn(view: &View<'_>) -> Vec<Change> {
+fn in_turn(view: &View<'_>) -> Vec<(Answer, Change)> {
     let change = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
         let ratio = compared.comparison.ratio.as_ref()?;
         let with = compared.with.to_string();
         let name = format!("{} / {}", case.name(), plain(view.short(&with)));
-        Some(of_ratio(name, ratio, compared.comparison.answer, false))
+        let answer = compared.comparison.answer;
+        Some((answer, of_ratio(name, ratio, (answer, None), false)))
     };
     view.cases.iter().filter_map(change).collect()
 }
 
-fn of_ratio(name: String, ratio: &Ratio, answer: Answer, regressed: bool) -> Change {
+fn of_ratio(
+    name: String,
+    ratio: &Ratio,
+    (answer, assumed): (Answer, Option<AssumedSpread>),
+    regressed: bool,
+) -> Change {
     let index = match answer {
-        _ if regressed => 1,
         Answer::Slower => 1,
         Answer::Faster => 2,
         Answer::Same => 0,
@@ -103,20 +111,14 @@ fn of_ratio(name: String, ratio: &Ratio, answer: Answer, regressed: bool) -> Cha
         name,
         value: ratio.value - 1.0,
         interval: [ratio.low - 1.0, ratio.high - 1.0],
-        note: format!("{} {answer}{regression}", format::change(ratio.value)),
+        note: format!("{} {}{regression}", format::change(ratio.value), together::answer(answer, assumed, 0)),
         index,
     }
 }
 
-fn forest(what: &str, subtitle: String, band: f64, mut changes: Vec<Change>) -> String {
-    let count = |index: usize| changes.iter().filter(|change| change.index == index).count();
-    let title = format!(
-        "{what}: {} slower, {} faster, {} the same, {} undecided",
-        count(1),
-        count(2),
-        count(0),
-        count(5)
-    );
+fn forest(what: &str, subtitle: String, band: f64, changes: Vec<(Answer, Change)>) -> String {
+    let title = format!("{what}: {}", AnswerCounts::of(changes.iter().map(|(answer, _)| *answer)));
+    let mut changes: Vec<Change> = changes.into_iter().map(|(_, change)| change).collect();
     let all = changes.len();
     changes.sort_by(|a, b| b.value.total_cmp(&a.value));
     let most = if all > MOST { format!("; the {MOST} largest changes of {all}") } else { String::new() };

@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
-use gpubench_records::gate::Gate;
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Finding};
+use gpubench_records::counts::ResultCounts;
 use gpubench_records::verdict::State;
-use gpubench_stats::format;
+use gpubench_stats::{Ratio, format};
 use maud::{Markup, html};
 
 use super::view::{PageCase, View, roof_share};
@@ -31,7 +32,7 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
             (verdicts(view))
             p.soft { (plain(remarks::summary(run).trim())) }
             div.columns {
-                (regressions(view))
+                (slower(view))
                 (reservations(view))
                 (furthest(view))
             }
@@ -41,13 +42,13 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
 
 /// The number of rows of each verdict.
 fn verdicts(view: &View<'_>) -> Markup {
-    let count = |state| view.cases.iter().filter(|case| case.record.verdict.state == state).count();
+    let ResultCounts { valid, suspect, invalid, skipped, .. } = view.run.counts();
     html! {
         ul.verdicts {
-            @for state in [State::Valid, State::Suspect, State::Invalid] {
-                li class=(state.to_string()) { b { (count(state)) } " " (state.to_string()) }
+            @for (state, count) in [(State::Valid, valid), (State::Suspect, suspect), (State::Invalid, invalid)] {
+                li class=(state.to_string()) { b { (count) } " " (state.to_string()) }
             }
-            @if !view.run.skipped.is_empty() { li { b { (view.run.skipped.len()) } " skipped" } }
+            @if skipped > 0 { li { b { (skipped) } " skipped" } }
         }
     }
 }
@@ -56,25 +57,54 @@ fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
     html! { a href=(case.target()) { (case.full_name(view.several_devices)) } }
 }
 
-/// The cases that are slower than allowed, if there is a gate.
-fn regressions(view: &View<'_>) -> Markup {
-    let gate = view.run.gate();
-    let regressions = gate.as_ref().map(Gate::regressions).unwrap_or_default();
-    let unjudged = gate.as_ref().map(gate::unjudged).unwrap_or_default();
-    html! {
-        @if gate.is_some() || view.run.check.is_some() {
+/// The results that are slower than a gate allows, or without a gate those that are slower than the baseline.
+fn slower(view: &View<'_>) -> Markup {
+    let run = view.run;
+    let Some(gate) = run.gate() else {
+        let slower: Vec<(String, Ratio)> = run.check.iter().flat_map(slower_than).collect();
+        return html! { @if let Some(check) = &run.check {
             div {
-                h3 { "Regressions" }
-                @if regressions.is_empty() { p { "None." } }
-                @for line in &unjudged { p { strong.bad { (line) } } }
-                ol {
-                    @for (name, ratio) in regressions.iter().take(NAMED) {
-                        li { (plain(view.short(name))) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
-                    }
-                }
-                @if regressions.len() > NAMED { p.soft { "and " (regressions.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }
+                h3 { "Slower than " (plain(&check.baseline)) }
+                @if slower.is_empty() { p { "None." } }
+                (changes(view, &slower))
+            }
+        } };
+    };
+    let (regressions, (_, from)) = (gate.regressions(), gate::regressions(&gate));
+    let is_less = |line: &&CaseFinding| {
+        matches!(line.finding, Finding::Compared { answer: Answer::Slower, regressed: false, .. })
+    };
+    let less = run.check.iter().flat_map(|check| &check.lines).filter(is_less).count();
+    html! {
+        div {
+            h3 { "Regressions" }
+            @if regressions.is_empty() { p { "None" (from) "." } }
+            @for line in &gate::unjudged(&gate) { p { strong.bad { (line) } } }
+            (changes(view, &regressions))
+            @if less > 0 { p.soft { (format::counted(less, "result")) " slower by less: " a href="#baseline" { "comparisons" } } }
+        }
+    }
+}
+
+/// The results of a check that are called slower.
+fn slower_than(check: &Check) -> impl Iterator<Item = (String, Ratio)> {
+    check.lines.iter().filter_map(|line| match line.finding {
+        Finding::Compared { ratio, answer: Answer::Slower, .. } => {
+            Some((format!("{} {}", line.name, line.cache), ratio))
+        }
+        _ => None,
+    })
+}
+
+/// The first of the results with their changes, and the number of the others.
+fn changes(view: &View<'_>, results: &[(String, Ratio)]) -> Markup {
+    html! {
+        ol {
+            @for (name, ratio) in results.iter().take(NAMED) {
+                li { (plain(view.short(name))) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
             }
         }
+        @if results.len() > NAMED { p.soft { "and " (results.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }
     }
 }
 

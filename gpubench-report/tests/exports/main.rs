@@ -130,6 +130,33 @@ fn a_gate_is_in_what_others_read() {
     assert!(text.contains("errors=\"1\"") && text.contains("not judged: nothing was compared"), "{text}");
 }
 
+/// The top of the page names what its comparison calls slower, with a gate or without.
+#[test]
+fn the_top_of_the_page_agrees_with_its_comparison() {
+    let top = |run: &Run| {
+        let page = exported(Format::Html, run);
+        assert!(page.contains("1 slower, 1 faster, 1 the same, 0 undecided"), "the drawing");
+        let (_, from) = page.split_once("id=\"summary\"").expect("a summary");
+        from.split_once("</section>").expect("it ends").0.to_owned()
+    };
+    let gated = gated();
+    let without = top(&Run { threshold: None, ..gated.clone() });
+    assert!(without.contains("Slower than main") && without.contains("+10.00 %"), "{without}");
+    assert!(!without.contains("None.") && !without.contains("Regressions"), "{without}");
+    assert!(top(&gated).contains("+10.00 %"));
+    let mut loose = Run { threshold: Some(Threshold::Part(0.25)), ..gated };
+    for line in loose.check.iter_mut().flat_map(|check| &mut check.lines) {
+        if let Finding::Compared { regressed, .. } = &mut line.finding {
+            *regressed = false;
+        }
+    }
+    let loose = top(&loose);
+    assert!(
+        loose.contains("None of 25.0 % or more.") && loose.contains("1 result slower by less"),
+        "{loose}"
+    );
+}
+
 fn checked(run: &Run) -> Check {
     run.check.clone().expect("it was held against a baseline")
 }
@@ -146,6 +173,7 @@ fn gated() -> Run {
             then: Nanoseconds(1000.0),
             processes: [1, 1],
             noise_known: false,
+            assumed: None,
             answer: Answer::of(&ratio(value), 0.005),
             regressed: value > 1.05,
             again: if value > 1.05 { 8 } else { 0 },

@@ -80,7 +80,7 @@ impl<'a> Printer<'a> {
     pub(super) fn show(
         &self,
         measured: MeasuredRun,
-        shown: LiveOutput,
+        mut shown: LiveOutput,
         outputs: &[Output],
     ) -> Result<Exit, SuiteError> {
         let MeasuredRun { run, mut problems, is_stored } = measured;
@@ -88,7 +88,7 @@ impl<'a> Printer<'a> {
         let has_begun = problems.is_empty() || !run.devices.is_empty();
         let printed = match shown.problem {
             Some(problem) => Err(problem),
-            None if has_begun => self.print_run(&run, shown.table.as_ref()),
+            None if has_begun => self.print_run(&run, shown.table.as_mut()),
             None => Ok(()),
         };
         problems.extend(printed.err());
@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what is left to print below `table`, or all.
-    fn print_run(&self, run: &Run, table: Option<&TableWriter>) -> Result<(), SuiteError> {
+    fn print_run(&self, run: &Run, table: Option<&mut TableWriter>) -> Result<(), SuiteError> {
         if !self.prints_rows() {
             return Ok(());
         }

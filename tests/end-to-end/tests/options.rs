@@ -199,7 +199,7 @@ fn what_is_skipped_says_why_and_fails_nothing() {
     let even = |n| (format!("options::odd[n={n}]"), "only odd sizes");
     assert_eq!(skipped, [even(2), even(4)]);
     ended.shows("skipped options::odd[n=2]: only odd sizes");
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid, 2 benchmarks skipped, in ");
+    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid, 2 cases skipped, in ");
 
     // Nothing else is asked for, and that is well.
     let (ended, run) = measure(SUITE, &[&CLOCKWORK[..], &["odd[n=2]"]].concat());
