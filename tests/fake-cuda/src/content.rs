@@ -18,6 +18,8 @@ pub(crate) enum Content {
     Bytes(Vec<u8>),
     /// Four bytes over and over.
     Word([u8; 4]),
+    /// More bytes over and over.
+    Pattern(Vec<u8>),
     /// The output of a kernel of the suite.
     Output(Output),
     /// Another content with every bit turned.
@@ -131,6 +133,37 @@ impl View {
             .then(|| (output.inputs.iter().map(|input| input.view.clone()).collect(), output.times))
     }
 
+    /// The same after `change` of each `block` bytes. What repeats is changed once.
+    pub(crate) fn changed(&self, block: usize, change: impl Fn(&mut [u8])) -> Self {
+        let repeats = |piece: &Piece| {
+            let pattern = match &*piece.content {
+                Content::Word(word) if piece.offset.is_multiple_of(4) => word.repeat(block / 4),
+                Content::Pattern(pattern) if piece.offset.is_multiple_of(pattern.len() as u64) => {
+                    pattern.clone()
+                }
+                _ => return None,
+            };
+            (pattern.len().is_multiple_of(block) && piece.bytes.is_multiple_of(block as u64))
+                .then_some(pattern)
+        };
+        let all: Option<Vec<Vec<u8>>> = self.0.iter().map(repeats).collect();
+        let Some(patterns) = all else {
+            let mut bytes = self.to_bytes();
+            bytes.chunks_exact_mut(block).for_each(change);
+            return Self::of(Content::Bytes(bytes), self.bytes());
+        };
+        let changed = patterns.into_iter().zip(&self.0).flat_map(|(mut pattern, piece)| {
+            pattern.chunks_exact_mut(block).for_each(&change);
+            let words = pattern.as_chunks::<4>().0;
+            let content = match words.split_first() {
+                Some((first, others)) if others.iter().all(|word| word == first) => Content::Word(*first),
+                _ => Content::Pattern(pattern),
+            };
+            Self::of(content, piece.bytes).0
+        });
+        Self(changed.collect())
+    }
+
     fn same(&self, other: &Self) -> bool {
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a.same(b))
     }
@@ -171,7 +204,7 @@ impl Content {
         match self {
             Self::Output(output) => output.steps,
             Self::Complement(view) => view.steps() + 1,
-            Self::Bytes(_) | Self::Word(_) => 0,
+            Self::Bytes(_) | Self::Word(_) | Self::Pattern(_) => 0,
         }
     }
 
@@ -184,6 +217,10 @@ impl Content {
                 let (words, rest) = out.as_chunks_mut::<4>();
                 words.fill(word);
                 rest.copy_from_slice(&word[..rest.len()]);
+            }
+            Self::Pattern(pattern) => {
+                let bytes = pattern.iter().cycle().skip(offset as usize % pattern.len());
+                out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
             }
             Self::Output(output) => output.read(offset, out),
             Self::Complement(view) => {
@@ -309,6 +346,18 @@ mod tests {
         }
         assert!(x.steps() <= MOST_STEPS);
         assert!(f32s(&x)[0].is_finite());
+    }
+
+    #[test]
+    fn blocks_are_changed_alike_whatever_they_came_from() {
+        let turned = |view: &View| view.changed(8, <[u8]>::reverse);
+        let pattern = View::of(Content::Pattern((0..16).collect()), 32);
+        let bytes = View::of(Content::Bytes(pattern.to_bytes()), 32);
+        assert_eq!(turned(&pattern).to_bytes()[..9], [7, 6, 5, 4, 3, 2, 1, 0, 15]);
+        assert_eq!(turned(&pattern).to_bytes(), turned(&bytes).to_bytes());
+        assert!(matches!(&*turned(&pattern).0[0].content, Content::Pattern(_)));
+        let word = View::of(Content::Word([1; 4]), 1 << 40).changed(4, |word| word[0] = 2);
+        assert!(matches!(&*word.0[0].content, Content::Word([2, 1, 1, 1])));
     }
 
     #[test]

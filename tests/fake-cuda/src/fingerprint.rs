@@ -19,6 +19,10 @@ impl View {
                 let content = Arc::new(Content::Word(word.map(|byte| !byte)));
                 vec![Piece { content, ..piece.clone() }]
             }
+            Content::Pattern(pattern) => {
+                let content = Arc::new(Content::Pattern(pattern.iter().map(|byte| !byte).collect()));
+                vec![Piece { content, ..piece.clone() }]
+            }
             _ => Self::of(Content::Complement(Self(vec![piece.clone()])), piece.bytes).0,
         });
         Self(pieces.collect())
@@ -146,6 +150,10 @@ fn origin(content: &Content) -> Origin {
             hash((2, call, times, inputs.map(whole).collect::<Vec<u64>>()))
         }
         Content::Complement(view) => hash((3, whole(view))),
+        Content::Pattern(pattern) => {
+            period = pattern.len() as u64;
+            hash((4, pattern))
+        }
     };
     Origin { hash, period }
 }

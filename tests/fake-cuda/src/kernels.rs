@@ -74,6 +74,8 @@ pub(crate) enum Lasts {
     AndMemory(f64),
     /// So long. The unrest of kernels does not move it.
     Exactly(f64),
+    /// As the model has it, and a time for each phase in which a sort of the block at this address exchanges elements, up to a number.
+    AndPhases(u64, u32),
 }
 
 /// The change that a kernel makes in memory.
@@ -90,9 +92,13 @@ pub(crate) enum Effect {
     Complement(Range<u64>),
     /// Two, one after the other.
     Both(Box<Self>, Box<Self>),
-    /// So many times the mean of the two numbers of the range, added in whatever order they come: every other launch has another
-    /// last bit.
+    /// So many times the mean of the two numbers of the range, added to the number that is there in whatever order they come: every
+    /// other launch has another last bit.
     Total(Range<u64>, u64, u64),
+    /// Each block of the first range is changed, and goes to the address.
+    Changed(Range<u64>, u64, Change),
+    /// Bytes over and over.
+    Pattern(Vec<u8>, Range<u64>),
     /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the
     /// bytes of blocks with another one than is there are added.
     Fingerprint {
@@ -101,6 +107,70 @@ pub(crate) enum Effect {
         table: u64,
         changed: u64,
     },
+}
+
+/// A change of each block of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// x/2 + 1 of each element.
+    Halve,
+    /// x + a of each element.
+    Add(f32),
+    /// The sum of each word and a number.
+    Count(u32),
+    /// Blocks of [`SORTED`] bytes are sorted in at most this number of phases.
+    Sort(u32),
+}
+
+impl Change {
+    fn apply(self, view: &View) -> View {
+        let floats = |change: &dyn Fn(f32) -> f32| {
+            view.changed(4, |x| {
+                x.as_chunks_mut()
+                    .0
+                    .iter_mut()
+                    .for_each(|x| *x = change(f32::from_le_bytes(*x)).to_le_bytes());
+            })
+        };
+        match self {
+            Self::Halve => floats(&|x| x / 2.0 + 1.0),
+            Self::Add(a) => floats(&|x| x + a),
+            Self::Count(number) => view.changed(4, |word| {
+                let words = word.as_chunks_mut().0.iter_mut();
+                words.for_each(|word| *word = u32::from_le_bytes(*word).wrapping_add(number).to_le_bytes());
+            }),
+            Self::Sort(phases) => view.changed(SORTED, |block| _ = sort(block, phases)),
+        }
+    }
+}
+
+/// The bytes of a block that is sorted.
+const SORTED: usize = 1024;
+
+/// Sorts a block by exchanging neighbours, two phases at a time, until a pair of phases exchanges nothing. Returns the number of
+/// phases.
+fn sort(block: &mut [u8], phases: u32) -> u32 {
+    let block = block.as_chunks_mut::<4>().0;
+    for done in (0..phases.min(SORTED as u32 / 4)).step_by(2) {
+        let mut swapped = false;
+        for odd in 0..2 {
+            for at in (odd..block.len() - 1).step_by(2) {
+                if f32::from_le_bytes(block[at]) > f32::from_le_bytes(block[at + 1]) {
+                    block.swap(at, at + 1);
+                    swapped = true;
+                }
+            }
+        }
+        if !swapped {
+            return done + 2;
+        }
+    }
+    phases
+}
+
+/// The number of phases that a launch of `sort_blocks` needs for the block at an address.
+pub(crate) fn sort_phases(memory: &Memory, at: u64, phases: u32) -> u32 {
+    sort(&mut memory.view(at..at + SORTED as u64).to_bytes(), phases)
 }
 
 /// A launch of a kernel of the suite.
@@ -220,7 +290,7 @@ impl Launch {
                 lasts: Lasts::AndMemory(nanoseconds as f64),
                 ..done(vec![(range(start, bytes), Read)], Effect::None)
             },
-            // As `caught.cu` of the end-to-end tests has them.
+            // As `kernels.cu` of `gpu_caught` has them.
             ("once", [8, 4, 8, 8], &[flag, a, y, n]) => {
                 let (flag, y) = (range(flag, 4), range(y, 4 * n));
                 let fill = Effect::Fill((a as u32).to_le_bytes(), y.clone());
@@ -248,6 +318,34 @@ impl Launch {
             ("relu", [8, 8, 8], &[x, y, n]) => {
                 let (x, y) = (range(x, 4 * n), range(y, 4 * n));
                 done(vec![(x, Read), (y.clone(), Write)], Effect::Fill([0; 4], y))
+            }
+            ("halve", [8, 8, 8], &[x, y, n]) => {
+                let (from, to) = (range(x, 4 * n), range(y, 4 * n));
+                let touched =
+                    if x == y { vec![(to, Update)] } else { vec![(from.clone(), Read), (to, Write)] };
+                done(touched, Effect::Changed(from, y, Change::Halve))
+            }
+            // All elements that are given to it are the same.
+            ("jacobi", [8, 8, 8], &[x, y, n]) => {
+                let from = range(x, 4 * n);
+                let touched = vec![(from.clone(), Read), (range(y, 4 * n), Write)];
+                done(touched, Effect::Changed(from, y, Change::Add(1.0)))
+            }
+            // Each of 256 keys is there equally often.
+            ("histogram", [8, 8, 8], &[keys, n, counts]) => {
+                let all = range(counts, 4 * 256);
+                let effect = Effect::Changed(all.clone(), counts, Change::Count((n / 256) as u32));
+                done(vec![(range(keys, 4 * n), Read), (all, Update)], effect)
+            }
+            ("descending", [8, 8], &[x, n]) => {
+                let x = range(x, 4 * n);
+                let pattern = (0_u8..=255).rev().flat_map(|x| f32::from(x).to_le_bytes()).collect();
+                done(vec![(x.clone(), Write)], Effect::Pattern(pattern, x))
+            }
+            ("sort_blocks", [8, 8, 4], &[x, n, phases]) => {
+                let all = range(x, 4 * n);
+                let effect = Effect::Changed(all.clone(), x, Change::Sort(phases as u32));
+                Doing { lasts: Lasts::AndPhases(x, phases as u32), ..done(vec![(all, Update)], effect) }
             }
             ("pause", [8], &[nanoseconds]) => {
                 Doing { lasts: Lasts::AndMemory(nanoseconds as f64), ..Doing::default() }
@@ -279,6 +377,8 @@ impl Effect {
             Self::Cycles(_, to) => *to..*to + 16,
             Self::Both(first, _) => first.written(),
             Self::Total(_, _, to) => *to..*to + 4,
+            Self::Changed(from, to, _) => *to..*to + (from.end - from.start),
+            Self::Pattern(_, to) => to.clone(),
             Self::Fingerprint { table, .. } => *table..*table + 8,
         }
     }
@@ -301,10 +401,19 @@ impl Effect {
             Self::Total(of, times, to) => {
                 static LAUNCHES: AtomicU32 = AtomicU32::new(0);
                 let bytes = memory.view(of).to_bytes();
-                let two: f32 = bytes.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).sum();
-                let total =
-                    (two / 2.0 * times as f32).to_bits() ^ (LAUNCHES.fetch_add(1, Ordering::Relaxed) % 2);
+                let floats =
+                    |bytes: &[u8]| bytes.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).sum::<f32>();
+                let (two, earlier) = (floats(&bytes), floats(&memory.view(to..to + 4).to_bytes()));
+                let total = (earlier + two / 2.0 * times as f32).to_bits()
+                    ^ (LAUNCHES.fetch_add(1, Ordering::Relaxed) % 2);
                 memory.put(to, View::of(Content::Bytes(total.to_le_bytes().to_vec()), 4));
+            }
+            Self::Changed(from, to, change) => {
+                let view = change.apply(&memory.view(from));
+                memory.put(to, view);
+            }
+            Self::Pattern(pattern, to) => {
+                memory.put(to.start, View::of(Content::Pattern(pattern), to.end - to.start));
             }
             Self::Complement(all) => {
                 let view = memory.view(all.clone()).complement();
@@ -354,4 +463,19 @@ impl Launched {
 /// The addresses of an array. A table has none, since a launch reads little of it.
 fn addresses(array: &Array) -> Range<u64> {
     array.start..array.start.saturating_add(array.bytes.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sort_takes_fewer_phases_the_more_is_in_order() {
+        let mut block: Vec<u8> = (0_u8..=255).rev().flat_map(|x| f32::from(x).to_le_bytes()).collect();
+        let sorted: Vec<u8> = (0_u8..=255).flat_map(|x| f32::from(x).to_le_bytes()).collect();
+        assert_eq!(sort(&mut block.clone(), 256), 256);
+        let phases: Vec<u32> = (0..10).map(|_| sort(&mut block, 32)).collect();
+        assert_eq!((&phases[..8], &phases[9..]), (&[32; 8][..], &[2][..]));
+        assert_eq!(block, sorted);
+    }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Memory {
     pieces: BTreeMap<u64, Piece>,
     next: u64,
     used: u64,
+    /// The allocations of the pool, with their bytes.
+    pooled: BTreeMap<u64, u64>,
 }
 
 impl Memory {
@@ -87,10 +89,23 @@ impl Memory {
         Ok(address)
     }
 
+    /// Allocates from the pool of streams.
+    pub(crate) fn allocate_pooled(&mut self, bytes: u64) -> Result<u64, Code> {
+        let address = self.allocate(bytes, Kind::Device)?;
+        self.pooled.insert(address, bytes);
+        Ok(address)
+    }
+
+    /// The bytes of all allocations of the pool.
+    pub(crate) fn pooled(&self) -> u64 {
+        self.pooled.values().sum()
+    }
+
     /// Frees the allocation that begins there, and returns its range.
     pub(crate) fn release(&mut self, address: u64) -> Result<Range<u64>, Code> {
         let Allocation { bytes, kind } = self.allocations.remove(&address).ok_or(INVALID_VALUE)?;
         let range = address..address + bytes;
+        self.pooled.remove(&address);
         match kind {
             Kind::Device => {
                 self.used -= bytes;
@@ -262,6 +277,16 @@ mod tests {
         assert_eq!(memory.release(a), Ok(a..a + 1000));
         assert_eq!((memory.free(), memory.kind(a)), (free, None));
         assert_eq!(memory.release(a), Err(INVALID_VALUE));
+    }
+
+    #[test]
+    fn the_pool_knows_what_is_allocated_from_it() {
+        let mut memory = Memory::of(0);
+        memory.allocate(1000, Kind::Device).expect("there is room");
+        let [a, _] = [1, 2].map(|bytes| memory.allocate_pooled(bytes).expect("there is room"));
+        assert_eq!(memory.pooled(), 3);
+        memory.release(a).expect("it is there");
+        assert_eq!(memory.pooled(), 2);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) const MEMORY_LATENCY: f64 = 2000.0;
 pub(crate) const L2_LATENCY: f64 = 350.0;
 /// The time of a load from the L2 that waits for another load.
 pub(crate) const LOAD: f64 = 147.0;
+/// The time of a phase of a sort of many blocks.
+pub(crate) const PHASE: f64 = 200.0;
 /// The bandwidth of the memory, in bytes a nanosecond: 96 % of the peak, as the largest sums.
 pub(crate) const MEMORY: f64 = 4600.0;
 /// The bandwidth of hits in the L2, and of writes that allocate there.

@@ -16,7 +16,7 @@ use crate::code::{Code, ILLEGAL_ADDRESS};
 use crate::config::Misdeed;
 use crate::content::{Content, View};
 use crate::driver::Driver;
-use crate::kernels::{Lasts, Launch};
+use crate::kernels::{self, Lasts, Launch};
 use crate::l2::Traffic;
 use crate::model;
 use crate::reference::Access;
@@ -166,6 +166,11 @@ impl Driver {
             }
         }
         let traffic = self.touch(&doing.touched);
+        // What the effect changes.
+        let phases = match doing.lasts {
+            Lasts::AndPhases(at, phases) => kernels::sort_phases(&self.memory, at, phases),
+            _ => 0,
+        };
         if misdeed != Some(Misdeed::Nothing) {
             if let Some(range) = doing.discarded {
                 self.l2.discard(range);
@@ -184,6 +189,7 @@ impl Driver {
         let duration = match doing.lasts {
             Lasts::Exactly(duration) => return duration,
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
+            Lasts::AndPhases(..) => model::kernel(launch.blocks, &traffic) + f64::from(phases) * model::PHASE,
             Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),
         };
         let duration = if launch.is_ours() {

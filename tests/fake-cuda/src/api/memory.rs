@@ -17,6 +17,12 @@ const MEMORY_TYPE: u32 = 2;
 pub(super) const HOST: u32 = 1;
 pub(super) const DEVICE: u32 = 2;
 
+/// The handle of the first GPU's pool.
+const POOL: usize = 0xb00;
+/// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT` and `CU_MEMPOOL_ATTR_USED_MEM_CURRENT`.
+const RESERVED_MEM_CURRENT: u32 = 5;
+const USED_MEM_CURRENT: u32 = 7;
+
 impl Driver {
     fn allocate(&mut self, bytes: usize, kind: Kind) -> Result<u64, Code> {
         self.refuse_while_capturing()?;
@@ -70,7 +76,7 @@ exports! {
     // While its stream is captured the memory is there at once, and stays: such a graph is not replayed by who measures.
     fn cuMemAllocAsync(driver, address: Out<u64>, bytes: usize, stream: usize) {
         driver.allocation_node(stream)?;
-        address.set(driver.memory.allocate(bytes as u64, Kind::Device)?)
+        address.set(driver.memory.allocate_pooled(bytes as u64)?)
     }
 
     fn cuMemFreeAsync(driver, address: u64, stream: usize) {
@@ -80,6 +86,26 @@ exports! {
         let range = driver.memory.release(address)?;
         driver.l2.discard(range);
         Ok(())
+    }
+
+    // Each GPU has one pool.
+    fn cuDeviceGetDefaultMemPool(driver, pool: Out<usize>, device: i32) {
+        if driver.config.gpus <= device as usize { Err(INVALID_VALUE) } else { pool.set(POOL + device as usize) }
+    }
+
+    fn cuDeviceGetMemPool(driver, pool: Out<usize>, device: i32) {
+        if driver.config.gpus <= device as usize { Err(INVALID_VALUE) } else { pool.set(POOL + device as usize) }
+    }
+
+    // Of the current GPU's pool. What is used is all that is reserved.
+    fn cuMemPoolGetAttribute(driver, pool: usize, attribute: u32, value: Out<u64>) {
+        if pool != POOL + driver.ordinal {
+            return Err(INVALID_VALUE);
+        }
+        match attribute {
+            RESERVED_MEM_CURRENT | USED_MEM_CURRENT => value.set(driver.memory.pooled()),
+            _ => Err(NOT_SUPPORTED),
+        }
     }
 
     fn cuPointerGetAttribute(driver, value: usize, attribute: u32, address: u64) {

@@ -30,11 +30,11 @@ pub(crate) fn is_captured(stream: CUstream) -> bool {
     code == sys::CUDA_SUCCESS && status != sys::CU_STREAM_CAPTURE_STATUS_NONE
 }
 
-/// Allocates in the order of a stream.
-pub(crate) fn allocate_for(stream: CUstream) -> Done<CUdeviceptr> {
+/// Allocates this number of bytes in the order of a stream.
+pub(crate) fn allocate_for(bytes: usize, stream: CUstream) -> Done<CUdeviceptr> {
     let mut at = 0;
     // SAFETY: `at` is a place for an address.
-    called("cuMemAllocAsync", unsafe { sys::cuMemAllocAsync(&raw mut at, 4096, stream) })?;
+    called("cuMemAllocAsync", unsafe { sys::cuMemAllocAsync(&raw mut at, bytes, stream) })?;
     Ok(at)
 }
 

@@ -225,7 +225,7 @@ pub(crate) fn asks_until_done(filled: &Filled, stream: &RawStream) -> Done {
 /// It allocates in the order of its stream, which is fine, and frees at once, which waits for the device.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn frees(filled: &Filled, stream: &RawStream) -> Done {
-    let scratch = allocate_for(stream.stream())?;
+    let scratch = allocate_for(4096, stream.stream())?;
     filled.fill(0.5, stream.stream())?;
     free(scratch)
 }

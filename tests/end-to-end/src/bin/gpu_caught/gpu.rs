@@ -13,6 +13,9 @@ pub(crate) const OWN: &CStr = cstr(concat!(include_str!("kernels.ptx"), "\0"));
 /// Kernels of the suite: `copy`, `fill` and `rmw`.
 pub(crate) const ELEMENTWISE: &CStr =
     cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/elementwise.ptx"), "\0"));
+/// `random_f32` and other inputs.
+pub(crate) const INPUTS: &CStr =
+    cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/inputs.ptx"), "\0"));
 /// `turn`: fused multiply-adds of `f32`, 32 operations a thread and step.
 pub(crate) const POWER: &CStr =
     cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/power.ptx"), "\0"));

@@ -66,3 +66,53 @@ extern "C" __global__ void pause(u64 nanoseconds)
     do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     while (now - begin < nanoseconds && now - begin < LONGEST);
 }
+
+// y <- x/2 + 1 in every element. x and y may be the same array. The values approach 2, and stop changing there.
+extern "C" __global__ void halve(const float* x, float* y, u64 n)
+{
+    if (thread() < n) y[thread()] = x[thread()] / 2 + 1;
+}
+
+// A step of Jacobi's method on a ring of n elements, each with a source of 1: y <- the mean of both neighbours in x, plus 1.
+extern "C" __global__ void jacobi(const float* x, float* y, u64 n)
+{
+    const u64 i = thread();
+    if (i < n) y[i] = (x[i == 0 ? n - 1 : i - 1] + x[i == n - 1 ? 0 : i + 1]) / 2 + 1;
+}
+
+// counts[key] += 1 for each key. There are 256 counts.
+extern "C" __global__ void histogram(const unsigned* keys, u64 n, unsigned* counts)
+{
+    if (thread() < n) atomicAdd(counts + keys[thread()] % 256, 1u);
+}
+
+// x <- 255, 254, ..., 0, over and over.
+extern "C" __global__ void descending(float* x, u64 n)
+{
+    if (thread() < n) x[thread()] = (float)(255 - thread() % 256);
+}
+
+// Sorts each 256 elements of x in place by exchanging neighbours, in at most `phases` phases, which is even. A block whose elements
+// are in order already is done after two. n is a multiple of 256.
+extern "C" __global__ void __launch_bounds__(256) sort_blocks(float* x, u64 n, unsigned phases)
+{
+    __shared__ float block[256];
+    const unsigned i = threadIdx.x;
+    if (thread() >= n) return;
+    block[i] = x[thread()];
+    __syncthreads();
+    for (unsigned phase = 0; phase < phases && phase < 256; phase += 2) {
+        bool swapped = false;
+        for (unsigned odd = 0; odd < 2; odd++) {
+            if (i % 2 == odd && i < 255 && block[i] > block[i + 1]) {
+                const float larger = block[i];
+                block[i] = block[i + 1];
+                block[i + 1] = larger;
+                swapped = true;
+            }
+            __syncthreads();
+        }
+        if (!__syncthreads_or(swapped)) break;
+    }
+    x[thread()] = block[i];
+}

@@ -112,7 +112,7 @@ fn writes_zeros(own: &Module, x: &Array, y: &Array, stream: &RawStream) -> Done 
 
 #[gpu_bench(setup = Filled::new(N))]
 fn allocates_on_its_stream(filled: &Filled, stream: &RawStream) -> Done {
-    let scratch = allocate_for(stream.stream())?;
+    let scratch = allocate_for(4096, stream.stream())?;
     filled.fill(0.5, stream.stream())?;
     free_for(scratch, stream.stream())
 }

@@ -12,7 +12,7 @@ use gpubench::record::{Record, Run};
 use gpubench::units::Nanoseconds;
 use gpubench::verdict::State;
 
-use crate::expected::{GROUPS, Line, Needs};
+use super::{Group, Line, Needs};
 
 /// The columns of the text.
 const WIDTH: usize = 80;
@@ -65,12 +65,15 @@ impl Came {
 
     /// What is not as `line` has it.
     fn differs(&self, line: &Line, budget: Option<Nanoseconds>) -> Option<String> {
-        if self.state != line.expected {
-            return Some(format!("is {}, and should be {}", self.state, line.expected));
+        if let Some(difference) = line.expected.difference(self.state, &self.reasons) {
+            return Some(difference);
         }
         let said = |words: &&str| self.reasons.iter().any(|reason| reason.contains(*words));
         if !line.says.is_empty() && !line.says.iter().any(said) {
             return Some(format!("does not say `{}`", line.says.join("` or `").replace(": ", ":")));
+        }
+        if !self.reasons.iter().any(|reason| reason.contains(line.names)) && !line.names.is_empty() {
+            return Some(format!("does not name `{}`", line.names));
         }
         let late = budget.filter(|budget| Nanoseconds::from(self.wall) > *budget);
         late.map(|budget| format!("took longer than {:.1} s", budget.as_seconds()))
@@ -145,16 +148,16 @@ fn hidden(needs: Needs, fake: bool) -> Option<&'static str> {
 }
 
 /// All of it, for people.
-pub(crate) fn text(found: &Found) -> String {
+pub(crate) fn text(found: &Found, groups: &'static [Group]) -> String {
     let mut text = format!("{}\n", found.device);
-    for group in GROUPS {
+    for group in groups {
         let rows = found.of(group.lines);
         if rows.is_empty() {
             continue;
         }
         _ = writeln!(
             text,
-            "\n{:<36}  cache  {:<8}  {:<8} {:>9} {:>6}",
+            "\n{:<33}  cache  {:<11}  {:<8} {:>9} {:>6}",
             group.title, "expected", "came out", "time", "wall"
         );
         rows.into_iter().for_each(|row| text += &row.text());
@@ -175,7 +178,7 @@ impl Row {
     fn text(&self) -> String {
         let Line { name, cache, does, expected, .. } = self.line;
         let mark = if self.differs.is_some() { '!' } else { ' ' };
-        let mut text = format!("{mark} {name:<34}  {:<5}  {:<8}", cache.to_string(), expected.to_string());
+        let mut text = format!("{mark} {name:<31}  {:<5}  {:<11}", cache.to_string(), expected.to_string());
         if let Some(came) = &self.came {
             let time = came.time.map_or_else(|| "–".to_owned(), format::time);
             let time = time.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -219,9 +222,9 @@ impl Row {
 }
 
 /// The rows of a page.
-pub(crate) fn markdown(found: &Found) -> String {
+pub(crate) fn markdown(found: &Found, groups: &'static [Group]) -> String {
     let mut text = String::new();
-    for group in GROUPS {
+    for group in groups {
         let rows = found.of(group.lines);
         if rows.is_empty() {
             continue;
@@ -238,7 +241,9 @@ pub(crate) fn markdown(found: &Found) -> String {
                 (None, Some(why)) => format!("*{why}*"),
                 (None, None) => row.because(),
             };
-            _ = writeln!(text, "| `{name}` {cache} | {does} | {expected} | {because} |");
+            let verdict = row.came.as_ref().filter(|_| row.differs.is_none() && row.hidden.is_none());
+            let verdict = verdict.map_or_else(|| expected.to_string(), |came| came.state.to_string());
+            _ = writeln!(text, "| `{name}` {cache} | {does} | {verdict} | {because} |");
         }
         text.push('\n');
     }
