@@ -1,6 +1,7 @@
 //! Small suites run as a user runs them: what they print, write and return.
 
 mod baselines;
+mod caught;
 mod compared;
 mod devices;
 mod downstream;

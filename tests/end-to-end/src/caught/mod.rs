@@ -43,3 +43,10 @@ pub fn run(suite: &Suite, groups: &'static [Group]) -> Result<()> {
     }
     if found.differing() == 0 { Ok(()) } else { Err(Exit::Failed.into()) }
 }
+
+/// Returns the names of the launches that a table marks as different from what is expected.
+#[must_use]
+pub fn marked(text: &str) -> Vec<&str> {
+    let marked = text.lines().filter_map(|line| line.strip_prefix("! "));
+    marked.filter_map(|row| row.split_whitespace().next()).collect()
+}

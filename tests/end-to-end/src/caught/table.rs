@@ -102,10 +102,11 @@ impl Found {
     pub(crate) fn new(run: &Run, lines: &[&'static Line], watch: &Watch) -> Self {
         let gpu = run.devices.iter().find(|facts| facts.device.starts_with("cuda"));
         let fake = gpu.is_some_and(|facts| facts.fake);
-        let device = gpu.map_or("no GPU".to_owned(), |facts| facts.name.clone());
+        let device = gpu.or_else(|| run.devices.first());
+        let device = device.map_or("no device".to_owned(), |facts| facts.name.clone());
         let device = if fake { format!("{device}, a stand-in") } else { device };
-        // What the stand-in's clock counts does not pass here.
-        let budget = (!fake).then(|| run.sampling.max_time + Nanoseconds::from(BEYOND));
+        // The fake driver's clock is not the host's, and other programs share the host's processor.
+        let budget = (gpu.is_some() && !fake).then(|| run.sampling.max_time + Nanoseconds::from(BEYOND));
         let rows = lines.iter().map(|line| {
             let is_its = |record: &Record| {
                 record.case.benchmark.rsplit("::").next() == Some(line.name)
