@@ -39,26 +39,13 @@ fn cargo(target: &Path, command: &str, arguments: &[&str], environment: &[(&str,
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let downstream = workspace.join("tests/downstream");
     let manifest = downstream.join("Cargo.toml");
-    // Cargo looks for configuration upwards from the folder that it is called in: none of ours is there.
-    let elsewhere = tempfile::tempdir().expect("a folder");
-    let words = [&[command, "--manifest-path", manifest.to_str().expect("UTF-8")], arguments].concat();
-    cargo_within(elsewhere.path(), &downstream, target, &words, environment)
-}
-
-/// The same, called in `folder`, for the package in `package`.
-fn cargo_within(
-    folder: &Path,
-    package: &Path,
-    target: &Path,
-    words: &[&str],
-    environment: &[(&str, &str)],
-) -> Output {
     // One at a time: all of them write the lock file.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // With the versions of the workspace, which are on this machine, it can do without a network.
-    fs::copy(workspace.join("Cargo.lock"), package.join("Cargo.lock")).expect("a copy of the versions");
+    fs::copy(workspace.join("Cargo.lock"), downstream.join("Cargo.lock")).expect("a copy of the versions");
+    // Cargo looks for configuration upwards from the folder that it is called in: none of ours is there.
+    let elsewhere = tempfile::tempdir().expect("a folder");
 
     let run = |network: &[(&str, &str)]| {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -67,7 +54,8 @@ fn cargo_within(
         }
         cargo.env("CARGO_TARGET_DIR", target);
         cargo.envs(UNOPTIMISED_BENCH.lines().filter_map(|line| line.split_once('=')));
-        cargo.envs(environment.iter().chain(network).copied()).current_dir(folder).args(words);
+        cargo.envs(environment.iter().chain(network).copied()).current_dir(elsewhere.path());
+        cargo.args([command, "--manifest-path", manifest.to_str().expect("UTF-8")]).args(arguments);
         cargo.output().expect("cargo starts")
     };
     let offline = run(&[("CARGO_NET_OFFLINE", "true")]);
@@ -194,51 +182,6 @@ fn cargo_bench_hands_its_flags_to_the_suite() {
     let shown = String::from_utf8(benched.stdout.clone()).expect("a suite writes UTF-8");
     assert!(benched.status.success() && shown.contains("1 case: "), "{shown}{}", told(&benched));
     assert!(!shown.contains("running 0 tests"), "{shown}");
-}
-
-/// As a new user begins: `cargo gpubench init` in a package of one's own, then all its suites, without a GPU.
-#[test]
-fn a_first_benchmark_is_added_and_measured() {
-    let project = tempfile::tempdir().expect("a folder");
-    let package = project.path();
-    fs::create_dir(package.join("src")).expect("it can be made");
-    fs::write(package.join("src/lib.rs"), "").expect("it can be written");
-    let manifest =
-        "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n";
-    fs::write(package.join("Cargo.toml"), manifest).expect("it can be written");
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target = shared_target();
-    // Cargo finds its subcommands there.
-    let places = env::var_os("PATH").unwrap_or_default();
-    let places = [target.join("debug")].into_iter().chain(env::split_paths(&places));
-    let places = env::join_paths(places).expect("they were joined before");
-    let quiet = [
-        REQUIREMENT,
-        ("PATH", places.to_str().expect("UTF-8")),
-        ("GPUBENCH_LIBCUDA", "no-libcuda-here"),
-        ("GPUBENCH_LIBNVML", "no-libnvml-here"),
-        ("GPUBENCH_RUNS_DIR", "none"),
-    ];
-    let gpubench = |words: &[&str]| {
-        let words = [&["gpubench"], words].concat();
-        let ended = cargo_within(package, package, &target, &words, &quiet);
-        assert!(ended.status.success(), "{}", told(&ended));
-        String::from_utf8(ended.stdout).expect("it writes UTF-8")
-    };
-    if !target.join("debug/cargo-gpubench").exists() {
-        return skip("cargo-gpubench was not built: `cargo build -p cargo-gpubench`");
-    }
-    // With cust, as the other crates that are built into this folder.
-    let workspace = workspace.to_str().expect("UTF-8");
-    let done = gpubench(&["init", "--path", workspace, "--binding", "cust"]);
-    assert!(done.contains("a bench target `kernels`"), "{done}");
-    let table = gpubench(&["run", "--profile", "dev", "--", "--quick"]);
-    for row in ["saxpy[n=4096]", "saxpy[n=1048576]", "4 cases: "] {
-        assert!(table.contains(row), "no `{row}` in {table}");
-    }
-    let tested = cargo_within(package, package, &target, &["test", "--benches"], &quiet);
-    let tested = String::from_utf8_lossy(&tested.stdout).into_owned() + &told(&tested);
-    assert!(tested.contains("test result: ok. 2 passed; 0 failed"), "{tested}");
 }
 
 /// By the real program: it lists, and starts a process for each benchmark, in test mode and to measure.

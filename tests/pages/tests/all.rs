@@ -1,0 +1,235 @@
+//! README, docs/first-benchmark.md and docs/your-kernel.md as a reader follows them: each block of code is pasted, each
+//! command runs, and the output is as the page says. GPU kernels run on the fake driver.
+
+#![cfg(target_os = "linux")]
+
+mod page;
+mod project;
+
+use std::os::unix::fs::symlink;
+
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
+
+use self::page::{Page, workspace};
+use self::project::{Measures, Project, are_valid};
+
+/// The PTX of the kernel of docs/your-kernel.md, by `scripts/ptx`.
+const PTX: &str = include_str!("../kernels/saxpy.ptx");
+
+/// The fake driver's clock is steady, so that no result is suspect.
+fn nothing(_: &Reason) -> bool {
+    false
+}
+
+/// Accepts what other programs on this machine do to its CPU's times.
+fn noise(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Drift(_)
+            | Reason::Interrupted { .. }
+            | Reason::MethodsDisagree { .. }
+            | Reason::NotConverged { .. }
+            | Reason::TwoModes(_)
+            | Reason::WideInterval { .. }
+    )
+}
+
+/// The lines of a transcript after `command`, up to the next command.
+#[track_caller]
+fn after<'a>(transcript: &'a str, command: &str) -> &'a str {
+    let begin = format!("$ {command}\n");
+    let (_, rest) = transcript.split_once(&begin).unwrap_or_else(|| panic!("no `{command}` in {transcript}"));
+    rest.split_once("\n$ ").map_or(rest, |(output, _)| output)
+}
+
+/// The heads of a table's columns, without the name of the module before them.
+fn heads(table: &str) -> Vec<&str> {
+    let head = table.lines().find(|line| line.contains(" time ")).unwrap_or_default();
+    head.split_whitespace().skip(1).collect()
+}
+
+/// Asserts that a kernel that leaves a wrong value fails the page's `check`, and has no time.
+#[track_caller]
+fn a_wrong_value_is_found(project: &mut Project, command: &str, results: usize) {
+    project.set("GPUBENCH_FAKE_KERNEL", "saxpy:spoilt");
+    let (ended, run) = project.measure(command);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert_eq!(run.records.len(), results, "{ended}");
+    for record in &run.records {
+        let verdict = &record.verdict;
+        assert!(verdict.state == State::Invalid && record.measurement.is_none(), "{verdict:?}");
+        let [Reason::Failed(failure)] = &verdict.reasons[..] else { panic!("{verdict:?}") };
+        assert!(failure.to_string().contains("check: "), "{failure}");
+    }
+}
+
+/// Writes the PTX of the kernel: by the page's `ptx.py`, if `scripts/ptx` has installed the compiler on this machine.
+fn compile(project: &Project, commands: &str) {
+    let (install, compile) = commands.trim().split_once('\n').expect("two commands");
+    let compiler = install.split_whitespace().last().expect("a package");
+    let script = include_str!("../../../scripts/ptx");
+    assert!(script.contains(&format!("COMPILER = \"{compiler}\"")), "scripts/ptx compiles with another one");
+    let installed = workspace().join("target/ptx-tools").join(compiler.replace("==", "-"));
+    let (command, output) = compile.split_once(" > ").expect("it writes a file");
+    if !installed.exists() {
+        return project.write(output, PTX);
+    }
+    symlink(installed.canonicalize().expect("it exists"), project.path("nvrtc")).expect("a link");
+    let made = project.run(command).stdout;
+    let lines = |text: &str| {
+        let code = text.lines().skip_while(|line| !line.starts_with(".version")).map(str::trim_end);
+        code.collect::<Vec<_>>().join("\n").trim_end_matches(['\n', '\0']).to_owned()
+    };
+    assert_eq!(lines(&made), lines(PTX));
+    project.write(output, &made);
+}
+
+#[test]
+fn your_kernel() {
+    let mut page = Page::read("docs/your-kernel.md");
+    let mut project = Project::new(Measures::FakeGpu);
+    let mut files: Vec<String> = Vec::new();
+    for block in page.take_files() {
+        let file = block.file.expect("it is a file");
+        project.write(&file, &block.text);
+        files.push(file);
+    }
+    let expected =
+        ["kernels/saxpy.cu", "ptx.py", "Cargo.toml", ".cargo/config.toml", "src/lib.rs", "examples/suite.rs"];
+    assert_eq!(files, expected);
+    project.lock();
+    // There is no toolkit here.
+    _ = page.take("sh", "nvcc -ptx");
+    compile(&project, &page.take("sh", "pip install").text);
+
+    let commands = page.take("sh", "cargo run");
+    let commands: Vec<&str> = commands.text.lines().collect();
+    let [everything, briefly] = commands[..] else { panic!("{commands:?}") };
+    for command in [everything, briefly] {
+        let (ended, run) = project.measure(command);
+        let results = [
+            "my_kernels::saxpy[n=65536] hot",
+            "my_kernels::saxpy[n=65536] cold",
+            "my_kernels::saxpy[n=1048576] hot",
+            "my_kernels::saxpy[n=1048576] cold",
+            "my_kernels::saxpy[n=20971520] hot",
+            "my_kernels::saxpy[n=20971520] cold",
+        ];
+        are_valid(&run, &results, nothing);
+        assert_eq!(ended.code, Some(0), "{ended}");
+        ended.shows("6 cases: 6 valid, 0 suspect, 0 invalid");
+        for column in ["time", "±", "GB/s", "peak", "DRAM", "GFLOP/s", "cold/hot"] {
+            ended.shows(column);
+        }
+        work_is_that_of(&run, 8, 4, 2);
+    }
+    a_wrong_value_is_found(&mut project, briefly, 6);
+    page.is_used_up();
+}
+
+/// Asserts that each result counts this work of one element, on a GPU.
+#[track_caller]
+fn work_is_that_of(run: &Run, reads: u64, writes: u64, flops: u64) {
+    for record in &run.records {
+        let n: u64 = record.case.args[0].value.parse().expect("a size");
+        let counts = record.measurement.as_ref().expect("it was measured").counts;
+        let found = [counts.reads, counts.writes, counts.flops];
+        assert_eq!(found, [reads, writes, flops].map(|work| Some(n * work)));
+        assert_eq!(record.device, "cuda:0");
+    }
+}
+
+#[test]
+fn readme() {
+    let mut page = Page::read("README.md");
+    let mut project = Project::new(Measures::FakeGpu);
+    // Recorded, as `scripts/quotes` checks.
+    _ = page.take("text", "gpubench_kernels::cuda");
+    _ = page.take("text", "do_bench");
+    // `.ci/run` runs these two.
+    _ = page.take("sh", "cargo run --example suite\ncargo test\n");
+    let toolkit = page.take("sh", "CUDA_LIBRARY_PATH=").text;
+    let (name, value) = toolkit.trim().split_once('=').expect("a variable");
+    project.set(name, value);
+
+    _ = project.run("cargo new --lib --vcs none my-kernels");
+    let manifest = page.take("toml", "[dependencies]").text;
+    let new = project.read("Cargo.toml");
+    let package = new.strip_suffix("\n[dependencies]\n").expect("it ends with no dependencies");
+    project.write("Cargo.toml", &format!("{package}\n{manifest}"));
+    let (_, bench) = manifest.split_once("benches/kernels.rs is one line: ").expect("the bench target");
+    project.write("benches/kernels.rs", bench.lines().next().expect("a line"));
+    project.write("src/lib.rs", &page.take("rust", "// src/lib.rs").text);
+    project.write("kernels/saxpy.ptx", PTX);
+    project.lock();
+
+    let (ended, run) = project.measure("cargo bench");
+    let results = [
+        "my_kernels::saxpy[n=16384] hot",
+        "my_kernels::saxpy[n=16384] cold",
+        "my_kernels::saxpy[n=262144] hot",
+        "my_kernels::saxpy[n=262144] cold",
+        "my_kernels::saxpy[n=4194304] hot",
+        "my_kernels::saxpy[n=4194304] cold",
+    ];
+    are_valid(&run, &results, nothing);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    ended.shows("6 cases: 6 valid, 0 suspect, 0 invalid");
+    work_is_that_of(&run, 8, 4, 2);
+    a_wrong_value_is_found(&mut project, "cargo bench", 6);
+    page.is_used_up();
+}
+
+#[test]
+fn first_benchmark() {
+    let mut page = Page::read("docs/first-benchmark.md");
+    let mut project = Project::new(Measures::Cpu);
+    project.set("GPUBENCH_WIDTH", "110");
+    // It is not published: `cargo gpubench` is the one of the workspace.
+    _ = page.take("sh", "cargo install cargo-gpubench");
+    let init = page.take("text", "$ cargo gpubench init").text;
+    assert!(init.starts_with("$ cargo new --lib my-kernels\n"), "{init}");
+    project.set("CARGO_CARGO_NEW_VCS", "none");
+    _ = project.run("cargo new --lib my-kernels");
+    assert_eq!(project.run("cargo gpubench init").stdout, after(&init, "cargo gpubench init"));
+    let benchmark = page.take("rust", "gpubench::main!(LIBRARY)").text;
+    let benchmark = benchmark.replace("NAME", "kernels").replace("LIBRARY", "my_kernels");
+    assert_eq!(project.read("benches/kernels.rs"), benchmark);
+    project.lock();
+
+    let results = [
+        "kernels::saxpy[n=4096] hot",
+        "kernels::saxpy[n=4096] cold",
+        "kernels::saxpy[n=1048576] hot",
+        "kernels::saxpy[n=1048576] cold",
+    ];
+    let recorded = page.take("text", "$ cargo bench").text;
+    let command = "cargo bench --bench kernels -- --quick";
+    let (ended, run) = project.measure(command);
+    are_valid(&run, &results, noise);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let recorded = after(&recorded, command);
+    assert_eq!(heads(&ended.stdout), heads(recorded), "{ended}");
+    ended.shows("4 cases: ");
+
+    let recorded = page.take("text", "$ cargo test").text;
+    let command = "cargo test --bench kernels";
+    assert_eq!(project.run(command).stdout, after(&recorded, command));
+    let (ended, run) = project.measure("cargo gpubench run -- --quick");
+    assert_eq!(ended.code, Some(0), "{ended}");
+    are_valid(&run, &results, noise);
+
+    // A line to paste, and two others that its comment names.
+    let line = page.take("toml", "gpubench = {").text;
+    for features in ["[\"cudarc\"]", "[\"cust\"]", "[]"] {
+        let manifest = project.read("Cargo.toml");
+        let line = line.replace("[\"cudarc\"]", features);
+        let place = manifest.find("[dependencies]\n").expect("the package has none yet") + 15;
+        let (before, rest) = manifest.split_at(place);
+        project.write("Cargo.toml", &format!("{before}{line}{rest}"));
+        _ = project.run("cargo tree --depth 1");
+        project.write("Cargo.toml", &manifest);
+    }
+    page.is_used_up();
+}
