@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Hertz, Rate};
+use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
 
 /// A device as a run describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Facts {
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
     pub last_level_cache: Option<Bytes>,
+    /// The bytes per second that all cores together cannot exceed, even from their nearest cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_bandwidth: Option<BytesPerSecond>,
     /// The limits that results are held against. Of several of a quantity, the first counts, and the others are shown beside
     /// it.
     pub peaks: Vec<Peak>,
@@ -34,6 +37,8 @@ pub struct Facts {
 
 /// The property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
+/// The threads that share a launch on a CPU.
+pub const THREADS: &str = "threads";
 /// The clock of the multiprocessors.
 pub const CLOCK: &str = "clock";
 /// The release of the driver, from its management library.
@@ -52,6 +57,7 @@ impl Facts {
             runs_program_code: false,
             properties: Vec::new(),
             last_level_cache: None,
+            core_bandwidth: None,
             peaks: Vec::new(),
         }
     }
@@ -96,6 +102,17 @@ impl Facts {
         self.properties.iter().find(|property| property.name == CLOCK).and_then(|property| {
             match property.value {
                 Value::Hertz(clock) => Some(clock),
+                _ => None,
+            }
+        })
+    }
+
+    /// The property `name`, if it is a count.
+    #[must_use]
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.properties.iter().find(|property| property.name == name).and_then(|property| {
+            match property.value {
+                Value::Count(count) => Some(count),
                 _ => None,
             }
         })

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::observation::Observation;
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The facts of a launch, as far as its device sees them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct LaunchFacts {
     pub multiprocessors: Option<Multiprocessors>,
     /// The memory that it wrote.
     pub written: Option<Written>,
+    /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty_launch: Option<Nanoseconds>,
     /// What it does beside its work on the given stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,

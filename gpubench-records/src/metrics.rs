@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Facts, Quantity};
+use crate::facts::{Facts, Peak, PeakSource, Quantity};
 use crate::work::{Counts, Link};
 use gpubench_stats::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
@@ -75,7 +75,9 @@ impl Metrics {
         let bandwidth = rate(Link::crossed(link, counts));
         let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
         let share = |quantity: Quantity, value: Option<Rate>| {
-            let of_peak = value? / facts.peak(&quantity)?.value;
+            // What was measured with other programs in the way is below the peak by an unknown part.
+            let is_known = |peak: &&Peak| peak.source != PeakSource::Measured || !peak.uncertain;
+            let of_peak = value? / facts.peak(&quantity).filter(is_known)?.value;
             Some(Share { quantity, of_peak })
         };
         let moved = Link::quantity(link);
@@ -127,7 +129,6 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Peak, PeakSource};
 
     fn facts() -> Facts {
         let peak = |quantity, value| Peak::new(quantity, Rate(value), PeakSource::Measured, "");
@@ -230,6 +231,21 @@ mod tests {
         assert_eq!(of(Counts { bytes: Some(25_600), ..Counts::default() }, Link::P2p), of(both, Link::P2p));
         assert_eq!(of(both, Link::H2d), (Some(25.0), None));
         assert_eq!(of(both, Link::D2d), (Some(45.0), None));
+    }
+
+    #[test]
+    fn a_measured_peak_that_is_uncertain_has_no_share() {
+        let share = |source, uncertain| {
+            let peak = Peak::new(Quantity::MemoryBandwidth, Rate(148e9), source, "");
+            let facts =
+                Facts::new("host", "a CPU").with_peak(if uncertain { peak.uncertain() } else { peak });
+            let counts = Counts { bytes: Some(74_000), ..Counts::default() };
+            let metrics = Metrics::of(&counts, Nanoseconds(1_000.0), &facts, ("f32", None), None);
+            metrics.share(&Quantity::MemoryBandwidth).map(|share| (1e6 * share).round() / 1e6)
+        };
+        assert_eq!(share(PeakSource::Measured, false), Some(0.5));
+        assert_eq!(share(PeakSource::Measured, true), None);
+        assert_eq!(share(PeakSource::Datasheet, true), Some(0.5));
     }
 
     #[test]

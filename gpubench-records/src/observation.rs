@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
 
 /// Something that a launch does beside its work on the given stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,8 @@ use gpubench_stats::format;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Observation {
+    /// It runs nothing on its stream.
+    NoWork,
     /// It waits for the device, or asks again and again if it is done.
     Waits(DriverCalls),
     /// It asks once if work is done.
@@ -40,6 +43,11 @@ pub enum Observation {
     HostFunctions {
         /// The number of calls.
         count: usize,
+    },
+    /// It allocates memory and does not free it, in each of several launches.
+    KeepsMemory {
+        /// The memory that one launch keeps.
+        bytes: Bytes,
     },
     /// It loads or unloads code.
     LoadsCode(DriverCalls),
@@ -88,6 +96,7 @@ impl Display for DriverCalls {
 impl Display for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoWork => f.write_str("no work on its stream"),
             Self::Waits(calls) => write!(f, "waits for the GPU: {calls}"),
             Self::Asks(calls) => write!(f, "asks if work is done: {calls}"),
             Self::Allocates(calls) => write!(f, "allocates: {calls}"),
@@ -110,6 +119,7 @@ impl Display for Observation {
                     format::counted(*count, "function")
                 )
             }
+            Self::KeepsMemory { bytes } => write!(f, "each launch keeps {}", format::bytes(*bytes)),
             Self::LoadsCode(calls) => write!(f, "loads code: {calls}"),
             Self::SwitchesContext(calls) => write!(f, "switches the context: {calls}"),
             Self::LaunchesGraphs { count } => write!(f, "launches graphs: {count}"),

@@ -1,58 +1,75 @@
-//! Launches after the samples, held against the checked launch: does a sampled launch still do the work that was checked? Filled by
-//! devices that see memory, kept in records, judged by `verdict`.
+//! Launches after the samples: does a sampled launch still do the work of the checked one? Devices and the worker fill it in,
+//! records keep it, `verdict` judges it.
 
 use serde::{Deserialize, Serialize};
 
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
-/// A launch after the samples, on memory as these left it, held against the checked launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Launches after the samples: first on the inputs that the samples left, then on fresh inputs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relaunch {
-    /// The size of the blocks that it left other than the checked launch did.
+    /// The size of the blocks that a launch left different from the checked launch, although all memory was as before that one.
     pub differs: Bytes,
-    /// True if the benchmark's check passed after it. Nothing if there is no check, or nothing differs.
+    /// True if the benchmark's check passed after one launch on fresh inputs. Nothing if there is no check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
-    /// Its time with a flushed cache, its outputs in place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_place: Option<Nanoseconds>,
-    /// The same with the largest output as it was before the checked launch.
+    /// Writes to the largest output after its contents were replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewritten: Option<Rewritten>,
+    /// The times of launches on fresh and on used inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
 }
 
-/// The largest output of a launch, put back to what it held before the checked launch, after one more launch.
+/// Writes of launches on the inputs that the samples left. Before each launch, the largest output of the checked launch is given
+/// other contents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rewritten {
-    /// The size of its blocks that the checked launch changed.
+    /// The size of the blocks of that output that the checked launch changed.
     pub changed: Bytes,
-    /// The size of its blocks that this launch changed.
+    /// The most that one of these launches changed: in that output or, if more, in all memory.
     pub again: Bytes,
-    /// The time of this launch with a flushed cache.
-    pub time: Nanoseconds,
+}
+
+/// Times of single launches, each after a flush of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reuse {
+    /// The first launch on fresh inputs, the fastest of those that were timed.
+    pub fresh: Nanoseconds,
+    /// A launch on inputs that another launch has used, the slowest of those that were timed.
+    pub used: Nanoseconds,
 }
 
 impl Relaunch {
-    /// A launch that takes longer by this factor once its output is not in place, and by this time, did less while it was.
-    const SKIPS: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
     /// A launch that rewrites less than this share of what the checked launch wrote has left it out.
     const REWRITTEN: f64 = 0.5;
 
-    /// Returns the output that the launch did not write again, if it left out most of it.
+    /// Returns the output that sampled launches do not write, if they leave out most of it.
     #[must_use]
     pub fn stale(&self) -> Option<Rewritten> {
-        let left_out = |it: &Rewritten| it.again.as_f64() < Self::REWRITTEN * it.changed.as_f64();
-        self.rewritten.filter(left_out)
+        self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }
 
-    /// Returns the times without and with the output in place, if the launch does less work while it is.
+    /// Returns true if a launch that changed `again` bytes does the work of one that changed `changed`.
     #[must_use]
-    pub fn skips(&self) -> Option<(Nanoseconds, Nanoseconds)> {
-        let (without, with) = (self.rewritten?.time, self.in_place?);
-        let (factor, least) = Self::SKIPS;
-        (without > factor * with && without - with > least).then_some((without, with))
+    pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
+        again.as_f64() >= Self::REWRITTEN * changed.as_f64()
+    }
+}
+
+impl Reuse {
+    /// A launch on used inputs is faster if the one on fresh inputs takes longer by this factor and this time. Single launches on
+    /// the same inputs differ by less.
+    const FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
+
+    /// Returns true if launches on used inputs do less work than those on fresh ones.
+    #[must_use]
+    pub fn is_faster(&self) -> bool {
+        let (factor, least) = Self::FASTER;
+        self.fresh > factor * self.used && self.fresh - self.used > least
     }
 }
 
@@ -60,27 +77,22 @@ impl Relaunch {
 mod tests {
     use super::*;
 
-    fn relaunch(again: u64, in_place: f64, time: f64) -> Relaunch {
-        let rewritten = Rewritten { changed: Bytes(1000), again: Bytes(again), time: Nanoseconds(time) };
-        Relaunch {
-            differs: Bytes::ZERO,
-            checked: None,
-            in_place: Some(Nanoseconds(in_place)),
-            rewritten: Some(rewritten),
-        }
-    }
-
     #[test]
     fn outputs_that_are_not_written_again_are_stale() {
-        assert!(relaunch(0, 1e4, 1e4).stale().is_some() && relaunch(499, 1e4, 1e4).stale().is_some());
-        assert!(relaunch(500, 1e4, 1e4).stale().is_none());
+        let stale = |again| {
+            let rewritten = Some(Rewritten { changed: Bytes(1000), again: Bytes(again) });
+            Relaunch { rewritten, ..Relaunch::default() }.stale().is_some()
+        };
+        assert!(stale(0) && stale(499) && !stale(500) && !stale(2000));
+        assert_eq!(Relaunch::default().stale(), None);
     }
 
     #[test]
-    fn a_launch_that_takes_longer_without_its_output_skips_work() {
-        assert_eq!(relaunch(1000, 1e4, 1.4e4).skips(), None);
+    fn used_inputs_are_faster_by_a_factor_and_a_time() {
+        let is_faster =
+            |fresh, used| Reuse { fresh: Nanoseconds(fresh), used: Nanoseconds(used) }.is_faster();
+        assert!(!is_faster(1.4e4, 1e4) && is_faster(1e4, 2e3) && !is_faster(2e3, 1e4));
         // Three times as long, and within what two launches differ by.
-        assert_eq!(relaunch(1000, 500.0, 1500.0).skips(), None);
-        assert_eq!(relaunch(1000, 2e3, 1e4).skips(), Some((Nanoseconds(1e4), Nanoseconds(2e3))));
+        assert!(!is_faster(1500.0, 500.0));
     }
 }

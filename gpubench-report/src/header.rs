@@ -91,6 +91,14 @@ pub(super) fn peaks(run: &Run, page: Page) -> String {
     text
 }
 
+/// All peaks of a device, with their sources.
+#[must_use]
+pub fn peaks_of(facts: &Facts) -> String {
+    let line = |peak: &Peak| format!("  peak {}\n", shown_peak(peak));
+    let peaks: String = facts.peaks.iter().map(line).collect();
+    format!("{BOLD}{}{BOLD:#}: {}\n{}", plain(&facts.device), plain(&facts.name), peaks)
+}
+
 /// The notes of a run; the last one says how much of it an earlier run measured.
 pub(super) fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
     let notes = run.notes.iter().map(|note| Cow::Borrowed(&**note));

@@ -34,7 +34,7 @@ mod tuning;
 use gpubench_records::record::{Record, Run};
 
 pub use self::explain::explain;
-pub use self::header::header;
+pub use self::header::{header, peaks_of};
 pub use self::listing::{ListedRun, listing};
 pub use self::page::Page;
 pub use self::remarks::no_records;

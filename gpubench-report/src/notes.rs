@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use gpubench_records::id::CaseId;
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, WIDEST};
-use gpubench_stats::{SMALLEST_SAMPLE, format};
+use gpubench_records::verdict::{Reason, State, WIDEST, more_samples};
+use gpubench_stats::format;
 
 use crate::rows::Row;
 use crate::text::{plain, plain_lines};
@@ -81,8 +81,9 @@ impl Notes {
                 "not converged: the time was spent before {} was reached (--max-time gives more)",
                 format::precision(precision)
             ),
-            Reason::TooFewSamples { .. } => format!(
-                "too few samples: a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
+            Reason::TooFewSamples { needed, budget, .. } => format!(
+                "too few samples: a 95 % interval of the median needs {needed}{}",
+                more_samples(*needed, *budget)
             ),
             Reason::Interrupted { .. } => {
                 "interrupted: other programs used the processors during samples, too many to leave them out (measure while they rest, or raise --max-time)"

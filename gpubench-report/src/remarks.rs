@@ -9,7 +9,7 @@ use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
-use gpubench_records::verdict::State;
+use gpubench_records::verdict::{Reason, State};
 use gpubench_records::work::Link;
 use gpubench_stats::format;
 
@@ -60,7 +60,9 @@ pub(super) fn methods(run: &Run) -> String {
     }
     let line = |(way, devices): &(String, Vec<&str>)| format!("{} {way}\n", listed(devices));
     let mut text: String = ways.iter().map(line).collect();
-    let holds = |record: &Record| record.verdict.state != State::Invalid;
+    let holds = |record: &Record| {
+        record.verdict.state != State::Invalid && !record.verdict.reasons.iter().any(Reason::is_missing_work)
+    };
     if measured()
         .any(|(record, measured)| record.case.cache == Cache::Hot && holds(record) && above_memory(measured))
     {

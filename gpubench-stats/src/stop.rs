@@ -57,10 +57,11 @@ impl StopRule {
     }
 
     /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
-    /// enough.
+    /// enough, and so are the fewest samples that have an interval.
     #[must_use]
     pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> Decision {
-        if self.holds(summary, step) { Decision::Converged } else { Decision::Continue }
+        let is_enough = summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step);
+        if is_enough { Decision::Converged } else { Decision::Continue }
     }
 
     /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
@@ -73,10 +74,14 @@ impl StopRule {
 
     /// Returns true if these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
+        summary.samples >= self.min_samples && self.is_precise(summary, step)
+    }
+
+    fn is_precise(&self, summary: &Summary, step: Nanoseconds) -> bool {
         let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.
         let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.abs().max(summary.median_ci.high.abs());
-        summary.samples >= self.min_samples && summary.median_ci.half_width() <= wanted + rounding
+        summary.median_ci.half_width() <= wanted + rounding
     }
 }
 
@@ -150,7 +155,7 @@ mod tests {
     fn one_check_is_enough_at_an_end_that_the_result_did_not_choose() {
         let check = |count, spread| rule().check_last(&summary(count, 1e6, spread), STEP);
         assert_eq!((check(100, 24e3), check(100, 28e3)), (Decision::Converged, Decision::Continue));
-        assert_eq!((check(30, 0.0), check(29, 0.0)), (Decision::Converged, Decision::Continue));
+        assert_eq!((check(6, 0.0), check(5, 0.0)), (Decision::Converged, Decision::Continue));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since each
-//! may reach another. In: the facts of a device; out: its ceilings, or the reason that its file cannot be used.
+//! may reach another, and a file for the CPU of each machine and number of threads. In: the facts of a device; out: its ceilings, or the reason that its file cannot be used.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::format::{CEILINGS, FormatError};
 use super::place::cache;
 use super::replace::replace;
-use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, UUID};
+use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, THREADS, UUID};
 use gpubench_stats::units::Rate;
 
 /// A folder with ceilings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CeilingCache {
     folder: PathBuf,
+    /// The name of this machine and of the program's build, which a CPU is known by.
+    machine: String,
 }
 
 /// A ceiling of a device.
@@ -37,11 +39,13 @@ impl Ceiling {
     }
 }
 
-/// The GPU and the program that they were measured with.
+/// The GPU or the CPU, and the program that they were measured with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     uuid: String,
-    driver: String,
+    /// Nothing for a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    driver: Option<String>,
     gpubench: String,
 }
 
@@ -53,28 +57,35 @@ struct StoredCeilings {
 }
 
 impl Owner {
-    /// The owner for these facts; nothing for a device without a UUID or a driver's release.
-    fn of(facts: &Facts) -> Option<Self> {
+    /// The owner for these facts; nothing for a device that is neither a GPU with a UUID and a driver's release, nor the CPU of
+    /// this `machine`.
+    fn of(facts: &Facts, machine: &str) -> Option<Self> {
+        let gpubench = env!("CARGO_PKG_VERSION").to_owned();
+        if facts.runs_program_code {
+            let threads = facts.count(THREADS)?;
+            let uuid = format!("{} with {threads} threads of {machine}", facts.name);
+            return Some(Self { uuid, driver: None, gpubench });
+        }
         let release = facts.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
-        Some(Self {
-            uuid: facts.text(UUID)?.to_owned(),
-            driver: format!("{release}CUDA {}", facts.text(DRIVER_FOR_CUDA)?),
-            gpubench: env!("CARGO_PKG_VERSION").to_owned(),
-        })
+        let driver = format!("{release}CUDA {}", facts.text(DRIVER_FOR_CUDA)?);
+        Some(Self { uuid: facts.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
     }
 
     fn file(&self) -> String {
         let Self { uuid, driver, gpubench } = self;
+        let driver = driver.as_ref().map(|driver| format!("_driver-{driver}")).unwrap_or_default();
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
-        format!("{uuid}_driver-{driver}_gpubench-{gpubench}.json").chars().map(plain).collect()
+        format!("{uuid}{driver}_gpubench-{gpubench}.json").chars().map(plain).collect()
     }
 }
 
 impl CeilingCache {
-    /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none.
+    /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none. `machine` names this machine
+    /// and the program's build: peaks of a CPU hold for no other.
     #[must_use]
-    pub fn in_folder(folder: Option<&Path>) -> Option<Self> {
-        folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder })
+    pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
+        let machine = machine.to_owned();
+        folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder, machine })
     }
 
     fn place(&self, owner: &Owner) -> PathBuf {
@@ -86,18 +97,33 @@ impl CeilingCache {
     /// # Errors
     /// If its file cannot be used.
     pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, UnusableCeilings> {
-        let Some(owner) = Owner::of(facts) else { return Ok(Vec::new()) };
+        let Some(owner) = Owner::of(facts, &self.machine) else { return Ok(Vec::new()) };
         let place = self.place(&owner);
         read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
     }
 
+    /// Removes the file of this device, if it has one.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget(&self, facts: &Facts) -> Result<(), UnwrittenCeilings> {
+        let Some(owner) = Owner::of(facts, &self.machine) else { return Ok(()) };
+        let place = self.place(&owner);
+        match fs::remove_file(&place) {
+            Err(error) if place.exists() => Err(UnwrittenCeilings { place, error }),
+            _ => Ok(()),
+        }
+    }
+
     /// Stores the ceilings of this device, in place of earlier ones of the same names. Returns the file, or nothing if there
-    /// are no ceilings, or the device has no UUID.
+    /// are no ceilings, or the device is not known again.
     ///
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, UnwrittenCeilings> {
-        let Some(owner) = Owner::of(facts).filter(|_| !ceilings.is_empty()) else { return Ok(None) };
+        let Some(owner) = Owner::of(facts, &self.machine).filter(|_| !ceilings.is_empty()) else {
+            return Ok(None);
+        };
         // A damaged file is replaced.
         let mut merged = self.read(facts).unwrap_or_default();
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
@@ -141,8 +167,8 @@ pub enum CeilingsError {
     /// It is of another format, or damaged.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// They were measured on another GPU, or by another driver or version of gpubench.
-    #[error("these are the ceilings of another GPU, driver or version")]
+    /// They were measured on another device, or by another driver or version of gpubench.
+    #[error("these are the ceilings of another device, driver or version")]
     OtherOwner,
     /// A ceiling is not a value that a measurement can give.
     #[error("`{0}` is no ceiling that was measured")]
@@ -151,7 +177,10 @@ pub enum CeilingsError {
 
 fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
     let json = match fs::read(place) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // Without a cache folder there is no file either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
         json => json.map_err(CeilingsError::Unreadable)?,
     };
     let contents: StoredCeilings = CEILINGS.read(&json)?;
@@ -198,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_the_same_gpu_and_driver_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
         assert_eq!(read(&kept, &gpu), Ok(Vec::new()));
         let place =
@@ -222,9 +251,27 @@ mod tests {
     }
 
     #[test]
+    fn peaks_of_a_cpu_hold_for_its_machine_and_number_of_threads() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let on = |machine| CeilingCache::in_folder(Some(folder.path()), machine).expect("a folder was given");
+        let cpu = |name: &str, threads| {
+            let mut facts = Facts::new("host", name).with_property(THREADS, Value::Count(threads));
+            facts.runs_program_code = true;
+            facts
+        };
+        let own = cpu("a CPU", 2);
+        assert!(on("node 1").keep(&own, &[ceiling("memory", 27e9)]).expect("it can be written").is_some());
+        assert_eq!(read(&on("node 1"), &own), Ok(vec![ceiling("memory", 27e9)]));
+        for other in [cpu("a CPU", 4), cpu("another CPU", 2)] {
+            assert_eq!(read(&on("node 1"), &other), Ok(Vec::new()), "{other:?}");
+        }
+        assert_eq!(read(&on("node 2"), &own), Ok(Vec::new()));
+    }
+
+    #[test]
     fn a_damaged_or_foreign_file_is_told_and_written_anew() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
         let write = |text: &str| {
             let place =
@@ -234,7 +281,7 @@ mod tests {
             place
         };
         for (change, words) in
-            [("GPU-9", "of another GPU, driver or version"), ("\"", "these are no measured ceilings")]
+            [("GPU-9", "of another device, driver or version"), ("\"", "these are no measured ceilings")]
         {
             let place = write(change);
             let told = read(&kept, &gpu).expect_err("it is of no use");
@@ -255,7 +302,7 @@ mod tests {
     #[test]
     fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
         let gpu = facts("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
-        let name = Owner::of(&gpu).expect("it has a UUID and a driver").file();
+        let name = Owner::of(&gpu, "here").expect("it has a UUID and a driver").file();
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(name, format!("GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json"));
     }
@@ -280,7 +327,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("it can be written");
-        let kept = CeilingCache::in_folder(Some(&file)).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(&file), "here").expect("a folder was given");
         let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
         assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
     }
@@ -288,7 +335,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
         let place =
             kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");

@@ -3,11 +3,10 @@
 
 use crate::launch::LaunchFacts;
 use crate::observation::Observation;
-use crate::relaunch::Relaunch;
+use crate::relaunch::{Relaunch, Reuse};
 use crate::samples::Samples;
 use crate::verdict::observed::state;
 use crate::verdict::{Reason, State, Verdict};
-use gpubench_stats::units::Bytes;
 
 /// A device that waits for the host in less than this part of a launch's time is not called idle. On an H200, copies of 32 MiB from
 /// and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
@@ -31,23 +30,19 @@ pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     Verdict::of(verdict.reasons)
 }
 
-/// Returns the reasons against a case whose launches after the samples did this. `accumulates` is true if the benchmark declares
-/// that launches leave other outputs each time.
+/// Returns the reasons against a case whose launches after the samples did this.
 #[must_use]
-pub fn relaunched(relaunch: &Relaunch, accumulates: bool) -> Vec<Reason> {
-    if let Some(stale) = relaunch.stale() {
-        return vec![Reason::StaleOutputs(stale)];
-    }
-    let skips = relaunch.skips().map(|(without, with)| Reason::SkipsWork { without, with });
-    let differs = relaunch.differs > Bytes::ZERO && relaunch.checked.is_none() && !accumulates;
-    let differs = differs.then_some(Reason::OutputsDiffer { differs: relaunch.differs });
-    skips.into_iter().chain(differs).collect()
+pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
+    let stale = relaunch.stale().map(Reason::StaleOutputs);
+    let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);
+    stale.into_iter().chain(faster).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_stats::units::Nanoseconds;
+    use crate::relaunch::Rewritten;
+    use gpubench_stats::units::{Bytes, Nanoseconds};
 
     #[test]
     fn two_modes_are_the_hosts_where_its_part_belongs_to_the_launch() {
@@ -58,17 +53,19 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_differ_need_a_check_or_a_declaration() {
-        let relaunch = |checked| Relaunch { differs: Bytes(512), checked, in_place: None, rewritten: None };
-        let differ = Reason::OutputsDiffer { differs: Bytes(512) };
-        assert_eq!(relaunched(&relaunch(None), false), [differ]);
-        assert_eq!(relaunched(&relaunch(Some(true)), false), []);
-        assert_eq!(relaunched(&relaunch(None), true), []);
+    fn launches_that_differ_and_do_their_work_are_no_reason() {
+        let rewritten = Some(Rewritten { changed: Bytes(512), again: Bytes(512) });
+        let relaunch = Relaunch { differs: Bytes(512), rewritten, ..Relaunch::default() };
+        assert_eq!(relaunched(&relaunch), []);
     }
 
     #[test]
-    fn outputs_that_are_the_same_are_no_reason() {
-        let same = Relaunch { differs: Bytes::ZERO, checked: None, in_place: None, rewritten: None };
-        assert_eq!(relaunched(&same, false), []);
+    fn stale_outputs_and_faster_launches_are_both_reported() {
+        let stale = Rewritten { changed: Bytes(512), again: Bytes::ZERO };
+        let reuse = Reuse { fresh: Nanoseconds(1e6), used: Nanoseconds(1e4) };
+        let relaunch = Relaunch { rewritten: Some(stale), reuse: Some(reuse), ..Relaunch::default() };
+        let reasons = relaunched(&relaunch);
+        assert_eq!(reasons, [Reason::StaleOutputs(stale), Reason::FasterOnUsedInputs(reuse)]);
+        assert_eq!(Verdict::of(reasons).state, State::Invalid);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod claims;
 pub mod launched;
+mod missing_work;
 pub mod observed;
 mod reason;
 #[cfg(test)]
@@ -21,7 +22,8 @@ use crate::samples::Samples;
 use gpubench_stats::SMALLEST_SAMPLE;
 use gpubench_stats::units::{Hertz, Range};
 
-pub use self::reason::Reason;
+pub use self::missing_work::missing_work;
+pub use self::reason::{Reason, more_samples};
 
 /// The verdict on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,6 +130,10 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     Verdict::of(reasons)
 }
 
+/// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the samples, and two on fresh
+/// inputs.
+const SMALLEST_BUDGET: f64 = (SMALLEST_SAMPLE + 4) as f64;
+
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
 /// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, however short the launch.
 ///
@@ -136,12 +142,13 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
 fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
     let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
-    let holds = time.samples >= SMALLEST_SAMPLE && reached <= limit;
+    if time.samples < SMALLEST_SAMPLE {
+        let budget = (!samples.converged).then(|| SMALLEST_BUDGET * time.median);
+        return Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE, budget });
+    }
     if !samples.converged {
-        let excused = holds && samples.shares_processors();
+        let excused = reached <= limit && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, wanted })
-    } else if time.samples < SMALLEST_SAMPLE {
-        Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE })
     } else {
         let steps = 2.0 * samples.timer.step / time.median;
         (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })

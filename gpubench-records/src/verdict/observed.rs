@@ -24,11 +24,14 @@ pub fn refused(seen: &LaunchFacts, host_work: bool) -> Option<String> {
 #[must_use]
 pub fn state(seen: &Observation, host_work: bool) -> State {
     match seen {
-        Observation::IgnoresError { .. } | Observation::DefaultStream { .. } => State::Invalid,
+        Observation::IgnoresError { .. }
+        | Observation::DefaultStream { .. }
+        | Observation::KeepsMemory { .. } => State::Invalid,
         Observation::Waits(_) | Observation::Allocates(_) | Observation::LoadsCode(_) if !host_work => {
             State::Invalid
         }
         Observation::HostFunctions { .. } if !host_work => State::Suspect,
+        Observation::NoWork => State::Suspect,
         Observation::Waits(_)
         | Observation::Allocates(_)
         | Observation::LoadsCode(_)
@@ -45,6 +48,7 @@ pub fn state(seen: &Observation, host_work: bool) -> State {
 #[must_use]
 pub fn hint(seen: &Observation) -> &'static str {
     match seen {
+        Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",
         Observation::Waits(_) => {
             "no graph stands for it, and its time would be mostly the host's: leave the wait to the caller, copy with \
              `…Async` on the given stream, or declare `host_work` if the host's part belongs to the launch"
@@ -52,6 +56,9 @@ pub fn hint(seen: &Observation) -> &'static str {
         Observation::Allocates(_) => {
             "the driver waits for the device meanwhile: allocate in `setup`, use `cuMemAllocAsync` on the given stream, or \
              declare `host_work`"
+        }
+        Observation::KeepsMemory { .. } => {
+            "samples would fill the device: free it by `cuMemFreeAsync` on the given stream, or allocate in `setup`"
         }
         Observation::LoadsCode(_) => {
             "only the first launch should pay for that: load in `setup`, or declare `host_work`"
@@ -76,6 +83,7 @@ pub fn hint(seen: &Observation) -> &'static str {
 mod tests {
     use super::*;
     use crate::observation::DriverCalls;
+    use gpubench_stats::units::Bytes;
 
     #[test]
     fn what_the_host_does_is_allowed_where_it_is_declared() {
@@ -85,8 +93,10 @@ mod tests {
             (Observation::Allocates(calls()), State::Invalid, State::Valid),
             (Observation::LoadsCode(calls()), State::Invalid, State::Valid),
             (Observation::HostFunctions { count: 1 }, State::Suspect, State::Valid),
+            (Observation::NoWork, State::Suspect, State::Suspect),
             (Observation::DefaultStream { pieces: 1 }, State::Invalid, State::Invalid),
             (Observation::AllocatesInOrder { count: 2 }, State::Valid, State::Valid),
+            (Observation::KeepsMemory { bytes: Bytes(512) }, State::Invalid, State::Invalid),
             (Observation::OtherStreams { streams: 1, pieces: 2 }, State::Valid, State::Valid),
         ] {
             assert_eq!((state(&seen, false), state(&seen, true)), (without, with), "{seen}");

@@ -11,7 +11,7 @@ use crate::facts::Quantity;
 use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
 use crate::observation::Observation;
-use crate::relaunch::Rewritten;
+use crate::relaunch::{Reuse, Rewritten};
 use crate::verdict::observed;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, format};
@@ -46,17 +46,25 @@ pub enum Reason {
     },
     /// The sampled launches leave out most of an output that the checked launch wrote.
     StaleOutputs(Rewritten),
-    /// The launch does less work while its output is in place.
-    SkipsWork {
-        /// Its time with the output as it was before the checked launch.
-        without: Nanoseconds,
-        /// Its time with the output in place.
-        with: Nanoseconds,
+    /// A launch on fresh inputs takes longer than one on used inputs.
+    FasterOnUsedInputs(Reuse),
+    /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
+    LaterOutputsFail(Failure),
+    /// `setup` failed when it was called again after the samples.
+    SetupNotRepeatable(Failure),
+    /// The launch declares work, and takes no longer than an empty launch.
+    NoLongerThanEmpty {
+        /// Its time.
+        time: Nanoseconds,
+        /// The time of an empty launch.
+        empty: Nanoseconds,
     },
-    /// A launch after the samples left other outputs than the checked launch, and nothing checks them.
-    OutputsDiffer {
-        /// The size of the blocks that differ.
-        differs: Bytes,
+    /// The launch declares more bytes per second than the cores can load and store.
+    AboveCoreBandwidth {
+        /// The declared bytes in the longest time that the launch can have taken.
+        declared: BytesPerSecond,
+        /// The most that the cores can load and store.
+        limit: BytesPerSecond,
     },
     /// The launch does something that its time may not stand for.
     Observed(Observation),
@@ -76,12 +84,15 @@ pub enum Reason {
         /// The one that was requested.
         wanted: f64,
     },
-    /// There are fewer samples than an interval of the median needs: the user asked for no more.
+    /// There are fewer samples than an interval of the median needs.
     TooFewSamples {
         /// The number of them.
         samples: usize,
         /// The number that an interval needs.
         needed: usize,
+        /// The time budget that has room for them. Nothing if the user set the number of samples.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Nanoseconds>,
     },
     /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
     Interrupted {
@@ -167,8 +178,11 @@ impl Reason {
             | Self::StaleOutputs(_) => State::Invalid,
             Self::NothingWritten { .. }
             | Self::ClaimsTooMuch(_)
-            | Self::SkipsWork { .. }
-            | Self::OutputsDiffer { .. }
+            | Self::FasterOnUsedInputs(_)
+            | Self::LaterOutputsFail(_)
+            | Self::SetupNotRepeatable(_)
+            | Self::NoLongerThanEmpty { .. }
+            | Self::AboveCoreBandwidth { .. }
             | Self::Observed(_)
             | Self::GpuIdle { .. }
             | Self::NotConverged { .. }
@@ -194,6 +208,17 @@ impl Reason {
         matches!(self, Self::NothingWritten { .. } | Self::ClaimsTooMuch(_))
     }
 
+    /// Returns true if the launch cannot have done the work that it declares on its stream.
+    #[must_use]
+    pub fn is_missing_work(&self) -> bool {
+        matches!(
+            self,
+            Self::NoLongerThanEmpty { .. }
+                | Self::AboveCoreBandwidth { .. }
+                | Self::Observed(Observation::NoWork)
+        )
+    }
+
     /// Returns true if it says how well a time is known. Beside a time that must not be used it says nothing.
     pub(super) fn is_about_precision(&self) -> bool {
         match self {
@@ -216,8 +241,11 @@ impl Reason {
             | Self::ClaimsTooMuch(_)
             | Self::FailedAfterwards(_)
             | Self::StaleOutputs(_)
-            | Self::SkipsWork { .. }
-            | Self::OutputsDiffer { .. }
+            | Self::FasterOnUsedInputs(_)
+            | Self::LaterOutputsFail(_)
+            | Self::SetupNotRepeatable(_)
+            | Self::NoLongerThanEmpty { .. }
+            | Self::AboveCoreBandwidth { .. }
             | Self::Observed(_)
             | Self::GpuIdle { .. }
             | Self::MovesOtherwise { .. }
@@ -260,24 +288,45 @@ impl Display for Reason {
                 let [changed, again] = [*changed, *again].map(format::bytes);
                 write!(
                     f,
-                    "outputs: the checked launch wrote {changed}, and a launch after the samples {again} of them: do later \
+                    "outputs: the checked launch wrote {changed}, and launches after the samples write {again}: do later \
                      launches return an earlier result?"
                 )
             }
-            Self::SkipsWork { without, with } => {
-                let [without, with] = [*without, *with].map(format::time);
+            Self::FasterOnUsedInputs(Reuse { fresh, used }) => {
+                let [fresh, used] = [*fresh, *used].map(format::time);
                 write!(
                     f,
-                    "outputs: a launch takes {with} with its output in place, and {without} without: does it skip work that looks \
-                     done? (`reset` puts the inputs back before each sample)"
+                    "faster on what it left behind: a launch on fresh inputs takes {fresh}, and the next one on the same inputs \
+                     {used}: add a `reset` that restores the inputs before each sample"
                 )
             }
-            Self::OutputsDiffer { differs } => write!(
+            Self::LaterOutputsFail(failure) => write!(
                 f,
-                "outputs: a launch after the samples left {} other than the checked launch did: declare `accumulates` if \
-                 launches build on each other or their order of additions varies, put the inputs back in `reset`, or add a `check`",
-                format::bytes(*differs)
+                "outputs: the check passes for the first launch on its inputs and fails for a later one ({failure}), although device \
+                 memory was restored: restore what the launch function keeps on the host in `reset`"
             ),
+            Self::SetupNotRepeatable(failure) => write!(
+                f,
+                "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked \
+                 ({failure}): let `setup` make the same inputs each time"
+            ),
+            Self::NoLongerThanEmpty { time, empty } => {
+                let [time, empty] = [*time, *empty].map(format::time);
+                write!(
+                    f,
+                    "no work left: it takes {time}, and an empty launch {empty}: the compiler may have removed the work (pass inputs \
+                     and results through `std::hint::black_box` in `stream.run`), or the case is too small"
+                )
+            }
+            Self::AboveCoreBandwidth { declared, limit } => {
+                let [declared, limit] = [*declared, *limit].map(format::bandwidth);
+                write!(
+                    f,
+                    "too fast for the cores: it declares {declared}, and they load and store {limit} at most: the compiler may have \
+                     removed the work (pass inputs and results through `std::hint::black_box` in `stream.run`), or it declares too \
+                     many bytes"
+                )
+            }
             Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
             Self::GpuIdle { share, held } => write!(
                 f,
@@ -293,10 +342,10 @@ impl Display for Reason {
                 format::plus_minus(*reached),
                 format::precision(*wanted)
             ),
-            Self::TooFewSamples { samples, needed } => write!(
-                f,
-                "too few samples: {samples}, where a 95 % interval of the median needs {needed} (--samples gives more)"
-            ),
+            Self::TooFewSamples { samples, needed, budget } => {
+                write!(f, "too few samples: {samples}, where a 95 % interval of the median needs {needed}")?;
+                f.write_str(&more_samples(*needed, *budget))
+            }
             Self::Interrupted { interrupted, samples } => write!(
                 f,
                 "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out \
@@ -374,6 +423,18 @@ impl Display for Reason {
                 write!(f, "below resolution: the timer steps by {:.1} ns", step.as_f64())
             }
         }
+    }
+}
+
+/// Returns how to get the samples that an interval needs.
+#[must_use]
+pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
+    match budget {
+        Some(budget) => format!(
+            ": {needed} need about {} (raise --max-time, and --timeout if that is less)",
+            format::time(budget)
+        ),
+        None => format!(" (--samples {needed})"),
     }
 }
 

@@ -7,12 +7,13 @@ use crate::id::PlannedCase;
 use crate::launch::{LaunchFacts, Written};
 use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
 use crate::metrics::Metrics;
+use crate::observation::Observation;
 use crate::record::Measurement;
 use crate::record::Record;
 use crate::samples::{GroupOverhead, WarmUp, summary};
 use crate::work::Counts;
 use gpubench_stats::Summary;
-use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds, Rate};
 
 fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
     Span {
@@ -36,8 +37,10 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     let told = |count, spread, converged, wanted| {
         imprecise(&sampled(count, spread, converged), wanted).map(|reason| reason.to_string())
     };
-    let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples gives more)";
+    let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples 6)";
     assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
+    let short = told(5, 0.0, false, 0.005).expect("its time was short");
+    assert!(short.contains("needs 6: 6 need about 1.000 ms (raise --max-time"), "{short}");
     assert_eq!(told(6, 0.0, true, 0.005), None);
     // Wider than what ends sampling, and valid all the same.
     assert_eq!(told(12, 1e4, true, 0.005), None);
@@ -79,7 +82,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
     let few = Samples { waited: Some(0.4), converged: false, ..samples(1e5) };
     let few = Samples { time: Summary { samples: 5, ..few.time.clone() }, ..few };
-    assert!(matches!(imprecise(&few, 0.005), Some(Reason::NotConverged { .. })));
+    assert!(matches!(imprecise(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));
 }
 
 #[test]
@@ -383,7 +386,6 @@ fn a_gpu_that_waits_for_the_host_is_idle() {
 
 #[test]
 fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
-    use crate::observation::Observation;
     use crate::verdict::launched::reservations;
 
     let host = Observation::HostFunctions { count: 1 };
@@ -410,7 +412,7 @@ fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
     // 1 GiB in 10 µs: 22 times the memory's peak.
     let counts = Counts { reads: Some(1 << 30), ..Counts::default() };
     let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
-    let other = Reason::Observed(crate::observation::Observation::HostFunctions { count: 1 });
+    let other = Reason::Observed(Observation::HostFunctions { count: 1 });
     let mut verdict = Verdict::of(vec![Reason::WideInterval { reached: 0.2, limit: 0.05 }, other.clone()]);
     for _ in 0..2 {
         verdict = verdict.with_claim(&claim, &samples(1e4), &LaunchFacts::default(), &h200());
@@ -524,6 +526,63 @@ fn a_drift_is_told_with_its_direction() {
 }
 
 /// The words of reports are those of files.
+/// The reason that a launch of this time, which declares these bytes and operations, cannot have done its work on two cores of 6 GHz,
+/// where an empty launch takes 2.3 ns.
+fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) -> Option<Reason> {
+    let mut samples = samples(time);
+    samples.timer = Timer::new(Nanoseconds(1.0));
+    samples.method = Method::new(Path::Host);
+    let seen = LaunchFacts { empty_launch: Some(Nanoseconds(2.3)), observations, ..LaunchFacts::default() };
+    let mut facts = Facts::new("host", "a CPU");
+    facts.core_bandwidth = Some(BytesPerSecond(1_536e9));
+    let counts = Counts { bytes: Some(bytes), flops: Some(flops), ..Counts::default() };
+    let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
+    missing_work(&claim, &samples, &seen, &facts)
+}
+
+#[test]
+fn a_launch_that_takes_no_longer_than_an_empty_one_has_lost_its_work() {
+    let none = |reason: Option<Reason>| matches!(reason, Some(Reason::NoLongerThanEmpty { .. }));
+    // What a core reads of 16 KiB in the time of 128 bytes a cycle at 6 GHz.
+    for (time, removed) in [(0.0, true), (7.2, true), (12.3, true), (12.4, false), (23.6, false)] {
+        assert_eq!(none(missing(time, 4, 0, Vec::new())), removed, "{time} ns");
+        assert_eq!(none(missing(time, 0, 1, Vec::new())), removed, "{time} ns");
+        assert_eq!(missing(time, 0, 0, Vec::new()), None, "it declares nothing");
+    }
+    assert_eq!(missing(23.6, 16 << 10, 4 << 10, Vec::new()), None);
+    let told = missing(7.2, 1 << 20, 0, Vec::new()).expect("it takes no longer").to_string();
+    let words = "no work left: it takes 7.200 ns, and an empty launch 2.300 ns: the compiler may have removed the work (pass inputs \
+                 and results through `std::hint::black_box` in `stream.run`), or the case is too small";
+    assert_eq!(told, words);
+}
+
+#[test]
+fn cores_load_and_store_128_bytes_in_a_cycle() {
+    // 1 MiB in 682.7 ns is 1536 GB/s. A step of the timer is in the launch's favour.
+    assert_eq!(missing(681.8, 1 << 20, 0, Vec::new()), None);
+    let reason = missing(681.5, 1 << 20, 0, Vec::new()).expect("it is faster");
+    assert!(matches!(reason, Reason::AboveCoreBandwidth { .. }) && reason.is_missing_work(), "{reason}");
+    assert_eq!(Verdict::of(vec![reason.clone()]).state, State::Suspect);
+    assert!(
+        reason.to_string().starts_with(
+            "too fast for the cores: it declares 1536 GB/s, and they load and store 1536 GB/s at most"
+        ),
+        "{reason}"
+    );
+    assert_eq!(missing(681.5, 0, 1 << 30, Vec::new()), None, "operations have peaks of their own");
+}
+
+#[test]
+fn a_launch_that_ignores_its_stream_has_one_reason() {
+    let ignores = Reason::Observed(Observation::NoWork);
+    assert_eq!(missing(2.0, 1 << 20, 0, vec![Observation::NoWork]), None, "that says it");
+    assert!(ignores.is_missing_work());
+    assert_eq!(
+        ignores.to_string(),
+        "no work on its stream: the launch function never calls `stream.run`: pass its work to that"
+    );
+}
+
 #[test]
 fn states_are_words() {
     for (state, word) in [(State::Valid, "valid"), (State::Suspect, "suspect"), (State::Invalid, "invalid")] {

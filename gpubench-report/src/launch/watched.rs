@@ -2,7 +2,7 @@
 //! host; out: sentences.
 
 use gpubench_records::launch::LaunchFacts;
-use gpubench_records::relaunch::{Relaunch, Rewritten};
+use gpubench_records::relaunch::{Relaunch, Reuse, Rewritten};
 use gpubench_records::samples::Samples;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
@@ -14,26 +14,18 @@ pub(crate) fn beside(seen: &LaunchFacts) -> impl Iterator<Item = String> + '_ {
 
 /// Returns the result of the launches after the samples.
 pub(crate) fn outputs(relaunch: &Relaunch) -> String {
-    let differs = match (relaunch.differs, relaunch.checked) {
-        (Bytes::ZERO, _) => "a launch after the samples left what the checked launch left".to_owned(),
-        (differs, Some(true)) => {
-            format!(
-                "a launch after the samples left {} otherwise, and its check passed",
-                format::bytes(differs)
-            )
-        }
-        (differs, _) => format!("a launch after the samples left {} otherwise", format::bytes(differs)),
-    };
-    let rewritten = relaunch.rewritten.map(|Rewritten { changed, again, time }| {
+    let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
+    let differs = (relaunch.differs > Bytes::ZERO)
+        .then(|| format!("launches after the samples leave {} different", format::bytes(relaunch.differs)));
+    let rewritten = relaunch.rewritten.map(|Rewritten { changed, again }| {
         let [changed, again] = [changed, again].map(format::bytes);
-        let times = relaunch.in_place.map_or_else(String::new, |in_place| {
-            format!(", in {} (with them in place {})", format::time(time), format::time(in_place))
-        });
-        format!(
-            "; put back to what it was, its largest output was written again: {again} of {changed}{times}"
-        )
+        format!("the checked launch wrote {changed}, launches after the samples {again}")
     });
-    differs + &rewritten.unwrap_or_default()
+    let reuse = relaunch.reuse.map(|Reuse { fresh, used }| {
+        let [fresh, used] = [fresh, used].map(format::time);
+        format!("one cold launch took {fresh} on fresh inputs, {used} on used ones")
+    });
+    [checked, differs, rewritten, reuse].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the time of a call of the launch function, if that is longer than the time of the launch.

@@ -217,7 +217,7 @@ fn mixed() -> Run {
     let mut run = small("gpu.jsonl");
     let mut faults = small("faults.jsonl");
     run.records.truncate(2);
-    let suspect = Reason::TooFewSamples { samples: 3, needed: 6 };
+    let suspect = Reason::TooFewSamples { samples: 3, needed: 6, budget: None };
     run.records[1].verdict = Verdict::of(vec![suspect]);
     faults.records.retain(|record| record.measurement.is_none());
     faults.records.truncate(1);

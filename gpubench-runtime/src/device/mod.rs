@@ -31,12 +31,12 @@ pub use monitor::Monitor;
 pub use turns::swapped;
 
 use gpubench_records::certificate::CuptiTimes;
-use gpubench_records::facts::Facts;
+use gpubench_records::facts::{Facts, Peak};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_records::observation::Observation;
-use gpubench_records::relaunch::{Relaunch, Rewritten};
+use gpubench_records::relaunch::Relaunch;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
@@ -122,6 +122,12 @@ pub trait Device: Any {
     /// Returns an error if the measurement of a peak fails.
     fn facts(&mut self) -> Result<Facts, DeviceError>;
 
+    /// Measures the peaks that the user's cache keeps for later runs. Called behind [`Device::facts`] where it has none of this device.
+    #[doc(hidden)]
+    fn measure_peaks(&mut self) -> Vec<Peak> {
+        Vec::new()
+    }
+
     /// Waits for all launched work, so that its errors are reported now and not by a later call.
     ///
     /// # Errors
@@ -160,25 +166,43 @@ pub trait Device: Any {
         self.observe(work).map(|facts| facts.observations)
     }
 
-    /// Launches `work` again after its samples, and holds what it does against the launch that was observed. Returns nothing if
-    /// the device does not see its outputs. `host_work` is true if the host's part belongs to the launch, whose time then says
-    /// nothing about its outputs.
+    /// Resets, flushes the cache, launches `work` once, waits for it, and returns its time; no time if the device cannot take cold
+    /// samples. The default takes one cold sample. A device that sees memory remembers what a launch on fresh inputs writes, for
+    /// [`Self::relaunch`] and [`Self::restore_inputs`].
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
-    fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
-        _ = (work, host_work);
+    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        _ = inputs;
+        if let Ok(mut sampler) = self.sampler(work, &SampleOptions::new(Cache::Cold)) {
+            let mut events = Vec::new();
+            sampler.group(1, &mut events)?;
+            return Ok(events.pop());
+        }
+        work.reset()?;
+        work.launch()?;
+        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
         Ok(None)
     }
 
-    /// Launches `work` again with its largest output as it was before the launch that was observed. Returns nothing if the device
-    /// has no copy of that.
+    /// Restores the memory of the inputs to its state before the last launch on fresh inputs. Returns false if it cannot, which is
+    /// the default.
+    ///
+    /// # Errors
+    /// Returns the error that occurred on the device.
+    #[doc(hidden)]
+    fn restore_inputs(&mut self) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// Launches `work` on the inputs of the checked launch and compares what it leaves. Then launches again to see whether it writes
+    /// its largest output. Returns nothing if the device does not see its outputs.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
-    fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
+    fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
         _ = work;
         Ok(None)
     }
@@ -285,6 +309,16 @@ pub trait Device: Any {
         _ = (work, place);
         Ok(false)
     }
+}
+
+/// The state of a launch's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Inputs {
+    /// No launch has had them.
+    Fresh,
+    /// A launch has had them, and may have changed them.
+    Used,
 }
 
 /// How often inputs are made anew while launches are traced, if they were moved between the samples.

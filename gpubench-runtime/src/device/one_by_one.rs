@@ -12,6 +12,9 @@ use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Timer};
 use gpubench_stats::units::Nanoseconds;
 
+/// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
+const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
+
 /// Prepares to time `work` as `wanted`.
 ///
 /// # Errors
@@ -188,7 +191,7 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         events.reserve(samples);
         let (before, begin) = (events.len(), Instant::now());
-        if self.cache == Cache::Hot {
+        if self.cache == Cache::Hot && self.fastest.is_none_or(|fastest| fastest <= LONG) {
             self.works.launch()?;
         }
         match self.interruptions.take() {

@@ -43,6 +43,12 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
 /// The kinds that have benchmarks of their own limits.
 const CEILINGS: [(&str, Ceilings); 1] = [(Cuda::KIND, cuda::limits::CEILINGS_OF_A_GPU)];
 
+/// Returns true if the user's cache keeps the peaks of this kind, which it measures itself.
+#[must_use]
+pub(crate) fn keeps_peaks(kind: &str) -> bool {
+    kind == Host::KIND
+}
+
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
 #[must_use]
 pub(crate) fn listed() -> Vec<&'static DeviceKind> {

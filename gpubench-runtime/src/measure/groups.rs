@@ -60,6 +60,11 @@ impl GroupSize {
         power_of_two(fitting(self.longest, cost).min(self.fewest)).max(1)
     }
 
+    /// Returns the time that a sample of the last group took; nothing before the first.
+    pub(super) fn cost(self) -> Option<Nanoseconds> {
+        self.cost
+    }
+
     pub(super) fn next(self) -> usize {
         self.samples
     }

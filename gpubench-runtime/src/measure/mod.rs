@@ -15,6 +15,8 @@ mod turns;
 mod warm_up;
 mod watch;
 
+use std::time::Instant;
+
 use crate::device::{Monitor, Sampler};
 use gpubench_records::clock_faults::ClockFaults;
 use gpubench_records::failure::{Failure, Stage, Step};
@@ -28,9 +30,16 @@ use gpubench_records::samples::{self, Samples};
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
-use self::taken::TakenSamples;
+use self::taken::{Limits, TakenSamples};
 pub use self::turns::{Placement, Rounds, compare};
 use self::watch::Watch;
+
+/// The launches of a case besides its warm-up and its samples: the checked one, and two on fresh inputs.
+pub(crate) const LAUNCHES_BESIDE: usize = 3;
+
+/// A launch that takes longer is steady from the first one on: what a first launch pays for is small beside it. Events and gaps between
+/// kernels are too, so that nothing else is timed.
+pub(crate) const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
@@ -52,13 +61,15 @@ impl<F: FnMut(Step)> StepObserver for F {
 }
 
 /// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
-/// `sampling`, by the device's clock or by this machine's, whichever counts more. Reports to `progress`.
+/// `sampling`, by the device's clock or by this machine's, whichever counts more. All launches of the case count. Ends before
+/// `deadline`, with room for two launches after the samples. Reports to `progress`.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
 pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
+    deadline: Instant,
     monitor: Option<Box<dyn Monitor>>,
     progress: &mut dyn StepObserver,
 ) -> Result<Samples, Failure> {
@@ -71,7 +82,8 @@ pub fn measure(
     let timing = (timer, &mut checked);
     let warmed = warm_up::warm_up(sampler, timing, sampling, &mut size, &mut warming, &mut report_step)?;
     let mut warm_up = warmed.warm_up;
-    let limit = sampling.max_time - warmed.overdrawn;
+    let others = LAUNCHES_BESIDE as f64 * warmed.launch_time().unwrap_or_default();
+    let mut limit = sampling.max_time - warmed.beyond - others;
     let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
     let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
     let timer = if only.is_some() { timer } else { sampler.begin(timer)? };
@@ -83,13 +95,15 @@ pub fn measure(
         }
         None => loop {
             let timing = (timer, &mut checked);
-            let taken = TakenSamples::take(sampler, timing, sampling, limit, &mut size, progress)?;
+            let limits = Limits { budget: limit, deadline };
+            let taken = TakenSamples::take(sampler, timing, sampling, limits, &mut size, progress)?;
             let spent = taken.spent();
             if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(sampling) {
                 break taken;
             }
             warm_up.launches += taken.events.len();
             warm_up.elapsed += spent;
+            limit = limit - spent;
             warming.extend(&taken.clocks);
         },
     };
@@ -145,7 +159,7 @@ pub fn measure(
         back_to_back: None,
         on_stream: None,
         call: sampler.call().filter(is_number),
-        held: sampler.held()?.filter(is_number),
+        held: None,
         marginal: None,
         since_last: since_last(&starts),
         events,
@@ -156,7 +170,10 @@ pub fn measure(
     if samples.time.median < SHORT {
         samples.back_to_back = sampler.in_a_row()?.filter(is_number);
     }
-    samples.on_stream = sampler.on_stream()?.filter(is_number);
+    if samples.time.median < LONG {
+        samples.held = sampler.held()?.filter(is_number);
+        samples.on_stream = sampler.on_stream()?.filter(is_number);
+    }
     Ok(samples)
 }
 

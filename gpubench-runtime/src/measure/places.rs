@@ -31,8 +31,13 @@ impl Places {
         Self { seed: Placement::seed(timer.simulated), moves: 0, may_move: true, simulated: timer.simulated }
     }
 
-    /// Moves the inputs before a group. The first move tells if that is quick.
-    pub(super) fn next(&mut self, sampler: &mut dyn Sampler) -> Result<(), Failure> {
+    /// Moves the inputs before a group, unless a sample, which `costs` this much, is too long. The first move tells if that is quick.
+    pub(super) fn next(
+        &mut self,
+        sampler: &mut dyn Sampler,
+        costs: Option<Nanoseconds>,
+    ) -> Result<(), Failure> {
+        self.may_move &= costs.is_none_or(|cost| cost <= QUICK);
         if !self.may_move {
             return Ok(());
         }
@@ -115,7 +120,7 @@ mod tests {
         let places = || {
             let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(100, Duration::ZERO));
             for _ in 0..20 {
-                places.next(&mut sampler).expect("it moves");
+                places.next(&mut sampler, None).expect("it moves");
             }
             assert_eq!((places.moves(), sampler.places.len()), (20, 20));
             sampler.places
@@ -128,11 +133,19 @@ mod tests {
     fn what_cannot_move_is_not_asked_again() {
         let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(3, Duration::ZERO));
         for _ in 0..5 {
-            places.next(&mut sampler).expect("it moves, or stays");
+            places.next(&mut sampler, None).expect("it moves, or stays");
         }
         sampler.left = 1;
-        places.next(&mut sampler).expect("it stays");
+        places.next(&mut sampler, None).expect("it stays");
         assert_eq!((places.moves(), sampler.left, sampler.taken_back), (3, 1, false));
+    }
+
+    /// Each move launches once on the new inputs.
+    #[test]
+    fn inputs_of_long_launches_stay() {
+        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, Duration::ZERO));
+        places.next(&mut sampler, Some(Nanoseconds::from_seconds(0.3))).expect("it stays");
+        assert_eq!((places.moves(), sampler.places.len()), (0, 0));
     }
 
     /// On a simulated device this machine's clock decides nothing.
@@ -141,11 +154,11 @@ mod tests {
         let slowly = Duration::from_millis(13);
         let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(9, slowly));
         for _ in 0..3 {
-            places.next(&mut sampler).expect("it stays");
+            places.next(&mut sampler, None).expect("it stays");
         }
         assert_eq!((places.moves(), sampler.places.len(), sampler.taken_back), (0, 1, true));
         let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, slowly));
-        places.next(&mut sampler).expect("it moves");
+        places.next(&mut sampler, None).expect("it moves");
         assert_eq!((places.moves(), sampler.taken_back), (1, false));
     }
 }

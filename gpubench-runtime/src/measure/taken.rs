@@ -10,7 +10,7 @@ use super::clock::{ClockReadings, USUAL_GROUPS};
 use super::groups::{GroupSize, MIN_GROUPS, MIN_SAMPLES};
 use super::places::Places;
 use super::warm_up::LastGroup;
-use super::{StepObserver, interrupted};
+use super::{LAUNCHES_BESIDE, StepObserver, interrupted};
 use crate::device::Sampler;
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Path, Timer};
@@ -63,6 +63,23 @@ pub(super) struct Look {
     pub(super) stall: Option<MemoryStall>,
 }
 
+/// The limits of sampling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The time for all samples; a number of samples that the user set ignores it.
+    pub(super) budget: Nanoseconds,
+    /// The end of the case, after which all of it is lost.
+    pub(super) deadline: Instant,
+}
+
+impl Limits {
+    /// Returns the number of samples that end before the deadline, with the launches after them, if each takes this long.
+    fn room(self, each: Nanoseconds) -> usize {
+        let left = Nanoseconds::from(self.deadline.saturating_duration_since(Instant::now()));
+        ((left / each.max(Nanoseconds(1.0))) as usize).saturating_sub(LAUNCHES_BESIDE)
+    }
+}
+
 impl TakenSamples {
     /// Takes groups until the stop rule is met, `limit` is spent, more of it would not help, or there are as many samples as the
     /// user wants.
@@ -70,10 +87,11 @@ impl TakenSamples {
         sampler: &mut dyn Sampler,
         (timer, checked): (Timer, &mut CheckedGroups),
         sampling: &Sampling,
-        limit: Nanoseconds,
+        limits: Limits,
         size: &mut GroupSize,
         progress: &mut dyn StepObserver,
     ) -> Result<Self, Failure> {
+        let limit = limits.budget;
         let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
         let mut finer = StopRule::new(FINER * sampling.precision, MIN_SAMPLES);
         let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
@@ -93,12 +111,17 @@ impl TakenSamples {
         let begin = Instant::now();
         loop {
             progress.step_reached(Step::Samples(read));
-            places.next(sampler)?;
+            places.next(sampler, size.cost())?;
             let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
             let fitting =
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
             let before = events.len();
-            let group = checked.take(sampler, fitting.min(left), &mut events)?;
+            let each = match read {
+                0 => size.cost().unwrap_or_default(),
+                _ => Nanoseconds::from(begin.elapsed()) / read as f64,
+            };
+            let room = limits.room(each);
+            let group = checked.take(sampler, fitting.min(left).min(room).max(1), &mut events)?;
             for start in checked.starts() {
                 starts.push(*start - *origin.get_or_insert(*start));
             }
@@ -110,19 +133,21 @@ impl TakenSamples {
             read += group.samples;
             groups += 1;
             elapsed += group.device;
+            let no_time = room <= group.samples;
             if let Some(wanted) = sampling.samples {
-                if read >= wanted {
+                if read >= wanted || no_time {
+                    converged = read >= wanted;
                     break;
                 }
                 continue;
             }
             let goes_beyond =
                 read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
-            let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || read >= MAX_SAMPLES;
+            let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || read >= MAX_SAMPLES || no_time;
             let mut hopeless = false;
             let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
             let is_due = undisturbed.len() >= next_look || is_last;
-            if is_due && (overheads.is_empty() || groups >= MIN_GROUPS) {
+            if is_due && (overheads.is_empty() || groups >= MIN_GROUPS || is_last) {
                 let stall = samples::stall(&undisturbed, &starts, &overheads, timer);
                 // More samples do not narrow what they all share.
                 let mut alone = timer;

@@ -27,8 +27,10 @@ const CLOCK_AGREEMENT: f64 = 0.005;
 /// same; or after this many times the wanted warm-up, if that is more.
 const LONGEST: Nanoseconds = Nanoseconds::from_seconds(1.0);
 const PATIENCE: f64 = 5.0;
+/// One launch of this length is warm-up enough: clocks rise, and code and memory are there, within a part of it.
+const LONG_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
-/// Returns the longest warm-up of a case that is not steady. It is beside the budget of the samples.
+/// Returns the longest warm-up of a case that is not steady. It counts against the budget of the case.
 pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
     LONGEST.min(sampling.max_time / 2.0).max(PATIENCE * sampling.warm_up)
 }
@@ -36,10 +38,17 @@ pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
 /// A warm-up that is over.
 pub(super) struct WarmedUp {
     pub(super) warm_up: WarmUp,
-    /// The time that it took beyond its own, which is missing from that of the samples.
-    pub(super) overdrawn: Nanoseconds,
+    /// The time that it took beyond what the user asked for, which is missing from that of the samples.
+    pub(super) beyond: Nanoseconds,
     /// Its last group, if there was one.
     pub(super) last: Option<LastGroup>,
+}
+
+impl WarmedUp {
+    /// Returns the time of a launch.
+    pub(super) fn launch_time(&self) -> Option<Nanoseconds> {
+        stats::median(&self.last.as_ref()?.events)
+    }
 }
 
 /// The last group of a warm-up.
@@ -68,13 +77,14 @@ pub(super) fn warm_up(
     loop {
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.next().min(launches.saturating_sub(warm_up.launches)),
-            None if warm_up.steady && budget.spent() >= sampling.warm_up => 0,
+            None if (warm_up.steady || is_long(&medians)) && budget.spent() >= sampling.warm_up => 0,
             None => size.within(budget.left()),
         };
         if wanted == 0 {
-            let own = if sampling.warm_up_launches.is_some() { budget.spent() } else { own };
-            let overdrawn = (budget.spent() - own).max(Nanoseconds::ZERO);
-            return Ok(WarmedUp { warm_up, overdrawn, last });
+            // A warm-up that the user asked for costs no samples.
+            let asked = if sampling.warm_up_launches.is_some() { budget.spent() } else { sampling.warm_up };
+            let beyond = (budget.spent() - asked).max(Nanoseconds::ZERO);
+            return Ok(WarmedUp { warm_up, beyond, last });
         }
         let mut events = last.take().map(|last| last.events).unwrap_or_default();
         events.clear();
@@ -92,6 +102,11 @@ pub(super) fn warm_up(
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, group, events, overhead: sampler.overhead() });
     }
+}
+
+/// Returns true if a launch takes so long that its first one is as good as any.
+fn is_long(medians: &[Nanoseconds]) -> bool {
+    medians.last().is_some_and(|median| *median > LONG_WARM_UP)
 }
 
 /// Returns true if the last group's median agrees with those before it, which a timer read in steps of `step`.

@@ -88,7 +88,8 @@ impl Lane<'_> {
     }
 
     fn ask_facts(&mut self, device: &str) -> Result<Result<FactsAnswer, Lost>, Ended> {
-        let request = Request::Facts { device: device.to_owned() };
+        let ceilings = self.config.peak_sources.ceilings.clone();
+        let request = Request::Facts { device: device.to_owned(), ceilings };
         let mut answer = Err(DeviceRefusal::NoFacts);
         let limit = FACTS_LIMIT.max(self.config.timeout);
         let config = self.config;
@@ -102,6 +103,7 @@ impl Lane<'_> {
             Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
             Reply::Step(_)
             | Reply::Interval { .. }
+            | Reply::Sampled(_)
             | Reply::Record(_)
             | Reply::Tested(_)
             | Reply::Writes(_)

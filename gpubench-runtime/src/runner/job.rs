@@ -16,6 +16,7 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
+use gpubench_records::verdict::Reason;
 use gpubench_stats::units::Bytes;
 
 /// The limit for write detection, which may well hang.
@@ -117,9 +118,11 @@ impl Lane<'_> {
                 Request::Measure { job: job.clone(), sampling, facts, limit, verifiers, unchecked: false };
             let mut unchecked = Unchecked::default();
             let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
-            let mut refused = None;
+            let (mut refused, mut sampled) = (None, None);
             let asked = self.ask(&request, limit, &mut |reply| match reply {
+                Reply::Sampled(record) => sampled = Some(record),
                 Reply::Record(record) => {
+                    sampled = None;
                     job.caches.retain(|cache| *cache != record.case.cache);
                     if verifiers.cupti { unchecked.add(*record) } else { round.take(*record) }
                 }
@@ -162,7 +165,13 @@ impl Lane<'_> {
             };
             if let Some(cache) = job.caches.first().copied() {
                 job.caches.remove(0);
-                let record = Record::failed(job.case(cache), failure);
+                let record = match sampled {
+                    Some(mut sampled) => {
+                        sampled.verdict = sampled.verdict.and(Reason::FailedAfterwards(failure));
+                        *sampled
+                    }
+                    None => Record::failed(job.case(cache), failure),
+                };
                 if is_final { round.end_with(record) } else { round.take(record) }
             }
         }

@@ -133,7 +133,7 @@ impl Worker for FakeWorker {
         let mut script = self.shared.lock();
         let mut reply = |reply| hear(Answer::new(*number, reply));
         match request {
-            Request::Facts { device } => {
+            Request::Facts { device, .. } => {
                 script.asked.push((self.number, format!("facts of {device}")));
                 if script.befalls(|fault| matches!(fault, Fault::EndsOver(name) if name == device)) {
                     return Err(Loss::Ended(ExitStatus::from_raw(9)));

@@ -128,6 +128,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         Reply::Tested(outcome) => tested = Some(outcome),
         Reply::NoDevice(message) => tested = Some(Err(Failure::new(Stage::Device, message))),
         Reply::Facts(_)
+        | Reply::Sampled(_)
         | Reply::Record(_)
         | Reply::Writes(_)
         | Reply::Traced { .. }

@@ -233,7 +233,8 @@ pub(crate) fn facts(
 ) -> Result<(Facts, Vec<String>), RunError> {
     use super::error::DeviceRefusal;
     let mut answer = Err(DeviceRefusal::NoFacts);
-    let request = Request::Facts { device: device.to_owned() };
+    let ceilings = config.peak_sources.ceilings.clone();
+    let request = Request::Facts { device: device.to_owned(), ceilings };
     let lost = supervisor.ask(&request, FACTS_LIMIT.max(config.timeout), &mut |reply| match reply {
         Reply::Facts(facts) => answer = Ok(facts),
         Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),

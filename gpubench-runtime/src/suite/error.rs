@@ -51,7 +51,7 @@ pub enum SuiteError {
     },
     /// Ceilings of a GPU are requested, and there is none.
     #[error(
-        "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run"
+        "--measure-peaks is for GPUs, and there is none: no benchmark of this program runs on the CPU either"
     )]
     NoGpu,
     /// A device is busy, and the user does not want to wait.

@@ -91,7 +91,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
-        Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),
+        Action::MeasurePeaks => measure_peaks(program, measure, &printer, progress),
         Action::Tune(wanted) => tune_and_show(program, measure, wanted, &printer, progress),
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
@@ -105,6 +105,23 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
         }
         Action::Report(file) => show_stored(file, &program.suite, measure, &printer),
         Action::Print(text) => printer.print(text).map(|()| Exit::Done),
+    }
+}
+
+/// Measures the peaks of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
+fn measure_peaks(
+    program: Program,
+    options: &MeasureOptions,
+    printer: &Printer<'_>,
+    progress: Progress,
+) -> Result<Exit, SuiteError> {
+    let measured = match ceilings::of_this_machine(options.device.as_deref()) {
+        Some(device) if options.device.is_some() => return ceilings::measure_again(device, options, printer),
+        _ => measure_and_show(Task::MeasurePeaks, program, options, printer, progress),
+    };
+    match (measured, ceilings::of_this_machine(options.device.as_deref())) {
+        (Err(SuiteError::NoGpu), Some(device)) => ceilings::measure_again(device, options, printer),
+        (measured, _) => measured,
     }
 }
 

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use gpubench_driver::nvtx;
 
 use super::Reply;
+use super::afterwards::{Afterwards, OnFreshInputs};
 use super::measurement::MeasurementContext;
 use super::places::{marginal_over_places, may_move, take_back, trace_options};
-use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
+use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
@@ -33,7 +34,8 @@ pub(super) fn run(task: &JobTask<'_>, device: &mut dyn Device, reply: &mut dyn F
     let JobTask { job, found: (entry, variant), .. } = *task;
     let sampling = own_sampling(&entry.options, task.sampling);
     let (options, left, case_began) = (entry.options, &job.caches[..], Instant::now());
-    let mut visitor = JobVisitor { task, options, device, sampling, left, case_began, reply };
+    let mut visitor =
+        JobVisitor { task, options, device, sampling, left, case_began, no_inputs: None, reply };
     let visited = catch(Stage::Args, || {
         (variant.visit)(&mut visitor);
         Ok(())
@@ -79,6 +81,8 @@ struct JobVisitor<'a> {
     left: &'a [Cache],
     /// The beginning of the case in progress.
     case_began: Instant,
+    /// The reason that there are no inputs any more.
+    no_inputs: Option<Failure>,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -101,6 +105,9 @@ impl Visitor for JobVisitor<'_> {
         let mut hot = None;
         let mut sampled = Vec::new();
         while let Some(&cache) = self.left.first() {
+            if let Some(failure) = self.no_inputs.clone() {
+                return self.fail(&failure);
+            }
             let range = nvtx::range(|| self.task.job.case(cache).to_string());
             let record = self.record(case, cache, &prepared, hot);
             drop(range);
@@ -161,6 +168,76 @@ impl JobVisitor<'_> {
         self.sampling.max_time.min((left / 2).into())
     }
 
+    /// Returns the time of a launch by a second method; nothing where it has none, or needs none.
+    fn cross_checked(&mut self, case: &mut dyn Case, cache: Cache, samples: &Samples) -> Option<Nanoseconds> {
+        if samples.time.median > measure::LONG {
+            return None;
+        }
+        let mut launches = Launches(case);
+        // What fails here is no failure of the launch, whose samples are taken.
+        let marginal =
+            catch(Stage::Launch, || marginal_over_places(&mut launches, self.device, cache, samples));
+        take_back(&mut launches, self.device);
+        marginal.ok().flatten()
+    }
+
+    /// Launches again after the samples: on used inputs, for the cross-check, and on fresh inputs. `left` is the time of a launch on the
+    /// inputs that the samples left. Returns what speaks against the case, whose verdict so far is `state`.
+    fn launched_afterwards(
+        &mut self,
+        case: &mut dyn Case,
+        (cache, left): (Cache, Result<Option<Nanoseconds>, Failure>),
+        prepared: &PreparedCase,
+        measurement: &mut Measurement,
+        state: State,
+    ) -> Vec<Reason> {
+        let (at, host_work) = (Step::Afterwards(measurement.samples.events.len()), self.options.host_work);
+        let used = match has_time_for_used_inputs(self.sampling.max_time, &measurement.samples) {
+            true => Afterwards { case, device: self.device, host_work }.on_used_inputs().map(Some),
+            false => Ok(None),
+        };
+        let (left, mut used) = match left.and_then(|left| Ok((left, used?))) {
+            Ok(launched) => launched,
+            Err(failure) => {
+                let mut failure = remarked(failure.at(at), self.device);
+                if measurement.samples.moves > 0 {
+                    failure.message.push_str(KEPT_OUTSIDE);
+                }
+                return vec![Reason::FailedAfterwards(failure)];
+            }
+        };
+        if measurement.samples.method.path == Path::Graph && state != State::Invalid {
+            measurement.samples.marginal = self.cross_checked(case, cache, &measurement.samples);
+        }
+        if !self.has_time_left_for_fresh_inputs(prepared, &measurement.samples) {
+            return Vec::new();
+        }
+        let check_failed = used.as_mut().and_then(|used| used.check_failed.take());
+        match (Afterwards { case, device: self.device, host_work }).on_fresh_inputs(left, used) {
+            OnFreshInputs::Done(relaunch) => {
+                let reasons = launched::relaunched(&relaunch);
+                measurement.relaunch = Some(relaunch);
+                reasons.into_iter().chain(check_failed.map(Reason::LaterOutputsFail)).collect()
+            }
+            OnFreshInputs::Failed(failure) => {
+                let mut failure = failure.at(at);
+                failure.message.push_str(STATE_OUTSIDE);
+                vec![Reason::FailedAfterwards(failure)]
+            }
+            OnFreshInputs::NoInputs(failure) => {
+                self.no_inputs = Some(failure.clone());
+                vec![Reason::SetupNotRepeatable(failure)]
+            }
+        }
+    }
+
+    /// Returns true if fresh inputs and two launches on them end before the case is killed, with its samples.
+    fn has_time_left_for_fresh_inputs(&self, prepared: &PreparedCase, samples: &Samples) -> bool {
+        let each = samples.wall / samples.events.len().max(1) as f64;
+        let left = self.task.limit.saturating_sub(self.case_began.elapsed());
+        Nanoseconds::from(prepared.set_up) + FRESH_LAUNCHES * each < Nanoseconds::from(left)
+    }
+
     fn record(
         &mut self,
         case: &mut dyn Case,
@@ -172,6 +249,7 @@ impl JobVisitor<'_> {
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampling = Sampling { max_time: self.budget(), ..self.sampling };
         let may_move = may_move(cache, prepared, self.options.accumulates, self.task.facts);
+        let deadline = self.case_began + self.task.limit;
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
@@ -180,10 +258,18 @@ impl JobVisitor<'_> {
             let wanted = wanted.with_host_work(self.options.host_work).with_moves(may_move);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            let samples = measure::measure(sampler.as_mut(), &sampling, monitor.ok(), &mut progress)?;
+            let samples =
+                measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
             let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
             Ok((samples, energy))
         });
+        let has_time = |(samples, _): &(Samples, _)| has_time_for_used_inputs(sampling.max_time, samples);
+        let left = match sampled.as_ref().is_ok_and(has_time) && !self.task.unchecked {
+            true => {
+                Afterwards { case, device: self.device, host_work: self.options.host_work }.on_left_inputs()
+            }
+            false => Ok(None),
+        };
         take_back(&mut Launches(case), self.device);
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
@@ -195,43 +281,41 @@ impl JobVisitor<'_> {
         };
         let context =
             MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.task.facts };
-        let (mut measurement, mut verdict) = context.build((samples, energy), prepared, cache, hot);
+        let (mut measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
         if self.task.unchecked {
             return Record::new(self.task.job.case(cache), Some(measurement), verdict);
         }
-        match relaunched(case, &self.options, prepared, self.device) {
-            Ok(None) => {}
-            Ok(Some(relaunch)) => {
-                let reasons = launched::relaunched(&relaunch, self.options.accumulates);
-                verdict = reasons.into_iter().fold(verdict, Verdict::and);
-                measurement.relaunch = Some(relaunch);
-            }
-            Err(failure) => {
-                let failure = failure.at(Step::Afterwards(measurement.samples.events.len()));
-                let mut failure = remarked(failure, self.device);
-                if measurement.samples.moves > 0 {
-                    failure.message.push_str(KEPT_OUTSIDE);
-                }
-                verdict = verdict.and(Reason::FailedAfterwards(failure));
-            }
-        }
-        if measurement.samples.method.path == Path::Graph && verdict.state != State::Invalid {
-            // What failed here is no failure of the launch, whose samples are taken.
-            let mut launches = Launches(case);
-            let marginal = catch(Stage::Launch, || {
-                marginal_over_places(&mut launches, self.device, cache, &measurement.samples)
-            });
-            take_back(&mut launches, self.device);
-            measurement.samples.marginal = marginal.ok().flatten();
-            // A launch that moved while it was sampled moves on.
-            let drifts =
-                verdict.reasons.iter().any(|reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_)));
-            let disagree = methods_disagree(&measurement.samples).filter(|_| !drifts);
-            verdict = disagree.into_iter().fold(verdict, Verdict::and);
+        let sampled = Record::new(self.task.job.case(cache), Some(measurement.clone()), verdict.clone());
+        (self.reply)(Reply::Sampled(Box::new(sampled)));
+        let reasons =
+            self.launched_afterwards(case, (cache, left), prepared, &mut measurement, verdict.state);
+        let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
+        // A launch that drifts while it is sampled drifts on.
+        let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
+        if !verdict.reasons.iter().any(is_unsteady) {
+            verdict = methods_disagree(&measurement.samples).into_iter().fold(verdict, Verdict::and);
         }
         Record::new(self.task.job.case(cache), Some(measurement), verdict)
     }
 }
+
+/// The launches on fresh inputs, and room for another half.
+const FRESH_LAUNCHES: f64 = 2.5;
+/// The launches on used inputs: a timed one, and those that show whether an output is written again.
+const USED_LAUNCHES: f64 = 8.0;
+/// They may take this long whatever is left of the budget.
+const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
+
+/// Returns true if the budget of a case has room for the launches on used inputs, besides those on fresh ones.
+fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
+    let each = samples.time.median;
+    let spent = samples.warm_up.elapsed + samples.elapsed + measure::LAUNCHES_BESIDE as f64 * each;
+    USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
+}
+
+/// The likely reason that a check which passed before the samples fails after them.
+const STATE_OUTSIDE: &str =
+    "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
 /// The likely reason that the first inputs are of no use behind others.
 const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";

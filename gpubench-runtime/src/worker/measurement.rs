@@ -8,7 +8,7 @@ use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::Measurement;
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Verdict, judge, launched};
+use gpubench_records::verdict::{Verdict, judge, launched, missing_work};
 use gpubench_stats::units::Nanoseconds;
 
 /// The context that turns samples into a stored measurement.
@@ -55,7 +55,8 @@ impl MeasurementContext<'_> {
         let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.seen, self.facts);
         let reservations =
             launched::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
-        let verdict = reservations.into_iter().fold(verdict, Verdict::and);
+        let missing = missing_work(&claim, &measurement.samples, &measurement.seen, self.facts);
+        let verdict = reservations.into_iter().chain(missing).fold(verdict, Verdict::and);
         let verdict = if self.options.host_work { launched::with_host_work(verdict) } else { verdict };
         (measurement, verdict)
     }

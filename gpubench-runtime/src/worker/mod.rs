@@ -2,6 +2,7 @@
 //! its own, so that a launch function that crashes costs one case and not the run.
 
 mod action;
+mod afterwards;
 mod comparison;
 mod copies;
 mod job;
@@ -28,6 +29,7 @@ use self::leaks::ProcessState;
 use crate::catch::ThreadPanics;
 use crate::device::{Device, DeviceError};
 use crate::devices::kinds;
+use crate::peaks::{CeilingCache, facts_of};
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
 use gpubench_records::certificate::{CuptiPass, Verifiers};
@@ -56,6 +58,9 @@ pub enum Request {
     Facts {
         /// The device.
         device: String,
+        /// The store of peaks that need not be measured again.
+        #[serde(default)]
+        ceilings: Option<CeilingCache>,
     },
     /// Measure the cases of a job.
     Measure {
@@ -118,6 +123,8 @@ pub enum Reply {
         /// Half of the interval over the median.
         half_width: f64,
     },
+    /// The samples of the current case are taken. This is its result if the worker is lost before the record comes.
+    Sampled(Box<Record>),
     /// A case is done, with a result or a failure.
     Record(Box<Record>),
     /// The launches of a case whose record was sent, as CUPTI traced them.
@@ -151,7 +158,7 @@ impl Request {
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         match self {
-            Self::Facts { device } => Some(device),
+            Self::Facts { device, .. } => Some(device),
             Self::Measure { job, .. }
             | Self::Test { job }
             | Self::Writes { job, .. }
@@ -231,9 +238,9 @@ impl WorkerState {
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
     pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         match request {
-            Request::Facts { device } => {
+            Request::Facts { device, ceilings } => {
                 let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
-                let facts = opened.and_then(|device| Ok(device.facts()?));
+                let facts = opened.and_then(|device| Ok(facts_of(device, ceilings.as_ref())?));
                 reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
             }
             Request::Measure { job, sampling, facts, limit, verifiers, unchecked } => {

@@ -14,8 +14,10 @@ use gpubench_records::samples::{MARGINAL_PLACES, Samples};
 use gpubench_stats::median;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
-/// Inputs that took longer to make are not made again to see how long that takes. The first time contains compiling and loading.
-const QUICK: Duration = Duration::from_millis(50);
+/// Inputs are not made anew if making them and launching on them took longer the first time, which contains compiling and loading.
+const QUICK: Duration = Duration::from_millis(100);
+/// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
+const QUICK_SIMULATED: Duration = Duration::from_millis(300);
 /// Inputs in more memory than this stay. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches of a gigabyte
 /// take 12 % longer meanwhile.
 const MOST: Bytes = Bytes(320 << 20);
@@ -23,8 +25,7 @@ const MOST: Bytes = Bytes(320 << 20);
 /// Returns true if the inputs of a case may be made anew before its groups. Those of a launch that builds on what the one before left
 /// would be others each time, and of a launch that was not looked at, such as one that races, nobody knows how much memory it has.
 pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, facts: &Facts) -> bool {
-    // A simulated device is the same on a slow machine.
-    let quick = facts.fake || prepared.set_up <= QUICK;
+    let quick = prepared.first_launch + prepared.set_up <= if facts.fake { QUICK_SIMULATED } else { QUICK };
     let little = prepared.seen.written.as_ref().is_some_and(|written| written.looked_at <= MOST);
     cache == Cache::Hot && quick && little && !accumulates
 }

@@ -11,10 +11,8 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
 use gpubench_records::launch::LaunchFacts;
 use gpubench_records::observation::Observation;
-use gpubench_records::relaunch::Relaunch;
 use gpubench_records::verdict::observed;
 use gpubench_records::work::Counts;
-use gpubench_stats::units::Bytes;
 
 /// Selects the values of `args` on the axes.
 pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
@@ -33,6 +31,8 @@ pub(super) struct PreparedCase {
     pub(super) seen: LaunchFacts,
     /// The time that making the inputs took; zero for those of another that shares them.
     pub(super) set_up: Duration,
+    /// The time that the first launch took, with everything that is looked at.
+    pub(super) first_launch: Duration,
 }
 
 impl PreparedCase {
@@ -72,8 +72,16 @@ impl PreparedCase {
         report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
+        let begin = Instant::now();
         launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
-        Ok(Self { counts, checked: false, seen: LaunchFacts::default(), set_up: Duration::ZERO })
+        let first_launch = begin.elapsed();
+        Ok(Self {
+            counts,
+            checked: false,
+            seen: LaunchFacts::default(),
+            set_up: Duration::ZERO,
+            first_launch,
+        })
     }
 
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
@@ -89,8 +97,10 @@ impl PreparedCase {
         report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
+        let begin = Instant::now();
         let mut seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+        let first_launch = begin.elapsed();
         let ignored =
             |seen: &LaunchFacts| matches!(seen.observations.first(), Some(Observation::IgnoresError { .. }));
         if ignored(&seen) {
@@ -108,7 +118,7 @@ impl PreparedCase {
         }
         match observed::refused(&seen, options.host_work) {
             Some(_) => Err(refusal(&seen, options)),
-            None => Ok(Self { counts, checked, seen, set_up: Duration::ZERO }),
+            None => Ok(Self { counts, checked, seen, set_up: Duration::ZERO, first_launch }),
         }
     }
 }
@@ -119,27 +129,8 @@ fn refusal(seen: &LaunchFacts, options: &BenchmarkOptions) -> Failure {
     Failure::new(Stage::Launch, why)
 }
 
-/// Launches again after the samples, and holds the outputs against those of the checked launch. Outputs that differ are checked
-/// again, if there is a check.
-pub(super) fn relaunched(
-    case: &mut dyn Case,
-    options: &BenchmarkOptions,
-    prepared: &PreparedCase,
-    device: &mut dyn Device,
-) -> Result<Option<Relaunch>, Failure> {
-    let relaunch = catch(Stage::Launch, || device.relaunch(&mut Launches(case), options.host_work))?;
-    let Some(mut relaunch) = relaunch else { return Ok(None) };
-    if relaunch.differs > Bytes::ZERO && prepared.checked && !options.accumulates {
-        on(device, Stage::Check, || case.check())?;
-        settle(device, Stage::Check)?;
-        relaunch.checked = Some(true);
-    }
-    relaunch.rewritten = catch(Stage::Launch, || device.rewrite(&mut Launches(case)))?;
-    Ok(Some(relaunch))
-}
-
 /// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.
-fn on<T>(
+pub(super) fn on<T>(
     device: &mut dyn Device,
     stage: Stage,
     step: impl FnOnce() -> Result<T, Failure>,
@@ -182,7 +173,7 @@ pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
 }
 
 /// Waits for the device, and reports late errors as failures of `stage`.
-fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
+pub(super) fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 

@@ -14,7 +14,7 @@ use gpubench::device::Monitor;
 
 use gpubench::device::swapped;
 use gpubench::device::{
-    Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+    Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
 use gpubench::facts::{Facts, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
@@ -108,6 +108,13 @@ impl Device for Tower {
             Some(_) => Ok(Box::new(Meter(Arc::clone(&self.0.drawn)))),
             None => Err(DeviceError::new("a clock without sensors")),
         }
+    }
+
+    // Launches that fail for one state of the cache do so among its samples alone.
+    fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        self.0.sampled.set(None);
+        work.reset()?;
+        work.launch().map(|()| None)
     }
 
     fn sampler<'a>(

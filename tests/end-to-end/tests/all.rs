@@ -1,5 +1,6 @@
 //! Small suites run as a user runs them: what they print, write and return.
 
+mod absent_work;
 mod baselines;
 mod caught;
 mod compared;

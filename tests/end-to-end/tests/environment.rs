@@ -145,11 +145,8 @@ fn peaks_come_from_a_file_too() {
     assert!(told("nowhere.toml").contains("nowhere.toml: No such file"), "{}", told("nowhere.toml"));
 }
 
-/// A CPU's are measured in every run.
 #[test]
-fn ceilings_are_for_gpus() {
-    let ended = run_with(SUITE, &[], &[("GPUBENCH_MEASURE_PEAKS", "true")]).with_code(5);
-    ended.says_only("--measure-peaks is for GPUs, and there is none");
+fn peaks_are_not_measured_by_a_test() {
     run_with(SUITE, &["--measure-peaks", "--test"], &[]).with_code(2).says_only("the other times nothing");
 }
 

@@ -107,8 +107,10 @@ const LOSSES: [Fault; 9] = [
     ),
 ];
 
-const MEASURED: [&str; 5] =
-    ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "aborts_when_dropped hot", "prints[n=1] hot"];
+const MEASURED: [&str; 4] = ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "prints[n=1] hot"];
+
+/// A case whose process ends after its samples, which are kept.
+const KEPT: &str = "aborts_when_dropped hot";
 
 /// The state of the rows that are not the fault's own.
 const OTHERS: &str = "all measured";
@@ -127,16 +129,21 @@ fn every_fault_has_its_row_and_the_rest_is_measured() {
     for case in MEASURED {
         is_measured(&run, &format!("faults::{case}"));
     }
+    let kept = record(&run, &format!("faults::{KEPT}"));
+    let [Reason::FailedAfterwards(failure)] = &kept.verdict.reasons[..] else { panic!("{:?}", kept.verdict) };
+    assert!(failure.to_string().contains("ended by signal SIGABRT"), "{failure}");
+    assert_eq!(kept.measurement.as_ref().map(|measured| measured.median().0), Some(3_200.0));
     let expected: HashSet<String> = FAILURES
         .iter()
         .chain(&LOSSES)
         .map(|(_, case, _)| *case)
         .chain(MEASURED)
+        .chain([KEPT])
         .map(|case| format!("faults::{case}"))
         .collect();
     assert_eq!(cases(&run).into_iter().collect::<HashSet<_>>(), expected);
     assert_eq!(run.records.len(), expected.len());
-    ended.shows("28 cases: 5 valid, 0 suspect, 23 invalid");
+    ended.shows("28 cases: 4 valid, 0 suspect, 24 invalid");
     for (fault, case, _) in FAILURES.iter().chain(&LOSSES) {
         // The last of several cases stands on the page.
         if FAILURES

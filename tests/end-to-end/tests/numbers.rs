@@ -206,7 +206,7 @@ fn exactly_as_many_samples_as_asked_for() {
             // It is what was asked for, and no valid row without an interval, or with one of ± 33 %.
             let two_modes = samples > 1 && record.case.benchmark.contains("tick_tock");
             match &record.verdict.reasons[..] {
-                [Reason::TooFewSamples { samples: 1, needed: 6 }] => assert_eq!(samples, 1),
+                [Reason::TooFewSamples { samples: 1, needed: 6, .. }] => assert_eq!(samples, 1),
                 [Reason::WideInterval { reached, limit }, Reason::TwoModes(_)] => {
                     assert!(
                         two_modes && same(*reached, 1.0 / 3.0) && *limit == 0.05,
@@ -248,12 +248,13 @@ fn budgets_are_in_device_time() {
     let within = |elapsed: f64, budget: f64| (budget..budget + group).contains(&elapsed);
     let (_, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.15", "--quick"]);
     let elapsed = measurement(&run, "tick_tock hot").samples.elapsed.0;
-    assert!(within(elapsed, 0.15e9), "{elapsed}");
+    // The checked launch and those on fresh inputs, of 0.1 ms or so each, and the rest of the warm-up count too.
+    assert!(within(elapsed + 2e6, 0.15e9), "{elapsed}");
     let (_, run) = measured(&["s::beat", "--min-time", "0.15", "--quick"]);
     for cache in [Cache::Hot, Cache::Cold] {
         let beat = measurement(&run, &format!("beat {cache}"));
         assert!(
-            within(beat.samples.elapsed.0, 0.15e9) && beat.samples.converged,
+            within(beat.samples.elapsed.0 + 4e6, 0.15e9) && beat.samples.converged,
             "{}",
             beat.samples.elapsed.0
         );

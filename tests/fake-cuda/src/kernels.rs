@@ -290,6 +290,11 @@ impl Launch {
                 lasts: Lasts::AndMemory(nanoseconds as f64),
                 ..done(vec![(range(start, bytes), Read)], Effect::None)
             },
+            // The same for a launch that writes a word.
+            ("lasts_and_writes", [8, 8], &[nanoseconds, word]) => Doing {
+                lasts: Lasts::AndMemory(nanoseconds as f64),
+                ..done(vec![(range(word, 4), Write)], Effect::Fill(7_u32.to_le_bytes(), range(word, 4)))
+            },
             // As `kernels.cu` of `gpu_caught` has them.
             ("once", [8, 4, 8, 8], &[flag, a, y, n]) => {
                 let (flag, y) = (range(flag, 4), range(y, 4 * n));

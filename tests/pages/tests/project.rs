@@ -50,12 +50,11 @@ impl Project {
         let folder = tempfile::tempdir().expect("a folder");
         let root = workspace().canonicalize().expect("it is there");
         let root = root.to_str().expect("UTF-8");
-        let mut config = format!("[patch.crates-io]\ngpubench = {{ path = {root:?} }}\n");
-        // Optimised code makes and checks inputs of a GPU fast. Measured on the CPU, it would be faster than the peak that the
-        // runtime measures without optimisation.
-        if let Measures::FakeGpu = measures {
-            config += &format!("\n[profile.dev.package.{NAME}]\nopt-level = 3\n");
-        }
+        // The reader's own code is optimised, as it is by `cargo bench`.
+        let config = format!(
+            "[patch.crates-io]\ngpubench = {{ path = {root:?} }}\n\n\
+             [profile.dev.package.{NAME}]\nopt-level = 3\n"
+        );
         let project = Self { folder, measures, environment: Vec::new() };
         fs::create_dir(project.folder.path().join(".cargo")).expect("it can be made");
         fs::write(project.folder.path().join(".cargo/config.toml"), config).expect("it can be written");

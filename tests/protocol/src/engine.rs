@@ -1,6 +1,8 @@
 //! The engine without a suite around it: one empty launch on the fake, sampled as often as asked. In: how many samples; out:
 //! what came of them. To be timed, and to count what is allocated.
 
+use std::time::{Duration, Instant};
+
 use cust::launch;
 use cust::module::Module;
 use cust::stream::Stream;
@@ -64,10 +66,11 @@ impl Engine {
         let wanted = SampleOptions::new(Cache::Cold);
         let sampling =
             Sampling { samples: Some(samples), warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
+        let deadline = Instant::now() + Duration::from_secs(60);
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)
-            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling, None, &mut |_| {}));
+            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling, deadline, None, &mut |_| {}));
         sampled.map(|samples| samples.time).map_err(|failure| failure.to_string())
     }
 }

@@ -1,6 +1,7 @@
 //! Suites run on the fake libcuda: the calls that they make, and the results that they report.
 
 mod bindings;
+mod budgets;
 mod capture;
 mod caught;
 mod clock_locks;

@@ -182,8 +182,8 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
     }
 }
 
-/// The launches after the samples of a case: two with its outputs in place, and two without.
-const RELAUNCHES: usize = 4;
+/// The launches after the samples of a case: on what they left, on used inputs, two with other contents, and two on fresh inputs.
+const RELAUNCHES: usize = 6;
 
 /// On the stream the same is enqueued anew for each group, behind a delay.
 #[test]

@@ -27,7 +27,7 @@ pub(super) use crate::devices::cuda::facts::list;
 pub(crate) use crate::devices::cuda::facts::nvml::{clocks, lock_clocks, reset_clocks};
 
 use crate::device::{
-    Device, DeviceError, DeviceType, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
+    Device, DeviceError, DeviceType, Inputs, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
 };
 use crate::devices::cuda::driver::check;
 use crate::devices::cuda::driver::current::Own;
@@ -47,7 +47,7 @@ use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchFacts, Multiprocessors};
 use gpubench_records::method::{Cache, Flush, FlushProof, Path, Timer};
 use gpubench_records::observation::Observation;
-use gpubench_records::relaunch::{Relaunch, Rewritten};
+use gpubench_records::relaunch::Relaunch;
 use gpubench_stats::StallPeriod;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds};
@@ -75,6 +75,8 @@ pub struct Cuda {
     checked: Vec<Rc<[Enqueued]>>,
     /// The memory that the checked launch could reach, for launches after the samples.
     outputs: Option<Outputs>,
+    /// The time of the checked launch of the open case.
+    first_launch: Option<Nanoseconds>,
     multiprocessors: Multiprocessors,
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
@@ -121,6 +123,7 @@ impl DeviceType for Cuda {
             write_detector,
             checked: Vec::new(),
             outputs: None,
+            first_launch: None,
             multiprocessors,
             stream: own.stream(),
             pairs: Vec::new(),
@@ -183,14 +186,18 @@ impl Device for Cuda {
         watch::observe_again(self, &mut Guarded::new(work, own))
     }
 
-    fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
+    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         let own = self.own;
-        watch::relaunch::relaunch(self, &mut Guarded::new(work, own), !host_work)
+        watch::relaunch::launch_cold(self, &mut Guarded::new(work, own), inputs)
     }
 
-    fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
+    fn restore_inputs(&mut self) -> Result<bool, Failure> {
+        Ok(watch::relaunch::restore_inputs(self)?)
+    }
+
+    fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
         let own = self.own;
-        watch::relaunch::rewrite(self, &mut Guarded::new(work, own))
+        watch::relaunch::relaunch(self, &mut Guarded::new(work, own))
     }
 
     fn marginal(
@@ -295,6 +302,7 @@ impl Cuda {
         self.spacers = None;
         self.checked.clear();
         self.outputs = None;
+        self.first_launch = None;
     }
 
     /// Returns the flush before cold samples if the user asks for none.

@@ -3,10 +3,13 @@
 
 mod awake;
 mod clock;
+mod core_bandwidth;
+mod empty_launch;
 pub(super) mod examine;
 mod flush;
 mod lines;
 mod others;
+mod pages;
 mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
 mod placement;
@@ -28,11 +31,14 @@ use self::threads::PoolThreads;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::one_by_one;
 use crate::device::{
-    Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+    Available, Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler,
+    Work,
 };
-use gpubench_records::facts::{Facts, Value};
+use gpubench_records::facts::{Facts, Peak, THREADS, Value};
 use gpubench_records::failure::Failure;
+use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Path, Timer};
+use gpubench_records::observation::Observation;
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
@@ -81,14 +87,43 @@ impl LaunchStream for Stream {
 impl Device for Host {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
         let mut facts = Facts::new(Self::KIND, cpu_name())
-            .with_property("threads", Value::Count(self.stream.threads() as u64));
+            .with_property(THREADS, Value::Count(self.stream.threads() as u64));
         for (name, size) in topology::caches() {
             facts = facts.with_property(name, Value::Bytes(size));
         }
         facts.runs_program_code = true;
         facts.last_level_cache = topology::last_level_cache();
-        facts.peaks = peaks::measure(&self.stream, self.sweep.buffer(&self.stream));
+        facts.core_bandwidth = Some(core_bandwidth::core_bandwidth(self.stream.threads(), &self.processors));
         Ok(facts)
+    }
+
+    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        if inputs == Inputs::Fresh {
+            pages::populate(work);
+        }
+        self.awake = Awake::of(&self.stream, Cache::Cold);
+        work.reset()?;
+        let flush = if lines::refused(work).is_none() { Flush::Lines } else { Flush::Read };
+        self.flush(flush, work)?;
+        self.make_ready();
+        let met = pages::met();
+        let time = self.time(work)?;
+        Ok(Some(time).filter(|_| pages::few_since(met)))
+    }
+
+    fn measure_peaks(&mut self) -> Vec<Peak> {
+        peaks::measure(&self.stream, self.sweep.buffer(&self.stream), &self.processors)
+    }
+
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+        self.stream.take_ran();
+        work.launch()?;
+        let mut seen = LaunchFacts::default();
+        if !self.stream.take_ran() {
+            seen.observations.push(Observation::NoWork);
+        }
+        seen.empty_launch = Some(empty_launch::time(&self.stream));
+        Ok(seen)
     }
 
     fn sampler<'a>(

@@ -1,25 +1,29 @@
-//! The limits of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of
-//! fused multiply-adds on registers. The best of several runs counts, since a limit is the most that the hardware can
-//! do. Runs are short, so that some of them are not interrupted on a machine that has other work. All take 0.3 s together, and
+//! The peaks of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of fused
+//! multiply-adds on registers. Each is the best of five measurements, since a peak is the most that the hardware can do. If the best two
+//! differ, other programs were in the way, and the peak is uncertain; so it is if these used more than a tenth of the processors. All take half a second together, and
 //! longer where other programs take that time away.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Stream;
+use super::{Stream, others};
 use crate::system::machine::thread_time;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
-use gpubench_stats::units::Rate;
+use gpubench_stats::units::{Nanoseconds, Rate};
 
-/// The time that the measuring thread runs for the copy, and for each rate of multiply-adds, some hundred runs.
-const COPY_BUDGET: Duration = Duration::from_millis(160);
-const SUMS_BUDGET: Duration = Duration::from_millis(65);
-/// The least number of copies, whatever they take: a cache of half a gigabyte lets one take 20 ms.
-const LEAST_COPIES: usize = 8;
-/// A budget may take so many times as long by the clock. A peak that has not had its time by then is uncertain, and judges nothing.
+/// The measurements of a peak, and the part by which the best two of them differ at most; no more of the processors' time do other
+/// programs use meanwhile.
+const MEASUREMENTS: usize = 5;
+const AGREED: f64 = 0.1;
+/// The time that the measuring thread runs for one measurement of the copy, and of each rate of multiply-adds.
+const COPY_BUDGET: Duration = Duration::from_millis(60);
+const SUMS_BUDGET: Duration = Duration::from_millis(13);
+/// The least number of copies: a cache of half a gigabyte lets one take 30 ms.
+const LEAST_COPIES: usize = 2;
+/// A measurement ends after this many times its budget by the clock.
 const PATIENCE: u32 = 5;
 /// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
 const PIECES: usize = 16;
@@ -30,40 +34,58 @@ const STEPS: usize = 40_000;
 
 /// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
 /// whose pages exist.
-pub(super) fn measure(stream: &Stream, buffer: &mut [u64]) -> Vec<Peak> {
+pub(super) fn measure(stream: &Stream, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
+    let (begin, before) = (Instant::now(), others::time(processors));
     let arch = Arch::new();
-    let peak = |quantity, rate: BestRate, method: &str| {
-        let peak = Peak::new(quantity, Rate(rate.value), PeakSource::Measured, method);
-        if rate.certain { peak } else { peak.uncertain() }
-    };
     let f32_lanes = arch.dispatch(F32Lanes) as f64;
     let f64_lanes = arch.dispatch(F64Lanes) as f64;
     let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;
     let multiply_add = "fused multiply-add, all threads";
-    let f32_rate = sum_rate(stream, flops(f32_lanes), || _ = black_box(arch.dispatch(F32Sums)));
-    let f64_rate = sum_rate(stream, flops(f64_lanes), || _ = black_box(arch.dispatch(F64Sums)));
-    vec![
-        peak(Quantity::MemoryBandwidth, copy_rate(stream, buffer), "copy, bytes read + written"),
-        peak(Quantity::Compute("f32".to_owned()), f32_rate, multiply_add),
-        peak(Quantity::Compute("f64".to_owned()), f64_rate, multiply_add),
-    ]
+    let mut copy = || copy_rate(stream, buffer);
+    let mut f32_rate = || sum_rate(stream, flops(f32_lanes), || _ = black_box(arch.dispatch(F32Sums)));
+    let mut f64_rate = || sum_rate(stream, flops(f64_lanes), || _ = black_box(arch.dispatch(F64Sums)));
+    let compute = |precision: &str| Quantity::Compute(precision.to_owned());
+    let peaks = vec![
+        peak(Quantity::MemoryBandwidth, "copy, bytes read + written", repeated(&mut copy)),
+        peak(compute("f32"), multiply_add, repeated(&mut f32_rate)),
+        peak(compute("f64"), multiply_add, repeated(&mut f64_rate)),
+    ];
+    let others = others::time(processors).zip(before).map(|(after, before)| after - before);
+    if !is_disturbed(others, begin.elapsed().into(), processors.len()) {
+        return peaks;
+    }
+    peaks.into_iter().map(Peak::uncertain).collect()
 }
 
-/// The best rate that was seen, and true if the measurement had its time.
-struct BestRate {
-    value: f64,
-    certain: bool,
+/// Returns true if `others` used these many processors for more than a part of the time.
+fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
+    others.is_some_and(|others| others > AGREED * processors as f64 * elapsed)
+}
+
+fn repeated(rate: &mut dyn FnMut() -> f64) -> [f64; MEASUREMENTS] {
+    std::array::from_fn(|_| rate())
+}
+
+/// Returns the best of the measured `rates` as a peak, uncertain if the second best is another.
+fn peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS]) -> Peak {
+    rates.sort_by(|one, other| other.total_cmp(one));
+    let [best, second, ..] = rates;
+    let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let day = today.split('T').next().unwrap_or_default();
+    let method = format!("{method}, best of {MEASUREMENTS} on {day}");
+    let peak = Peak::new(quantity, Rate(best), PeakSource::Measured, method);
+    if best - second <= AGREED * best { peak } else { peak.uncertain() }
 }
 
 /// Returns bytes read and written per second by a copy within `buffer`: of each piece the best time of all copies, so that each needs
 /// one copy in which nothing else ran.
-fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> BestRate {
+fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
     let piece = source.len().div_ceil(PIECES);
     let block = stream.block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
-    let certain = Budget::begin(COPY_BUDGET).spend(LEAST_COPIES, || {
+    Budget::begin(COPY_BUDGET).spend(LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = timed(stream, || {
                 stream.run(|| {
@@ -76,17 +98,17 @@ fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> BestRate {
     });
     black_box(target);
     let seconds: f64 = best.iter().filter(|seconds| seconds.is_finite()).sum();
-    BestRate { value: 2.0 * size_of_val(source) as f64 / seconds, certain }
+    2.0 * size_of_val(source) as f64 / seconds
 }
 
 /// Returns the rate of `work` that does `flops` if it runs on every thread.
-fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> BestRate {
+fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> f64 {
     stream.on_each_thread(&work);
     let mut best = f64::INFINITY;
-    let certain = Budget::begin(SUMS_BUDGET).spend(1, || {
+    Budget::begin(SUMS_BUDGET).spend(1, || {
         best = best.min(timed(stream, || _ = stream.on_each_thread(&work)));
     });
-    BestRate { value: flops / best, certain }
+    flops / best
 }
 
 /// Returns the time of a run in seconds.
@@ -109,17 +131,13 @@ impl Budget {
         Self { limit, begin: Instant::now(), ran: thread_time() }
     }
 
-    /// Repeats `run`, so many times at least, until the thread ran so long. Returns false if that took too long by the clock.
-    fn spend(self, least: usize, mut run: impl FnMut()) -> bool {
-        let mut runs = 0;
-        loop {
+    /// Repeats `run` until the thread ran for the limit, at least `least` times unless that takes too long by the clock.
+    fn spend(self, least: usize, mut run: impl FnMut()) {
+        for runs in 1.. {
             run();
-            runs += 1;
-            if runs >= least && thread_time() - self.ran >= self.limit {
-                return true;
-            }
-            if self.begin.elapsed() >= PATIENCE * self.limit {
-                return false;
+            let is_spent = runs >= least && thread_time() - self.ran >= self.limit;
+            if is_spent || self.begin.elapsed() >= PATIENCE * self.limit {
+                return;
             }
         }
     }
@@ -179,16 +197,44 @@ impl WithSimd for F64Sums {
 mod tests {
     use super::*;
 
+    fn of(rates: [f64; MEASUREMENTS]) -> Peak {
+        peak(Quantity::MemoryBandwidth, "copy", rates)
+    }
+
+    #[test]
+    fn the_best_of_five_counts_and_is_certain_where_two_agree() {
+        let best = of([19e9, 48.7e9, 23e9, 54e9, 20e9]);
+        assert_eq!((best.value.0, best.uncertain), (54e9, false));
+        let alone = of([19e9, 48.5e9, 23e9, 54e9, 20e9]);
+        assert_eq!((alone.value.0, alone.uncertain), (54e9, true));
+    }
+
+    #[test]
+    fn other_programs_that_use_a_tenth_of_the_processors_disturb() {
+        let second = Nanoseconds::from_seconds(1.0);
+        let disturbs = |milliseconds: f64| is_disturbed(Some(Nanoseconds(1e6 * milliseconds)), second, 2);
+        assert_eq!([disturbs(190.0), disturbs(210.0)], [false, true]);
+        // Not every system counts.
+        assert!(!is_disturbed(None, second, 2));
+    }
+
+    #[test]
+    fn a_peak_names_the_day_on_which_it_was_measured() {
+        let method = of([1.0; MEASUREMENTS]).method;
+        let day = method.strip_prefix("copy, best of 5 on 20").expect("a day of this century");
+        assert_eq!(day.len(), "26-11-26".len(), "{method}");
+    }
+
     #[test]
     fn peaks_are_measured_in_a_moment() {
         let stream = Stream::of_this_thread().expect("a pool starts");
         let begin = Instant::now();
-        let peaks = measure(&stream, &mut vec![1; 8 << 20]);
+        let peaks = measure(&stream, &mut vec![1; 8 << 20], &[0]);
         let took = begin.elapsed();
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");
         assert!(f32 > 1e8 && f64 > 1e8, "{peaks:?}");
-        // A register holds twice as many of half the size. A peak that was disturbed says so, and may be any part of what it should be.
+        // A register holds twice as many of half the size. A peak that other programs disturbed may be low by any factor.
         let is_disturbed = peaks.iter().any(|peak| peak.uncertain);
         assert!(is_disturbed || f32 > 0.9 * f64, "{peaks:?}");
         assert!(took < Duration::from_secs(3), "{took:?}");

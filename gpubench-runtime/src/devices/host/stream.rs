@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -32,6 +33,8 @@ use gpubench_records::threads;
 pub struct Stream {
     pool: Arc<ThreadPool>,
     placement: Option<Placement>,
+    /// True once work ran. All clones share it.
+    ran: Arc<AtomicBool>,
 }
 
 /// A thread wakes in microseconds: less work than this, in bytes of one array, is not worth sharing.
@@ -56,7 +59,7 @@ impl Stream {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
             let placement = Placement::of(&built);
-            Ok(pool.get_or_init(|| Self { pool: Arc::new(built), placement }).clone())
+            Ok(pool.get_or_init(|| Self { pool: Arc::new(built), placement, ran: Arc::default() }).clone())
         })
     }
 
@@ -67,7 +70,16 @@ impl Stream {
 
     /// Runs `work` with the stream's pool as rayon's current one, and waits for it.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        // A launch of nanoseconds does not notice a read.
+        if !self.ran.load(Ordering::Relaxed) {
+            self.ran.store(true, Ordering::Relaxed);
+        }
         self.pool.install(work)
+    }
+
+    /// Returns true if anything called [`Self::run`] since the last call of this function.
+    pub(super) fn take_ran(&self) -> bool {
+        self.ran.swap(false, Ordering::Relaxed)
     }
 
     /// Runs `work` once on every thread of the pool, waits for all, and returns what they return, the calling thread's first.

@@ -13,7 +13,7 @@ fn run(
     script: impl Fn(&Request) -> Replies + Send + Sync + 'static,
 ) -> (Run, Vec<(usize, Request)>) {
     let whole = move |_, request: &Request| match request {
-        Request::Facts { device } => (vec![Reply::Facts(facts(device))], None),
+        Request::Facts { device, .. } => (vec![Reply::Facts(facts(device))], None),
         other => script(other),
     };
     let (scripted, stop) = (Scripted::by(whole), || false);

@@ -244,7 +244,7 @@ fn never_ends(_stream: &Clockwork) {
     process::abort();
 }
 
-/// A crash after all records are made costs none of them.
+/// A crash after the samples costs the verdict, and not the samples.
 #[gpu_bench(setup = Ok::<_, String>(Bomb))]
 fn aborts_when_dropped(_bomb: &Bomb, stream: &Clockwork) {
     stream.advance(LAUNCH);

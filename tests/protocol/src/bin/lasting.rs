@@ -15,6 +15,7 @@ const PTX: &str = "
 .target sm_70
 .address_size 64
 .visible .entry lasts(.param .u64 nanoseconds, .param .u64 start, .param .u64 bytes) { ret; }
+.visible .entry lasts_and_writes(.param .u64 nanoseconds, .param .u64 word) { ret; }
 .visible .entry copy(.param .u64 x, .param .u64 y, .param .u64 n) { ret; }";
 
 fn inputs(bytes: usize) -> CudaResult<(Module, DeviceBuffer<u8>)> {
@@ -99,6 +100,19 @@ fn filled(value: f32) -> CudaResult<DeviceBuffer<f32>> {
     let mut buffer = DeviceBuffer::zeroed(32 << 20)?;
     buffer.set_32(value.to_bits())?;
     Ok(buffer)
+}
+
+/// Takes 10 ms to 5 s, and writes a word.
+#[gpu_bench(
+    args(ms = [10_u64, 300, 1_000, 5_000]),
+    setup = |_ms| inputs(4096),
+    writes = 4,
+    cold,
+    ignore,
+)]
+fn long(module: &Module, buffer: &mut DeviceBuffer<u8>, ms: u64, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: the kernel takes these parameters, and writes the first word.
+    unsafe { launch!(module.lasts_and_writes<<<1, 32, 0, stream>>>(ms * 1_000_000, buffer.as_device_ptr())) }
 }
 
 /// Copies from pinned memory of the host, and back.

@@ -22,6 +22,9 @@ use gpubench_stats::units::Nanoseconds;
 /// some of the time.
 pub(crate) const SPACE: Duration = Duration::from_micros(8);
 
+/// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
+const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
+
 /// The state that both paths share: the work, the steps before it, and the events around it.
 pub(crate) struct SamplingState<'a> {
     pub(crate) device: &'a mut Cuda,
@@ -32,6 +35,8 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) host_work: bool,
     /// The delay before each hot sample.
     pub(crate) space: Duration,
+    /// The shortest sample of the last group.
+    last: Option<Nanoseconds>,
     /// The pair of events around the whole group.
     whole: EventPair,
     /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
@@ -105,6 +110,7 @@ impl<'a> SamplingState<'a> {
             flush,
             host_work,
             space: SPACE,
+            last: None,
             whole: EventPair::new()?,
             before: None,
             since_first: Nanoseconds::ZERO,
@@ -136,7 +142,8 @@ impl<'a> SamplingState<'a> {
         let stream = self.stream();
         let hot = self.cache == Cache::Hot;
         let others = matches!(self.works, Works::Two(_));
-        if hot && !others {
+        let is_long = self.last.or(self.device.first_launch).is_some_and(|time| time > LONG);
+        if hot && !others && !is_long {
             self.works.first().launch()?;
         }
         for place in pairs {
@@ -238,6 +245,7 @@ impl<'a> SamplingState<'a> {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<(), CallError> {
         events.reserve(pairs.len());
+        let before = events.len();
         self.empties.clear();
         let beside = matches!(self.works, Works::Beside(..));
         for whose in pairs {
@@ -245,6 +253,7 @@ impl<'a> SamplingState<'a> {
             let reading = self.device.pairs[place].read()?;
             if beside && whose % 2 == 1 { self.empties.push(reading) } else { events.push(reading) }
         }
+        self.last = events[before..].iter().copied().reduce(Nanoseconds::min);
         Ok(())
     }
 

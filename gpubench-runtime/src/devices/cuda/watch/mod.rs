@@ -6,6 +6,7 @@ pub(crate) mod memory;
 pub(crate) mod observations;
 pub(crate) mod relaunch;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
@@ -13,6 +14,7 @@ use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
 use crate::device::{Device, DeviceError, Work};
 use crate::devices::cuda::Cuda;
+use crate::devices::cuda::driver::event::EventPair;
 use crate::devices::cuda::facts;
 use crate::devices::cuda::watch::memory::{Fingerprints, Regions, Unreadable};
 use crate::devices::cuda::watch::relaunch::{Outputs, Shadow};
@@ -26,6 +28,8 @@ use gpubench_stats::units::Bytes;
 const MOST_KERNELS: usize = 4;
 /// The delay before a launch that is looked at again.
 const BEHIND: Duration = Duration::from_micros(300);
+/// A launch leaks if this many launches one after another each keep memory.
+const KEEPING_LAUNCHES: usize = 8;
 /// The most allocations for which write detection tries each one.
 const MOST_ALTERED: usize = 64;
 
@@ -38,13 +42,20 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     device.outputs = None;
     let shadow = before.as_ref().ok().and_then(|before| Shadow::of(&device.write_detector, before));
     settle(device)?;
+    let allocated = allocated();
+    let (pair, stream) = (EventPair::new()?, device.stream);
+    pair.start.record(stream)?;
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
+    let kept = kept_since(allocated);
     if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| settle(device)) {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
-        std::mem::forget(shadow);
+        std::mem::forget((shadow, pair));
         return Err(failure);
     }
+    pair.stop.record(stream)?;
+    settle(device)?;
+    device.first_launch = pair.read().ok();
     let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
         Ok(written) => written,
         Err(why) => Written::unseen(why.to_string()),
@@ -57,23 +68,45 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     facts.multiprocessors = Some(device.multiprocessors);
     facts.written = Some(written);
     facts.observations = observations::observations(device.stream, &calls);
+    facts.observations.extend(kept);
     Ok(facts)
 }
 
-/// Launches `work` once more, behind a delay, and waits for it. Returns what it does beside its work on the given stream.
+/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
+/// launch that keeps memory is repeated, since some programs fill a pool of their own first.
 pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
-    reset(device, work)?;
-    // Work that has ended when the launch asks for it looks as if nobody waited.
-    device.kernels.delay(BEHIND, device.stream)?;
-    let (launched, calls) = gpubench_driver::watch(|| work.launch());
-    launched?;
-    settle(device)?;
-    Ok(observations::observations(device.stream, &calls))
+    let mut repeats = 1..KEEPING_LAUNCHES;
+    loop {
+        reset(device, work)?;
+        let allocated = allocated();
+        // Without the delay, work may have ended before the launch asks for it.
+        device.kernels.delay(BEHIND, device.stream)?;
+        let (launched, calls) = gpubench_driver::watch(|| work.launch());
+        launched?;
+        settle(device)?;
+        let kept = kept_since(allocated);
+        if kept.is_none() || repeats.next().is_none() {
+            let mut observations = observations::observations(device.stream, &calls);
+            observations.extend(kept);
+            return Ok(observations);
+        }
+    }
+}
+
+/// Returns the size of all memory that this process has allocated, as far as the driver's forwarders saw it.
+fn allocated() -> Bytes {
+    Bytes(gpubench_driver::memory().iter().map(|memory| memory.bytes).sum())
+}
+
+/// Returns the observation that a launch kept memory. `before` was allocated before it.
+fn kept_since(before: Bytes) -> Option<Observation> {
+    let bytes = Bytes(allocated().0.saturating_sub(before.0));
+    (bytes > Bytes::ZERO).then_some(Observation::KeepsMemory { bytes })
 }
 
 /// Returns the size of the memory that launches of `work` change once it holds other values, as soon as that is `enough`;
 /// `None` if it cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are
-/// mostly allocated after inputs, and counts the blocks of that one which change. Each launch follows a reset, so that it
+/// mostly allocated after inputs, and counts the blocks that change. Each launch follows a reset, so that it
 /// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
 pub(crate) fn writes(
     device: &mut Cuda,
@@ -87,22 +120,26 @@ pub(crate) fn writes(
     if regions.regions.len() > MOST_ALTERED {
         return Ok(None);
     }
-    let mut all = Bytes(0);
+    // The most that changed in each region: a launch that swaps buffers writes another one each time.
+    let mut most: HashMap<u64, Bytes> = HashMap::new();
+    let all = |most: &HashMap<u64, Bytes>| most.values().copied().sum::<Bytes>();
     for region in regions.regions.iter().rev() {
-        let alone = regions.only(*region);
         reset(device, work)?;
         device.write_detector.complement(region)?;
-        device.write_detector.take(Fingerprints::Before, &alone)?;
+        device.write_detector.take(Fingerprints::Before, &regions)?;
         work.launch()?;
         settle(device)?;
-        all = Bytes(all.0 + device.write_detector.changed(Fingerprints::Before, &alone)?.0);
-        if all >= enough {
+        for (changed, bytes) in device.write_detector.changed_in_each(Fingerprints::Before, &regions)? {
+            let so_far = most.entry(changed.memory.address).or_default();
+            *so_far = bytes.max(*so_far);
+        }
+        if all(&most) >= enough {
             break;
         }
         // What was not written is an input again.
         device.write_detector.complement(region)?;
     }
-    Ok(Some(all))
+    Ok(Some(all(&most)))
 }
 
 /// Returns the multiprocessors of GPU `ordinal`.
@@ -160,15 +197,14 @@ fn written(
 ) -> Result<Written, Unreadable> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
-    let changed = device.write_detector.changed_in_each(Fingerprints::Before, &regions)?;
-    let all = changed.iter().map(|(_, changed)| *changed).sum();
     let allocates = after.regions.len() > regions.regions.len();
     let unseen =
         allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(calls));
-    let mut written = Written::new(regions.bytes(), regions.block, all);
-    let changed = (changed, unseen.is_some());
+    let (bytes, block) = (regions.bytes(), regions.block);
+    let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
+    let mut written = Written::new(bytes, block, outputs.changed());
     written.unseen = unseen;
-    device.outputs = Some(Outputs::keep(&device.write_detector, regions, changed, shadow)?);
+    device.outputs = Some(outputs);
     Ok(written)
 }
 

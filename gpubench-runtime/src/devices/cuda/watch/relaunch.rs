@@ -1,13 +1,12 @@
-//! Launches after the samples, held against the checked launch. In: the memory before and after the checked launch, kept by
-//! [`Outputs`]; out: a [`Relaunch`]. A launch that returns an earlier result, skips work that looks done, or builds on what the
-//! launch before left is seen by the memory that it writes, and by its time once its largest output is not in place.
+//! Launches after the samples, compared with a launch on fresh inputs, whose memory [`Outputs`] keeps. A launch that returns an
+//! earlier result, or skips work that looks done, shows by what it writes and by its time.
 
 use gpubench_driver::sys;
 use gpubench_driver::{Memory, MemoryKind};
 
 use super::memory::{Fingerprints, Region, Regions, WriteDetector, room};
 use super::{reset, settle};
-use crate::device::Work;
+use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::EventPair;
 use crate::devices::cuda::driver::memory::{DeviceMemory, Span};
@@ -22,8 +21,11 @@ const MOST_REGIONS: usize = 64;
 /// The most memory that is copied, and the part of the free memory that a copy may take.
 const MOST_COPIED: Bytes = Bytes(4 << 30);
 const PART_OF_FREE: u64 = 4;
-/// The launches of each kind, of which the shortest counts.
-const LAUNCHES: usize = 2;
+/// The most launches that show whether an output is written again. Two contents alternate, so that a ring of up to three buffers
+/// meets each of them in each of its states.
+const REWRITES: usize = 6;
+/// A launch writes other blocks than another one if the blocks that differ are this many times those that it writes.
+const ELSEWHERE: f64 = 1.25;
 /// The delay before a launch, in which the host enqueues it.
 const DELAY: Duration = Duration::from_micros(300);
 
@@ -49,6 +51,7 @@ impl Shadow {
         shadow
             .pairs()
             .try_for_each(|(memory, place)| copied(place, memory.address, memory.bytes, detector))
+            .and_then(|()| detector.wait())
             .ok()?;
         Some(shadow)
     }
@@ -81,15 +84,18 @@ fn copied(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<()
     check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream()) })
 }
 
-/// The memory that the checked launch could reach, with its fingerprints from before and after in the detector's tables.
+/// The memory that a launch on fresh inputs could reach, with its fingerprints from before and after in the detector's tables.
 pub(crate) struct Outputs {
     regions: Regions,
     /// The regions that it changed, and the size of the changed blocks of each.
     changed: Vec<(Region, Bytes)>,
     /// True if it may have changed more than that.
     unseen: bool,
-    shadow: Option<Shadow>,
-    /// The size of the blocks that a later launch left otherwise; nothing before that.
+    /// The memory before it.
+    before: Option<Shadow>,
+    /// The output that it changed most, as it left it.
+    after: Option<Shadow>,
+    /// The size of the blocks that a later launch left different; nothing before that.
     differs: Option<Bytes>,
 }
 
@@ -99,23 +105,39 @@ impl Outputs {
         self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
     }
 
-    /// Keeps what the checked launch left in `regions`, of which some have `changed`.
+    /// Keeps what a launch left in `regions`, whose contents from before it are in `before`. `unseen` is true if it may have written
+    /// more than that.
     pub(super) fn keep(
         detector: &WriteDetector,
         regions: Regions,
-        (changed, unseen): (Vec<(Region, Bytes)>, bool),
-        shadow: Option<Shadow>,
+        before: Option<Shadow>,
+        unseen: bool,
     ) -> Result<Self, CallError> {
+        let changed = detector.changed_in_each(Fingerprints::Before, &regions)?;
         detector.take(Fingerprints::After, &regions)?;
-        let outputs = Self { regions, changed, unseen, shadow: None, differs: None };
-        let largest = outputs.largest_in(shadow.as_ref());
-        Ok(Self { shadow: shadow.filter(|_| largest.is_some()), ..outputs })
+        let mut outputs = Self { regions, changed, unseen, before, after: None, differs: None };
+        outputs.after = outputs.largest().and_then(|(region, _)| {
+            let alone = outputs.regions.only(region);
+            Shadow::of(detector, &alone)
+        });
+        Ok(outputs)
     }
 
-    /// Returns the region of `shadow` that the checked launch changed most, and the size of the changed blocks.
-    fn largest_in(&self, shadow: Option<&Shadow>) -> Option<(Region, Bytes)> {
-        let copied = |region: &Region| shadow.is_some_and(|shadow| shadow.holds(region));
-        self.changed.iter().copied().filter(|(region, _)| copied(region)).max_by_key(|(_, changed)| *changed)
+    /// Returns the size of all blocks that the launch changed.
+    pub(super) fn changed(&self) -> Bytes {
+        self.changed.iter().map(|(_, changed)| *changed).sum()
+    }
+
+    /// Returns the copied region that the launch changed most, and the size of the changed blocks.
+    fn largest(&self) -> Option<(Region, Bytes)> {
+        let before = self.before.as_ref()?;
+        let copied = self.changed.iter().copied().filter(|(region, _)| before.holds(region));
+        copied.max_by_key(|(_, changed)| *changed)
+    }
+
+    /// Returns true if the launch changed this region.
+    fn changes(&self, region: &Region) -> bool {
+        self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
     }
 
     /// Returns the memory that each launch overwrites as a whole, if it leaves the same there, and writes no more than `little`
@@ -132,71 +154,129 @@ impl Outputs {
     }
 }
 
-/// Launches `work` again on the memory that the samples left. Returns nothing if the memory cannot be compared. Without `timed` no
-/// launch is timed.
-pub(crate) fn relaunch(
+/// Launches `work` once after a flush. On fresh inputs, keeps what it writes.
+pub(crate) fn launch_cold(
     device: &mut Cuda,
     work: &mut dyn Work,
-    timed: bool,
-) -> Result<Option<Relaunch>, Failure> {
-    let Some(outputs) = device.outputs.take() else { return Ok(None) };
-    let done = launched_again(device, work, &outputs);
-    device.outputs = Some(outputs);
-    let Some((differs, time)) = done? else { return Ok(None) };
-    if let Some(outputs) = &mut device.outputs {
-        outputs.differs = Some(differs);
+    inputs: Inputs,
+) -> Result<Option<Nanoseconds>, Failure> {
+    if inputs == Inputs::Used {
+        let time = launch(device, work)?;
+        // Managed memory moves to whoever touches it, which takes its time.
+        return Ok(Some(time).filter(|_| !device.outputs.as_ref().is_some_and(Outputs::is_managed)));
     }
-    // Managed memory moves to whoever touches it, which takes its time.
-    let managed = device.outputs.as_ref().is_some_and(Outputs::is_managed);
-    let in_place = Some(time).filter(|_| timed && !managed);
-    Ok(Some(Relaunch { differs, checked: None, in_place, rewritten: None }))
+    // These regions have been freed. The launch itself is the same.
+    let unseen = device.outputs.take().is_none_or(|outputs| outputs.unseen);
+    let before = device.write_detector.reachable().ok();
+    if let Some(before) = &before {
+        device.write_detector.take(Fingerprints::Before, before)?;
+    }
+    let shadow = before.as_ref().and_then(|before| Shadow::of(&device.write_detector, before));
+    let time = match launch(device, work) {
+        Ok(time) => time,
+        Err(failure) => {
+            // On a lost device nothing can be freed, and trying to would hide the launch's own error.
+            std::mem::forget(shadow);
+            return Err(failure);
+        }
+    };
+    if let (Some(before), Ok(after)) = (before, device.write_detector.reachable()) {
+        let regions = before.common(&after);
+        device.outputs = Some(Outputs::keep(&device.write_detector, regions, shadow, unseen)?);
+    }
+    Ok(Some(time).filter(|_| device.outputs.as_ref().is_some_and(|outputs| !outputs.is_managed())))
 }
 
-/// Launches `work` again with its largest output as it was before the checked launch. Returns nothing if there is no copy of it.
-pub(crate) fn rewrite(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
-    let Some(outputs) = device.outputs.take() else { return Ok(None) };
-    let done = rewritten(device, work, &outputs);
+/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false if there is no copy.
+pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
+    let Some((outputs, shadow)) = device.outputs.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
+    else {
+        return Ok(false);
+    };
+    let Ok(reachable) = device.write_detector.reachable() else { return Ok(false) };
+    for region in outputs.regions.common(&reachable).regions {
+        shadow.restore(&region, &device.write_detector)?;
+    }
+    device.write_detector.wait()?;
+    Ok(true)
+}
+
+/// Launches `work` on used inputs and compares the memory with that after the launch on fresh inputs. Then launches again to see
+/// whether it writes its largest output. Returns nothing if the memory cannot be compared.
+pub(crate) fn relaunch(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
+    let Some(mut outputs) = device.outputs.take() else { return Ok(None) };
+    let done = compared(device, work, &mut outputs);
     device.outputs = Some(outputs);
     done
 }
 
-/// Returns the size of the blocks that differ from those after the checked launch, and the shortest time.
-fn launched_again(
+fn compared(
     device: &mut Cuda,
     work: &mut dyn Work,
-    outputs: &Outputs,
-) -> Result<Option<(Bytes, Nanoseconds)>, Failure> {
-    let mut shortest = launch(device, work)?;
-    for _ in 1..LAUNCHES {
-        shortest = shortest.min(launch(device, work)?);
-    }
+    outputs: &mut Outputs,
+) -> Result<Option<Relaunch>, Failure> {
+    launch(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
-    let differs = device.write_detector.changed(Fingerprints::After, &outputs.regions.common(&reachable))?;
-    Ok(Some((differs, shortest)))
+    let regions = outputs.regions.common(&reachable);
+    outputs.differs = Some(device.write_detector.changed(Fingerprints::After, &regions)?);
+    let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
+    let rewritten = match outputs.largest().filter(|(region, _)| there(region)) {
+        Some((largest, changed)) => Some(rewritten(device, work, outputs, (&regions, largest, changed))?),
+        None => None,
+    };
+    let differs = match &outputs.before {
+        Some(before) => repeated(device, work, before, &regions)?,
+        None => Bytes::ZERO,
+    };
+    Ok(Some(Relaunch { differs, rewritten, ..Relaunch::default() }))
 }
 
+/// Launches again with all memory as it was before the launch on fresh inputs. Returns the size of the blocks that it left different
+/// from that launch, or zero if it writes other blocks, as one that swaps buffers or appends to them does.
+fn repeated(
+    device: &mut Cuda,
+    work: &mut dyn Work,
+    before: &Shadow,
+    regions: &Regions,
+) -> Result<Bytes, Failure> {
+    for region in &regions.regions {
+        before.restore(region, &device.write_detector)?;
+    }
+    device.write_detector.take(Fingerprints::Before, regions)?;
+    launch(device, work)?;
+    let differs = device.write_detector.changed(Fingerprints::After, regions)?;
+    let written = device.write_detector.changed(Fingerprints::Before, regions)?;
+    // Each block that only one of the two launches writes differs too.
+    let elsewhere = differs.as_f64() > ELSEWHERE * written.as_f64();
+    Ok(if elsewhere { Bytes::ZERO } else { differs })
+}
+
+/// Launches after replacing the contents of the largest output, until a launch writes as much as the first one did. A launch that
+/// swaps buffers writes another one every other time, and a converged iteration may write what one of the contents holds. So the
+/// contents alternate, and writes to memory that the first launch only read count too.
 fn rewritten(
     device: &mut Cuda,
     work: &mut dyn Work,
     outputs: &Outputs,
-) -> Result<Option<Rewritten>, Failure> {
-    let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
-    let regions = outputs.regions.common(&reachable);
-    let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
-    Ok(match (outputs.largest_in(outputs.shadow.as_ref()), &outputs.shadow) {
-        (Some((region, changed)), Some(shadow)) if there(&region) => {
-            let mut least: Option<Nanoseconds> = None;
-            for _ in 0..LAUNCHES {
-                shadow.restore(&region, &device.write_detector)?;
-                device.write_detector.wait()?;
-                let time = launch(device, work)?;
-                least = Some(least.map_or(time, |least| least.min(time)));
-            }
-            let again = device.write_detector.changed(Fingerprints::Before, &regions.only(region))?;
-            least.map(|time| Rewritten { changed, again, time })
+    (regions, largest, changed): (&Regions, Region, Bytes),
+) -> Result<Rewritten, Failure> {
+    let contents: Vec<&Shadow> = [&outputs.before, &outputs.after].into_iter().flatten().collect();
+    let mut again = Bytes::ZERO;
+    for shadow in contents.iter().cycle().take(REWRITES) {
+        shadow.restore(&largest, &device.write_detector)?;
+        device.write_detector.take(Fingerprints::Before, regions)?;
+        launch(device, work)?;
+        let written = device.write_detector.changed_in_each(Fingerprints::Before, regions)?;
+        let sum = |counts: &dyn Fn(&Region) -> bool| -> Bytes {
+            written.iter().filter(|(region, _)| counts(region)).map(|(_, changed)| *changed).sum()
+        };
+        let there = sum(&|region| region.memory == largest.memory);
+        again = again.max(there).max(sum(&|region| !outputs.changes(region)));
+        if Relaunch::is_rewritten(changed, again) {
+            break;
         }
-        _ => None,
-    })
+    }
+    Ok(Rewritten { changed, again })
 }
 
 /// Resets, flushes and launches once, and waits. Returns the time between two events around it.

@@ -58,7 +58,7 @@ pub(crate) struct PeakArgs {
     pub(crate) peaks: Vec<String>,
 
     /// Measure the ceilings of the GPU instead of benchmarks, and store them for later runs: bandwidth of memory and L2,
-    /// multiply-adds of each precision
+    /// multiply-adds of each precision. Without a GPU, or with `--device host`, those of the CPU
     #[arg(
         long,
         env = "GPUBENCH_MEASURE_PEAKS",

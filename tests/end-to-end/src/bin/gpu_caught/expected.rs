@@ -23,7 +23,7 @@ const FAILED: &[&str] = &["failed call: "];
 const LEFT: &[&str] = &["left behind"];
 const CHECK: &[&str] = &["check"];
 const CHECK_OR_OUTPUTS: &[&str] = &["check", "outputs: ", "another launch: "];
-const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "another launch: ", "left behind"];
+const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "another launch: ", "left behind", "check ("];
 const NOTHING: &[&str] = &[];
 
 pub(crate) static GROUPS: &[Group] = &[
@@ -136,8 +136,8 @@ pub(crate) static GROUPS: &[Group] = &[
                 INVALID,
                 &["impossible", "outputs: "],
             ),
-            // Without a claim, only its own time without that output speaks against it.
-            line("yesterdays_result_unclaimed", Hot, "the same without a claim", SUSPECT, OUTPUTS),
+            // Without a claim, only its time on fresh inputs speaks against it.
+            line("yesterdays_result_unclaimed", Hot, "the same without a claim", SUSPECT, LEFT),
             line("lazy", Hot, "queues a closure; the check runs it", INVALID, &["no work on its stream"]),
             line(
                 "lazy_with_a_decoy",
@@ -151,7 +151,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 "right_at_first",
                 Hot,
                 "another result from its fifth launch on",
-                INVALID,
+                NotValid,
                 &["outputs: ", "another launch: ", "check ("],
             ),
             line("smaller_grid_later", Hot, "one block from its fifth launch on", INVALID, ANOTHER),

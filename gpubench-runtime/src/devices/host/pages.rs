@@ -1,0 +1,111 @@
+//! Pages of fresh inputs. The system supplies a page when it is first written, which takes longer than many launches.
+
+use std::fs;
+
+use crate::device::Work;
+
+/// A launch that met more new pages has a time that is not its own.
+const FEW: u64 = 8;
+
+/// Has the system supply all pages of the inputs of `work` whose memory is known.
+pub(super) fn populate(work: &dyn Work) {
+    work.memory(&mut |memory| system::populate(&memory));
+}
+
+/// Returns true if this process has met no more than a few new pages since there were `before`.
+pub(super) fn few_since(before: Option<u64>) -> bool {
+    met().zip(before).is_none_or(|(now, before)| now - before <= FEW)
+}
+
+/// Returns the number of pages that this process has met so far; nothing where the system does not count them.
+pub(super) fn met() -> Option<u64> {
+    // The fields after the program's name, which may contain spaces (proc_pid_stat(5)).
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(7)?.parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
+mod system {
+    use std::ptr;
+
+    use rustix::mm::{Advice, madvise};
+
+    use crate::device::Memory;
+
+    /// Linux has this advice since 5.14. Elsewhere launches may meet new pages, which [`super::few_since`] finds.
+    pub(super) fn populate(memory: &Memory<'_>) {
+        let page = rustix::param::page_size();
+        let addresses = memory.addresses();
+        let start = addresses.start / page * page;
+        let bytes = addresses.end.next_multiple_of(page) - start;
+        if addresses.is_empty() {
+            return;
+        }
+        // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped or not writable.
+        _ = unsafe { madvise(ptr::with_exposed_provenance_mut(start), bytes, Advice::LinuxPopulateWrite) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use crate::device::Memory;
+
+    pub(super) fn populate(_: &Memory<'_>) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::device::Memory;
+    use gpubench_records::failure::Failure;
+
+    struct Untouched(Vec<u8>);
+
+    impl Work for Untouched {
+        fn launch(&mut self) -> Result<(), Failure> {
+            self.0.chunks_mut(4096).for_each(|page| page[0] = 1);
+            Ok(())
+        }
+
+        fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+            visit(Memory::of(&self.0));
+            true
+        }
+    }
+
+    #[test]
+    fn a_launch_meets_no_new_pages_once_they_are_there() {
+        let launch = |populated: bool| {
+            let mut work = Untouched(vec![0; 128 << 20]);
+            if populated {
+                populate(&work);
+            }
+            let before = met();
+            work.launch().expect("it launches");
+            met().zip(before).map(|(now, before)| now - before)
+        };
+        let [new, there] = [false, true].map(launch);
+        assert!(new > Some(FEW), "{new:?}");
+        // Older systems do not know the advice.
+        assert!(there < new, "{there:?} of {new:?}");
+    }
+
+    #[test]
+    fn memory_that_cannot_be_written_is_left_alone() {
+        struct Constant;
+        impl Work for Constant {
+            fn launch(&mut self) -> Result<(), Failure> {
+                Ok(())
+            }
+
+            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+                visit(Memory::of(b"constant"));
+                visit(Memory::of::<u8>(&[]));
+                true
+            }
+        }
+        populate(&Constant);
+    }
+}

@@ -1,0 +1,126 @@
+//! Launches after the samples of a case. They answer two questions: does a sampled launch still do the work that was checked, and
+//! does the launch function behave the same on fresh inputs?
+
+use super::prepared::{Launches, on, remarked, set_up, settle};
+use crate::catch::catch;
+use crate::device::{Device, Inputs};
+use crate::registry::Case;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::relaunch::{Relaunch, Reuse};
+use gpubench_stats::units::{Bytes, Nanoseconds};
+
+/// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one looks suspicious.
+const PAIRS: usize = 3;
+
+/// The case that is launched, and its device.
+pub(super) struct Afterwards<'a> {
+    pub(super) case: &'a mut dyn Case,
+    pub(super) device: &'a mut dyn Device,
+    /// True if the host's part belongs to the launch, whose time then says nothing about its inputs.
+    pub(super) host_work: bool,
+}
+
+/// Launches on the first inputs, after the samples.
+pub(super) struct OnUsedInputs {
+    relaunch: Option<Relaunch>,
+    /// The failure of the check after a launch on restored memory.
+    pub(super) check_failed: Option<Failure>,
+}
+
+/// The end of the launches on fresh inputs.
+pub(super) enum OnFreshInputs {
+    /// The launches ran, and the outputs of the first passed the check, if there is one.
+    Done(Relaunch),
+    /// The launch or the check failed.
+    Failed(Failure),
+    /// There are no fresh inputs, and no inputs at all now.
+    NoInputs(Failure),
+}
+
+impl Afterwards<'_> {
+    /// Times a launch on the inputs that the samples left.
+    pub(super) fn on_left_inputs(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        self.timed(Inputs::Used)
+    }
+
+    /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
+    pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
+        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut Launches(self.case)))?;
+        let mut check_failed = None;
+        if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
+            check_failed = on(self.device, Stage::Check, || self.case.check()).err();
+            settle(self.device, Stage::Check)?;
+        }
+        Ok(OnUsedInputs { relaunch, check_failed })
+    }
+
+    /// Drops the inputs, makes them anew and launches twice. The check sees the outputs of the first launch. A launch function that
+    /// consumes its inputs is faster on used ones, among them those that the samples `left`.
+    pub(super) fn on_fresh_inputs(
+        &mut self,
+        left: Option<Nanoseconds>,
+        used: Option<OnUsedInputs>,
+    ) -> OnFreshInputs {
+        if let Err(failure) = self.renew() {
+            return OnFreshInputs::NoInputs(failure);
+        }
+        let relaunch = used.and_then(|used| used.relaunch).unwrap_or_default();
+        match self.launched_twice(left, relaunch) {
+            Ok(relaunch) => OnFreshInputs::Done(relaunch),
+            Err(failure) => OnFreshInputs::Failed(failure),
+        }
+    }
+
+    fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {
+        let fresh = self.timed(Inputs::Fresh)?;
+        let checked = on(self.device, Stage::Check, || self.case.check())?;
+        settle(self.device, Stage::Check)?;
+        let used = self.timed(Inputs::Used)?;
+        // The second launch is the freshest where the first one met new memory.
+        let reuse = match (fresh.or(used), used) {
+            (Some(fresh), Some(used)) => Some(self.confirmed(Reuse { fresh, used }, left)?),
+            _ => None,
+        };
+        Ok(Relaunch { checked: checked.then_some(true), reuse, ..relaunch })
+    }
+
+    /// Times more pairs as long as the launch on used inputs is faster. The first launch on fresh inputs may also load code or
+    /// meet memory that nothing has touched, so that its fastest time counts, and the slowest of the others.
+    fn confirmed(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
+        let mut reuse = first;
+        let with_left =
+            |reuse: Reuse| Reuse { used: left.map_or(reuse.used, |left| left.min(reuse.used)), ..reuse };
+        for _ in 1..PAIRS {
+            if !with_left(reuse).is_faster() {
+                break;
+            }
+            let mut inputs = Inputs::Used;
+            if !self.device.restore_inputs()? {
+                self.renew()?;
+                inputs = Inputs::Fresh;
+            }
+            let (fresh, used) = (self.timed(inputs)?, self.timed(Inputs::Used)?);
+            let (Some(fresh), Some(used)) = (fresh.or(used), used) else { break };
+            reuse = Reuse { fresh: reuse.fresh.min(fresh), used: reuse.used.max(used) };
+        }
+        Ok(with_left(reuse))
+    }
+
+    /// Times a launch after a flush; nothing if the device cannot, or if the time would mean nothing.
+    fn timed(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        let time = catch(Stage::Launch, || self.device.launch_cold(&mut Launches(self.case), inputs))
+            .map_err(|failure| remarked(failure, self.device))?;
+        Ok(time.filter(|time| !self.host_work && time.is_finite()))
+    }
+
+    /// Drops the inputs, then makes them anew, so that no two sets of them need to fit.
+    fn renew(&mut self) -> Result<(), Failure> {
+        // A panic of the inputs' `drop` loses nothing that is still needed.
+        _ = catch(Stage::Setup, || {
+            self.case.clear();
+            Ok(())
+        });
+        _ = self.device.make_current();
+        set_up(self.case, self.device)
+    }
+}
