@@ -274,7 +274,8 @@ fn a_group_ends_within_its_budget() {
 /// room for six samples, of one of 0.6 s for one after the warm-up; of a longer one the warm-up is all there is.
 #[test]
 fn all_launches_of_a_case_count() {
-    let cases: [(fn(usize) -> f64, _, _); 5] =
+    type Case = (fn(usize) -> f64, usize, usize);
+    let cases: [Case; 5] =
         [(|_| 0.3e9, 6, 1), (|_| 0.5e9, 2, 1), (|_| 0.6e9, 1, 1), (|_| 2e9, 1, 0), (|_| 100e9, 1, 0)];
     for (time, taken, warm_up) in cases {
         let seconds = time(0) / 1e9;
