@@ -63,10 +63,15 @@ pub(super) fn methods(run: &Run) -> String {
     let holds = |record: &Record| {
         record.verdict.state != State::Invalid && !record.verdict.reasons.iter().any(Reason::is_missing_work)
     };
-    if measured()
-        .any(|(record, measured)| record.case.cache == Cache::Hot && holds(record) && above_memory(measured))
-    {
+    let is_above = |cache: Cache| {
+        measured()
+            .any(|(record, measured)| record.case.cache == cache && holds(record) && above_memory(measured))
+    };
+    if is_above(Cache::Hot) {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
+    }
+    if is_above(Cache::Cold) {
+        text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
     }
     for (record, measured) in measured() {
         let Method { kernels, pieces, .. } = &measured.samples.method;

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use gpubench_stats::Interval;
 
-    /// A row that one process measured to a part in a thousand, now so many times as long as then, where processes do not differ.
+    /// A row that one process measured to a part in a thousand, now this many times as long as then, where processes do not differ.
     fn row(ratio: f64) -> RowMedians {
         let median = |time: f64| Median {
             time: Nanoseconds(time),

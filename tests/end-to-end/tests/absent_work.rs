@@ -54,6 +54,10 @@ fn work_that_is_not_there_is_not_served_by_caches() {
     assert!(!ended.stdout.contains("served by caches"), "{ended}");
     let (ended, _) = measure(SUITE, &[&QUICK[..], &["fills", "--peak", "memory=1MB/s"]].concat());
     assert!(ended.stdout.contains("served by caches"), "{ended}");
+    assert!(
+        ended.stdout.contains("cold rows above 100 % of the memory's bandwidth exceed its peak"),
+        "{ended}"
+    );
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn after<'a>(transcript: &'a str, command: &str) -> &'a str {
 /// The heads of a table's columns, without the name of the module before them.
 fn heads(table: &str) -> Vec<&str> {
     let head = table.lines().find(|line| line.contains(" time ")).unwrap_or_default();
-    head.split_whitespace().skip(1).collect()
+    // A CPU whose peak other programs disturbed has no share of it.
+    head.split_whitespace().skip(1).filter(|word| !["of", "peak"].contains(word)).collect()
 }
 
 /// Asserts that a kernel that leaves a wrong value fails the page's `check`, and has no time.
@@ -210,7 +211,8 @@ fn first_benchmark() {
     are_valid(&run, &results, noise);
     assert_eq!(ended.code, Some(0), "{ended}");
     let recorded = after(&recorded, command);
-    assert_eq!(heads(&ended.stdout), heads(recorded), "{ended}");
+    // Without the share, further columns fit.
+    assert!(heads(&ended.stdout).starts_with(&heads(recorded)), "{ended}");
     ended.shows("4 cases: ");
 
     let recorded = page.take("text", "$ cargo test").text;

@@ -25,7 +25,7 @@ fn copies_beside_its_stream(x: &[f32], y: &mut [f32], _stream: &host::Stream) {
     y.copy_from_slice(x);
 }
 
-#[gpu_bench(args(n = [SMALL]), setup = ones, writes = 4 * n)]
+#[gpu_bench(args(n = [SMALL]), setup = ones, writes = 4 * n, cold)]
 fn fills(_x: &[f32], y: &mut [f32], stream: &host::Stream) {
     stream.run(|| black_box(y).fill(2.0));
 }
