@@ -122,7 +122,7 @@ pub trait Device: Any {
     /// Returns an error if the measurement of a peak fails.
     fn facts(&mut self) -> Result<Facts, DeviceError>;
 
-    /// Measures the peaks that the user's cache keeps for later runs. Called behind [`Device::facts`] where it has none of this device.
+    /// Measures the peaks that the user's cache keeps for later runs. Called after [`Device::facts`] if the cache has none of this device.
     #[doc(hidden)]
     fn measure_peaks(&mut self) -> Vec<Peak> {
         Vec::new()
