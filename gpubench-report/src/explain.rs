@@ -77,7 +77,7 @@ pub(super) fn sentences(
     lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
     lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
     lines.extend(launch::beside(&measured.seen).map(|seen| ("beside", seen)));
-    lines.extend(measured.relaunch.as_ref().map(|relaunch| ("outputs", launch::outputs(relaunch))));
+    lines.extend(measured.relaunch.as_ref().and_then(launch::outputs).map(|outputs| ("outputs", outputs)));
     lines.extend(launch::host(&measured.samples).map(|host| ("host", host)));
     lines.extend(facts.and_then(|facts| of_peaks(measured, facts)).map(|shares| ("of peak", shares)));
     lines.extend(binding_peak(measured).map(|words| ("roof", words)));

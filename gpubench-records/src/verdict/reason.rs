@@ -52,6 +52,13 @@ pub enum Reason {
     LaterOutputsFail(Failure),
     /// `setup` failed when it was called again after the samples.
     SetupNotRepeatable(Failure),
+    /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
+    NoTimeForFreshInputs {
+        /// The estimated time of `setup` and the launches.
+        needed: Nanoseconds,
+        /// The time left until the limit.
+        left: Nanoseconds,
+    },
     /// The launch declares work, and takes no longer than an empty launch.
     NoLongerThanEmpty {
         /// Its time.
@@ -181,6 +188,7 @@ impl Reason {
             | Self::FasterOnUsedInputs(_)
             | Self::LaterOutputsFail(_)
             | Self::SetupNotRepeatable(_)
+            | Self::NoTimeForFreshInputs { .. }
             | Self::NoLongerThanEmpty { .. }
             | Self::AboveCoreBandwidth { .. }
             | Self::Observed(_)
@@ -244,6 +252,7 @@ impl Reason {
             | Self::FasterOnUsedInputs(_)
             | Self::LaterOutputsFail(_)
             | Self::SetupNotRepeatable(_)
+            | Self::NoTimeForFreshInputs { .. }
             | Self::NoLongerThanEmpty { .. }
             | Self::AboveCoreBandwidth { .. }
             | Self::Observed(_)
@@ -310,6 +319,14 @@ impl Display for Reason {
                 "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked \
                  ({failure}): let `setup` make the same inputs each time"
             ),
+            Self::NoTimeForFreshInputs { needed, left } => {
+                let [needed, left] = [*needed, *left].map(format::time);
+                write!(
+                    f,
+                    "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since it needs about {needed} \
+                     and --timeout left {left}: raise --timeout, or take fewer samples"
+                )
+            }
             Self::NoLongerThanEmpty { time, empty } => {
                 let [time, empty] = [*time, *empty].map(format::time);
                 write!(

@@ -12,8 +12,8 @@ pub(crate) fn beside(seen: &LaunchFacts) -> impl Iterator<Item = String> + '_ {
     seen.observations.iter().map(ToString::to_string)
 }
 
-/// Returns the result of the launches after the samples.
-pub(crate) fn outputs(relaunch: &Relaunch) -> String {
+/// Returns the findings of the launches after the samples, if there are any.
+pub(crate) fn outputs(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)
         .then(|| format!("launches after the samples leave {} different", format::bytes(relaunch.differs)));
@@ -25,7 +25,8 @@ pub(crate) fn outputs(relaunch: &Relaunch) -> String {
         let [fresh, used] = [fresh, used].map(format::time);
         format!("one cold launch took {fresh} on fresh inputs, {used} on used ones")
     });
-    [checked, differs, rewritten, reuse].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let found: Vec<_> = [checked, differs, rewritten, reuse].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| found.join("; "))
 }
 
 /// Returns the time of a call of the launch function, if that is longer than the time of the launch.

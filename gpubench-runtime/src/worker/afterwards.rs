@@ -21,8 +21,10 @@ pub(super) struct Afterwards<'a> {
 }
 
 /// Launches on the first inputs, after the samples.
+#[derive(Default)]
 pub(super) struct OnUsedInputs {
-    relaunch: Option<Relaunch>,
+    /// Their findings. Nothing if the device makes none.
+    pub(super) relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
     pub(super) check_failed: Option<Failure>,
 }
@@ -55,16 +57,12 @@ impl Afterwards<'_> {
     }
 
     /// Drops the inputs, makes them anew and launches twice. The check sees the outputs of the first launch. A launch function that
-    /// consumes its inputs is faster on used ones, among them those that the samples `left`.
-    pub(super) fn on_fresh_inputs(
-        &mut self,
-        left: Option<Nanoseconds>,
-        used: Option<OnUsedInputs>,
-    ) -> OnFreshInputs {
+    /// consumes its inputs is faster on used ones, among them those that the samples `left`. Adds the findings to those of the launches
+    /// on used inputs, `relaunch`.
+    pub(super) fn on_fresh_inputs(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> OnFreshInputs {
         if let Err(failure) = self.renew() {
             return OnFreshInputs::NoInputs(failure);
         }
-        let relaunch = used.and_then(|used| used.relaunch).unwrap_or_default();
         match self.launched_twice(left, relaunch) {
             Ok(relaunch) => OnFreshInputs::Done(relaunch),
             Err(failure) => OnFreshInputs::Failed(failure),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gpubench_driver::nvtx;
 
 use super::Reply;
-use super::afterwards::{Afterwards, OnFreshInputs};
+use super::afterwards::{Afterwards, OnFreshInputs, OnUsedInputs};
 use super::measurement::MeasurementContext;
 use super::places::{marginal_over_places, may_move, take_back, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
@@ -196,8 +196,8 @@ impl JobVisitor<'_> {
             true => Afterwards { case, device: self.device, host_work }.on_used_inputs().map(Some),
             false => Ok(None),
         };
-        let (left, mut used) = match left.and_then(|left| Ok((left, used?))) {
-            Ok(launched) => launched,
+        let (left, used) = match left.and_then(|left| Ok((left, used?))) {
+            Ok((left, used)) => (left, used.unwrap_or_default()),
             Err(failure) => {
                 let mut failure = remarked(failure.at(at), self.device);
                 if measurement.samples.moves > 0 {
@@ -209,33 +209,38 @@ impl JobVisitor<'_> {
         if measurement.samples.method.path == Path::Graph && state != State::Invalid {
             measurement.samples.marginal = self.cross_checked(case, cache, &measurement.samples);
         }
-        if !self.has_time_left_for_fresh_inputs(prepared, &measurement.samples) {
-            return Vec::new();
-        }
-        let check_failed = used.as_mut().and_then(|used| used.check_failed.take());
-        match (Afterwards { case, device: self.device, host_work }).on_fresh_inputs(left, used) {
-            OnFreshInputs::Done(relaunch) => {
-                let reasons = launched::relaunched(&relaunch);
-                measurement.relaunch = Some(relaunch);
-                reasons.into_iter().chain(check_failed.map(Reason::LaterOutputsFail)).collect()
+        let OnUsedInputs { relaunch, check_failed } = used;
+        let (relaunch, unchecked) = match self.no_time_for_fresh_inputs(prepared, &measurement.samples) {
+            Some(reason) => (relaunch, Some(reason)),
+            None => {
+                let mut afterwards = Afterwards { case, device: self.device, host_work };
+                match afterwards.on_fresh_inputs(left, relaunch.clone().unwrap_or_default()) {
+                    OnFreshInputs::Done(relaunch) => (Some(relaunch), None),
+                    OnFreshInputs::Failed(failure) => {
+                        let mut failure = failure.at(at);
+                        failure.message.push_str(STATE_OUTSIDE);
+                        (relaunch, Some(Reason::FailedAfterwards(failure)))
+                    }
+                    OnFreshInputs::NoInputs(failure) => {
+                        self.no_inputs = Some(failure.clone());
+                        (relaunch, Some(Reason::SetupNotRepeatable(failure)))
+                    }
+                }
             }
-            OnFreshInputs::Failed(failure) => {
-                let mut failure = failure.at(at);
-                failure.message.push_str(STATE_OUTSIDE);
-                vec![Reason::FailedAfterwards(failure)]
-            }
-            OnFreshInputs::NoInputs(failure) => {
-                self.no_inputs = Some(failure.clone());
-                vec![Reason::SetupNotRepeatable(failure)]
-            }
-        }
+        };
+        let mut reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
+        reasons.extend(check_failed.map(Reason::LaterOutputsFail));
+        reasons.extend(unchecked);
+        measurement.relaunch = relaunch;
+        reasons
     }
 
-    /// Returns true if fresh inputs and two launches on them end before the case is killed, with its samples.
-    fn has_time_left_for_fresh_inputs(&self, prepared: &PreparedCase, samples: &Samples) -> bool {
+    /// Returns the reservation about a case that is killed, with its samples, before fresh inputs and two launches on them end.
+    fn no_time_for_fresh_inputs(&self, prepared: &PreparedCase, samples: &Samples) -> Option<Reason> {
         let each = samples.wall / samples.events.len().max(1) as f64;
-        let left = self.task.limit.saturating_sub(self.case_began.elapsed());
-        Nanoseconds::from(prepared.set_up) + FRESH_LAUNCHES * each < Nanoseconds::from(left)
+        let needed = Nanoseconds::from(prepared.set_up) + FRESH_LAUNCHES * each;
+        let left = self.task.limit.saturating_sub(self.case_began.elapsed()).into();
+        (needed >= left).then_some(Reason::NoTimeForFreshInputs { needed, left })
     }
 
     fn record(

@@ -1,7 +1,7 @@
 //! All launches of a case count against its budget, however long a launch takes.
 
 use gpubench_records::record::Measurement;
-use gpubench_records::verdict::Reason;
+use gpubench_records::verdict::{Reason, State};
 use protocol::fake::{Measured, measure};
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
@@ -63,4 +63,43 @@ fn the_budget_that_is_named_has_room_for_six_samples() {
 fn six_samples_that_were_asked_for_take_ten_launches() {
     let (measured, launches) = long(5_000, "cold", &["--samples", "6"]);
     assert_eq!((only(&measured).0.samples.events.len(), launches), (6, FEWEST));
+}
+
+/// `setup` takes 2.4 s. Another call of it does not end before the case is killed.
+#[test]
+fn a_case_without_time_for_fresh_inputs_is_suspect() {
+    let measured = measure(LASTING, &["::slow_setup", "--ignored", "--timeout", "4"], &[]);
+    let (measurement, reasons) = only(&measured);
+    let [Reason::NoTimeForFreshInputs { needed, left }] = reasons else { panic!("{reasons:?}") };
+    assert!(needed.as_seconds() > 2.4 && left.as_seconds() < 1.6, "{reasons:?}");
+    assert_eq!(measured.run.records[0].verdict.state, State::Suspect);
+    assert!(measurement.samples.time.samples >= 6);
+    measured.ended.shows("no time for fresh inputs: no launch on fresh inputs was checked after the samples");
+    let measured = measure(LASTING, &["::slow_setup", "--ignored", "--timeout", "20"], &[]);
+    let (measurement, reasons) = only(&measured);
+    assert_eq!(reasons, []);
+    assert!(measurement.relaunch.as_ref().is_some_and(|relaunch| relaunch.reuse.is_some()));
+}
+
+#[test]
+fn launches_on_used_inputs_count_where_there_are_no_fresh_ones() {
+    let stale = measure(LASTING, &["::stale_after_slow_setup", "--ignored", "--timeout", "4"], &[]);
+    let (measurement, reasons) = only(&stale);
+    assert!(
+        matches!(
+            reasons,
+            [Reason::StaleOutputs(_), Reason::LaterOutputsFail(_), Reason::NoTimeForFreshInputs { .. }]
+        ),
+        "{reasons:?}"
+    );
+    assert!(measurement.relaunch.as_ref().is_some_and(|relaunch| relaunch.rewritten.is_some()));
+    let failed = measure(LASTING, &["::stale_after_setup_fails", "--ignored"], &[]);
+    let (_, reasons) = only(&failed);
+    assert!(
+        matches!(
+            reasons,
+            [Reason::StaleOutputs(_), Reason::LaterOutputsFail(_), Reason::SetupNotRepeatable(_)]
+        ),
+        "{reasons:?}"
+    );
 }

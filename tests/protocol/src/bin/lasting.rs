@@ -3,9 +3,14 @@
 
 #![expect(unsafe_code, reason = "launches a kernel")]
 
-use cust::error::CudaResult;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use cust::error::{CudaError, CudaResult};
 use cust::launch;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::module::Module;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
@@ -16,6 +21,7 @@ const PTX: &str = "
 .address_size 64
 .visible .entry lasts(.param .u64 nanoseconds, .param .u64 start, .param .u64 bytes) { ret; }
 .visible .entry lasts_and_writes(.param .u64 nanoseconds, .param .u64 word) { ret; }
+.visible .entry once(.param .u64 flag, .param .u32 a, .param .u64 y, .param .u64 n) { ret; }
 .visible .entry copy(.param .u64 x, .param .u64 y, .param .u64 n) { ret; }";
 
 fn inputs(bytes: usize) -> CudaResult<(Module, DeviceBuffer<u8>)> {
@@ -113,6 +119,82 @@ fn filled(value: f32) -> CudaResult<DeviceBuffer<f32>> {
 fn long(module: &Module, buffer: &mut DeviceBuffer<u8>, ms: u64, stream: &Stream) -> CudaResult<()> {
     // SAFETY: the kernel takes these parameters, and writes the first word.
     unsafe { launch!(module.lasts_and_writes<<<1, 32, 0, stream>>>(ms * 1_000_000, buffer.as_device_ptr())) }
+}
+
+/// Longer than half of the `--timeout` that the tests give.
+const SLOW_SETUP: Duration = Duration::from_millis(2_400);
+
+/// Has a slow `setup`, and writes a word.
+#[gpu_bench(
+    setup = {
+        thread::sleep(SLOW_SETUP);
+        inputs(4096)
+    },
+    writes = 4,
+    ignore,
+)]
+fn slow_setup(module: &Module, buffer: &mut DeviceBuffer<u8>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: the kernel takes these parameters, and writes the first word.
+    unsafe { launch!(module.lasts_and_writes<<<1, 32, 0, stream>>>(100_000_u64, buffer.as_device_ptr())) }
+}
+
+/// A launch that writes its output only if a flag on the device is not set, and another value if the host has launched it before.
+struct Stale {
+    module: Module,
+    flag: DeviceBuffer<u32>,
+    y: DeviceBuffer<u32>,
+    launched: Cell<bool>,
+}
+
+impl Stale {
+    fn new() -> CudaResult<Self> {
+        Ok(Self {
+            module: Module::from_ptx(PTX, &[])?,
+            flag: DeviceBuffer::zeroed(1)?,
+            y: DeviceBuffer::zeroed(4096)?,
+            launched: Cell::new(false),
+        })
+    }
+
+    fn launch(&self, stream: &Stream) -> CudaResult<()> {
+        let a = if self.launched.replace(true) { 8_u32 } else { 7 };
+        let Self { module, flag, y, .. } = self;
+        // SAFETY: the kernel takes these parameters, and writes the flag and the whole buffer.
+        unsafe {
+            launch!(module.once<<<1, 32, 0, stream>>>(flag.as_device_ptr(), a, y.as_device_ptr(), y.len() as u64))
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut y = vec![0; self.y.len()];
+        self.y.copy_to(&mut y).map_err(|error| error.to_string())?;
+        if y[0] == 7 { Ok(()) } else { Err(format!("y is {}, not 7", y[0])) }
+    }
+}
+
+/// Has a slow `setup`, and outputs that are stale after the first launch.
+#[gpu_bench(
+    setup = {
+        thread::sleep(SLOW_SETUP);
+        Stale::new()
+    },
+    writes = 4 * stale.y.len(),
+    check = |stale| stale.check(),
+    ignore,
+)]
+fn stale_after_slow_setup(stale: &Stale, stream: &Stream) -> CudaResult<()> {
+    stale.launch(stream)
+}
+
+/// Has a `setup` that fails when it is called again, and the same outputs.
+#[gpu_bench(setup = only_once(), writes = 4 * stale.y.len(), check = |stale| stale.check(), ignore)]
+fn stale_after_setup_fails(stale: &Stale, stream: &Stream) -> CudaResult<()> {
+    stale.launch(stream)
+}
+
+fn only_once() -> CudaResult<Stale> {
+    static CALLED: AtomicBool = AtomicBool::new(false);
+    if CALLED.swap(true, Ordering::Relaxed) { Err(CudaError::InvalidValue) } else { Stale::new() }
 }
 
 /// Copies from pinned memory of the host, and back.
