@@ -51,8 +51,8 @@ pub use gpubench_wgpu as wgpu;
 /// What other clocks and the hardware's counters say of a row.
 pub mod certificate {
     pub use gpubench_records::certificate::{
-        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, StallReason,
-        TracedPiece, Verification,
+        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, Slowdown,
+        StallReason, TracedPiece, Verification,
     };
 }
 

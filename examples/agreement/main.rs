@@ -1,6 +1,6 @@
 //! Rows of several processes beside CUPTI's times of the same launches. In: runs of one suite as JSON, each measured by a process of its own
 //! with `--verify cupti`; out: how far each row is from CUPTI and from the other processes, and how often bounds and intervals held that. `traced` is the part of
-//! CUPTI's time by which tracing slows the launch, where events around it tell.
+//! CUPTI's time by which tracing slows the launch, and `off` the difference after subtraction of it.
 //!
 //! ```sh
 //! for run in 1 2 3 4 5; do suite copy,sum --verify cupti --json $run.json; done
@@ -72,9 +72,9 @@ fn wished((share, least): (f64, Nanoseconds), time: Nanoseconds) -> Nanoseconds 
     least.max(share * time)
 }
 
-/// The part of CUPTI's time by which tracing slows a launch, where the two disagree without it and agree with it.
+/// The time by which tracing slows a launch; zero if it was not measured.
 fn slowed(difference: &Difference) -> Nanoseconds {
-    if difference.is_by_tracing() { difference.slowed } else { Nanoseconds::ZERO }
+    difference.slowdown.unwrap_or_default().by
 }
 
 fn median(mut times: Vec<Nanoseconds>) -> Nanoseconds {
@@ -137,12 +137,12 @@ fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
         let others = median(traced.iter().map(|(_, difference)| difference.other).collect());
         let off = median(traced.iter().map(|(_, difference)| difference.by).collect());
         let slowed = median(traced.iter().map(|(_, difference)| slowed(difference)).collect());
-        counted.near_cupti.count((off + slowed).abs() <= wished(OF_CUPTI, others));
-        counted.distances.push((off + slowed).abs());
+        counted.near_cupti.count(off.abs() <= wished(OF_CUPTI, others));
+        counted.distances.push(off.abs());
         let mut held = Share::default();
         let bounds = traced.iter().filter_map(|(measured, difference)| {
             let bound = measured.samples.bound()?;
-            held.count((difference.by + self::slowed(difference)).abs() <= bound);
+            held.count(difference.by.abs() <= bound);
             Some(bound)
         });
         let bounds: Vec<Nanoseconds> = bounds.collect();

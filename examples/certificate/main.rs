@@ -59,8 +59,7 @@ fn row(record: &Record) -> Option<[String; 10]> {
     let [cupti, slowed] = match &verification.cupti {
         Some(CuptiPass::Traced(times)) => {
             let difference = times.difference(&measured.samples);
-            let slowed =
-                if difference.is_by_tracing() { format::time(difference.slowed) } else { String::new() };
+            let slowed = difference.slowdown.map_or_else(String::new, |slowdown| slowdown.to_string());
             [format::time(difference.other), slowed]
         }
         _ => ["–".to_owned(), String::new()],

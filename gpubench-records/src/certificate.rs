@@ -3,6 +3,8 @@
 
 mod counters;
 
+use std::fmt::{self, Display};
+
 use serde::{Deserialize, Serialize};
 
 pub use self::counters::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
@@ -12,7 +14,7 @@ use crate::method::Path;
 use crate::samples::Samples;
 use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, Summary};
+use gpubench_stats::{Interval, Summary, format};
 
 /// The other clocks that times are to be checked by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,46 +96,62 @@ pub struct TracedPiece {
     pub time: Nanoseconds,
 }
 
-/// The difference between the time of a row and that of another clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
-    /// The time by the other clock.
-    pub other: Nanoseconds,
-    /// The row's time less that.
+/// The time by which tracing slows a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Slowdown {
+    /// The measured time. Zero if events read less while CUPTI traced.
     pub by: Nanoseconds,
     /// Half of its 95 % interval.
     pub half_width: Nanoseconds,
-    /// The part of the other clock's time by which tracing slows the launch, if events saw that it does.
-    pub slowed: Nanoseconds,
-    /// Half of its 95 % interval.
-    pub slowed_half_width: Nanoseconds,
-    /// The most that it may be while the two agree. Nothing for samples of the stream path, whose events may wait for what CUPTI has no
-    /// record of, such as a graph's start or the host.
+}
+
+impl Display for Slowdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ± {}", format::time(self.by), format::time(self.half_width))
+    }
+}
+
+/// The difference between the time of a row and that of another clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The time by the other clock, slowdown included.
+    pub other: Nanoseconds,
+    /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
+    pub slowdown: Option<Slowdown>,
+    /// The row's time less that of the other clock, after subtraction of the slowdown.
+    pub by: Nanoseconds,
+    /// Half of its 95 % interval, which combines those of the row, of the other clock and of the slowdown.
+    pub half_width: Nanoseconds,
+    /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
+    /// work that CUPTI has no record of, such as a graph's start or the host.
     pub allowed: Option<Nanoseconds>,
 }
 
 impl Difference {
-    /// Returns true if the two clocks agree, as far as their intervals tell; nothing if that is not judged.
+    /// Returns true if the two clocks agree within their intervals; nothing if that is not judged.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
     }
-
-    /// Returns true if the two do not agree, and would, as far as is known, if tracing did not slow the launch.
-    #[must_use]
-    pub fn is_by_tracing(&self) -> bool {
-        let half_width = self.half_width.as_f64().hypot(self.slowed_half_width.as_f64());
-        let without = Self { by: self.by + self.slowed, half_width: Nanoseconds(half_width), ..*self };
-        self.agrees() == Some(false) && without.agrees() == Some(true)
-    }
 }
 
 impl CuptiTimes {
-    /// Returns the difference of the row with these samples from CUPTI's time.
+    /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
+    /// counts as zero; its interval stays.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        let by = self.slowed?.max(Nanoseconds::ZERO);
+        Some(Slowdown { by, half_width: self.slowed_half_width.unwrap_or_default() })
+    }
+
+    /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
     ///
-    /// A row whose launches meet the memory's stall has the time of a launch at a random moment, which is a mean; so CUPTI's mean is held
-    /// against it, and against every other row its median. A launch of several pieces that was sampled in a graph is held against by its
-    /// time on a stream, where CUPTI saw it, if that is known.
+    /// A row whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean; it is compared with CUPTI's
+    /// mean, and every other row with its median. A launch of several pieces that was sampled in a graph is compared by its time on a
+    /// stream, where CUPTI saw it, if that is known.
+    ///
+    /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
     #[must_use]
     pub fn difference(&self, samples: &Samples) -> Difference {
         let (other, other_ci) = match samples.stall {
@@ -141,28 +159,25 @@ impl CuptiTimes {
             None => (self.time.median, self.time.median_ci),
         };
         let ours = samples.on_stream.filter(|_| self.piece_count > 1).unwrap_or(samples.time.median);
-        let half_width = samples.time.median_ci.half_width().as_f64().hypot(other_ci.half_width().as_f64());
+        let slowdown = self.slowdown();
+        let slowed = slowdown.unwrap_or_default();
+        let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
+        let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
         let known = samples.bound().unwrap_or(AGREED);
         let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
-        Difference {
-            other,
-            by: ours - other,
-            half_width: Nanoseconds(half_width),
-            slowed: self.slowed.unwrap_or_default().max(Nanoseconds::ZERO),
-            slowed_half_width: self.slowed_half_width.unwrap_or_default(),
-            allowed,
-        }
+        let by = ours - (other - slowed.by);
+        Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
     }
 
-    /// Returns the reservation about a time that CUPTI contradicts. There is none if tracing itself slows the launch by so much.
+    /// Returns the reservation about a time that CUPTI contradicts, if the slowdown does not explain the difference.
     #[must_use]
     pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
         let difference = self.difference(samples);
-        let Difference { other: cupti, by, allowed, .. } = difference;
-        let allowed =
-            allowed.filter(|_| difference.agrees() == Some(false) && !difference.is_by_tracing())?;
-        Some(Reason::CuptiDisagrees { time: cupti + by, cupti, allowed })
+        let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
+        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+        let time = cupti - slowdown.unwrap_or_default().by + by;
+        Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
     }
 }
 

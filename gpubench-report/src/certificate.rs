@@ -47,21 +47,15 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         Some(CuptiPass::Failed(why)) => format!("CUPTI: not available: {why}"),
         Some(CuptiPass::Traced(times)) => {
             let difference = times.difference(samples);
-            let Difference { other, by, half_width, slowed, slowed_half_width, allowed } = difference;
-            let agrees = match difference.agrees() {
-                None => "not judged".to_owned(),
-                Some(_) if difference.is_by_tracing() => {
-                    let [slowed, half_width] = [slowed, slowed_half_width].map(time);
-                    format!("agrees but for {slowed} ± {half_width}, by which tracing slows the launch")
-                }
-                Some(agrees) => agreement(agrees).to_owned(),
-            };
+            let Difference { other, by, half_width, allowed, .. } = difference;
+            let agrees = difference.agrees().map_or("not judged", agreement);
             let allowed =
                 allowed.map_or_else(String::new, |allowed| format!(", of {} allowed", time(allowed)));
             let figure = if samples.stall.is_some() { "mean" } else { "median" };
             format!(
-                "CUPTI {}, {agrees} ({} ± {}{allowed}; {figure} of {}, version {})",
+                "CUPTI {}{}, {agrees} ({} ± {}{allowed}; {figure} of {}, version {})",
                 time(other),
+                slowdown(times),
                 signed(by),
                 time(half_width),
                 format::counted(times.time.samples, "launch"),
@@ -97,11 +91,17 @@ fn traced(times: &CuptiTimes) -> String {
     };
     let [mean, median] = [all.mean, all.median].map(time);
     format!(
-        "{} on {}: {told}{gaps}; mean {mean}, median {median}; the pass took {}",
+        "{} on {}: {told}{gaps}; mean {mean}, median {median}{}; the pass took {}",
         format::counted(*piece_count, "piece"),
         format::counted(*streams, "stream"),
+        slowdown(times),
         time(*wall)
     )
+}
+
+/// Returns the words after a time by CUPTI for the part by which tracing slows the launch, if it was measured.
+fn slowdown(times: &CuptiTimes) -> String {
+    times.slowdown().map_or_else(String::new, |slowdown| format!(", of which tracing {slowdown}"))
 }
 
 fn agreement(agree: bool) -> &'static str {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::claims::{ClaimedBytes, ExcessClaim};
+use crate::certificate::Slowdown;
 use crate::clock_faults::ClockFaults;
 use crate::facts::Quantity;
 use crate::failure::Failure;
@@ -123,12 +124,15 @@ pub enum Reason {
         /// The time by the second method.
         marginal: Nanoseconds,
     },
-    /// CUPTI's time is another than the row's.
+    /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
     CuptiDisagrees {
         /// The time of the row.
         time: Nanoseconds,
-        /// The time by CUPTI.
+        /// The time by CUPTI, slowdown included.
         cupti: Nanoseconds,
+        /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slowdown: Option<Slowdown>,
         /// The difference that is no contradiction.
         allowed: Nanoseconds,
     },
@@ -383,12 +387,18 @@ impl Display for Reason {
                      be off by the difference"
                 )
             }
-            Self::CuptiDisagrees { time, cupti, allowed } => {
+            Self::CuptiDisagrees { time, cupti, slowdown, allowed } => {
                 let [time, cupti, allowed] = [*time, *cupti, *allowed].map(format::time);
+                let (of_which, after) = match slowdown {
+                    Some(slowdown) => {
+                        (format!(", of which tracing {slowdown}"), " after subtraction of tracing")
+                    }
+                    None => (String::new(), ""),
+                };
                 write!(
                     f,
-                    "CUPTI disagrees: {time} by events, {cupti} by CUPTI's trace, more than {allowed} apart: one of the clocks saw another \
-                     launch, or other clocks of the GPU"
+                    "CUPTI disagrees: {time} by events, {cupti} by CUPTI's trace{of_which}: more than {allowed} apart{after}: one of the \
+                     clocks saw another launch, or other clocks of the GPU"
                 )
             }
             Self::MovesOtherwise { declared, moved, least } => {

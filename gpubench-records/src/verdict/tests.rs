@@ -1,6 +1,7 @@
 //! The verdict on samples, claims and sensors, against figures of an H200.
 
 use super::*;
+use crate::certificate::{CuptiTimes, Difference};
 use crate::clock_faults::ClockFaults;
 use crate::facts::{Peak, PeakSource, Quantity};
 use crate::id::PlannedCase;
@@ -589,4 +590,56 @@ fn states_are_words() {
         assert_eq!(state.to_string(), word);
         assert_eq!(serde_json::to_value(state).expect("a word"), word);
     }
+}
+
+/// The difference of a launch of 15.43 µs from CUPTI's time, for this measured slowdown and its half-width.
+fn by_cupti(cupti: f64, slowed: Option<(f64, f64)>) -> (Difference, Option<Reason>) {
+    let mut samples = samples(15_430.0);
+    samples.method.path = Path::Graph;
+    samples.marginal = Some(samples.time.median);
+    let times = [cupti; 16].map(Nanoseconds);
+    let time = Summary::of(&times, Nanoseconds(1.0)).expect("there are some");
+    let times = CuptiTimes {
+        version: "13.0".to_owned(),
+        mean_ci: time.median_ci,
+        time,
+        pieces: Vec::new(),
+        piece_count: 1,
+        gaps: Nanoseconds::ZERO,
+        streams: 1,
+        slowed: slowed.map(|(by, _)| Nanoseconds(by)),
+        slowed_half_width: slowed.map(|(_, half_width)| Nanoseconds(half_width)),
+        wall: Nanoseconds(1e8),
+    };
+    (times.difference(&samples), times.contradicts(&samples))
+}
+
+#[test]
+fn cupti_is_compared_after_subtraction_of_the_slowdown() {
+    let agrees = |cupti, slowed| by_cupti(cupti, slowed).1.is_none();
+    // A slowdown of 2 µs explains its difference, and no other.
+    let (difference, reason) = by_cupti(17_500.0, Some((1980.0, 100.0)));
+    assert_eq!((difference.other.0, difference.by.0.round(), reason), (17_500.0, -90.0, None));
+    assert!(difference.half_width.0 >= 100.0 && difference.half_width.0 < 150.0, "{difference:?}");
+    assert!(!agrees(17_500.0, None) && !agrees(17_500.0, Some((0.0, 32.0))));
+    assert!(!agrees(17_500.0, Some((1000.0, 100.0))) && !agrees(18_000.0, Some((1980.0, 100.0))));
+    assert!(!agrees(15_430.0, Some((1980.0, 100.0))), "CUPTI has none of it");
+    // Its noise is within its interval, and a negative one is none.
+    for slowed in [-300.0, -20.0, 0.0, 20.0, 300.0] {
+        assert!(agrees(15_430.0, Some((slowed, 320.0))), "{slowed}");
+    }
+    assert_eq!(by_cupti(15_430.0, Some((-300.0, 320.0))).0.by, Nanoseconds::ZERO);
+    assert!(!agrees(14_900.0, Some((-300.0, 100.0))));
+}
+
+#[test]
+fn a_time_by_cupti_is_reported_with_its_slowdown() {
+    let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
+    let beginning = "CUPTI disagrees: 15.43 µs by events, 18.00 µs by CUPTI's trace";
+    let with = words(Some((1980.0, 100.0)));
+    let of_which =
+        ", of which tracing 1.980 µs ± 100.0 ns: more than 154.3 ns apart after subtraction of tracing: ";
+    assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
+    let without = words(None);
+    assert!(without.starts_with(&format!("{beginning}: more than 154.3 ns apart: ")), "{without}");
 }

@@ -220,6 +220,7 @@ impl Config {
                 cold_parameters: number(value, "COLD_PARAMETERS", 0.0),
                 uncopied: number(value, "UNCOPIED", 0.0),
                 second_stream: number(value, "SECOND_STREAM", 0.0),
+                groups: number(value, "GROUPS", 0.0),
             },
             stall: value("STALL").map(|text| stall(&text).unwrap_or_else(refuse)),
             seed: number(value, "SEED", 1),

@@ -12,6 +12,9 @@ use crate::work::Work;
 /// So many kernels on a second stream make all later ones begin later.
 const KERNELS_OF_A_SECOND_STREAM: usize = 100;
 
+/// The shortest delay before a group, in nanoseconds.
+const DELAY_BEFORE_A_GROUP: f64 = 1e6;
+
 /// The delays that a test asks for, in nanoseconds but for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Delays {
@@ -27,6 +30,8 @@ pub(crate) struct Delays {
     pub(crate) uncopied: f64,
     /// By how much later each kernel begins once two streams have had kernels.
     pub(crate) second_stream: f64,
+    /// By how much longer two events read in about half of the groups of a stream, each of which begins with a long delay.
+    pub(crate) groups: f64,
 }
 
 impl Delays {
@@ -73,9 +78,23 @@ pub(crate) struct Delayed {
     first: Option<usize>,
     /// The kernels on others.
     of_others: usize,
+    /// The groups that have begun.
+    groups: u64,
 }
 
 impl Delayed {
+    /// Begins a group if a delay of this duration does that.
+    pub(crate) fn delay(&mut self, duration: f64) {
+        self.groups += u64::from(duration >= DELAY_BEFORE_A_GROUP);
+    }
+
+    /// Returns by how much longer two events read in this group.
+    pub(crate) fn group(&self, delays: Delays) -> f64 {
+        // As irregular as Knuth's multiplicative hash.
+        let is_longer = self.groups.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
+        if is_longer { delays.groups } else { 0.0 }
+    }
+
     /// Returns by how much later a kernel on this stream begins.
     pub(crate) fn kernel(&mut self, stream: usize, launch: &Launch, delays: Delays) -> f64 {
         let first = *self.first.get_or_insert(stream);

@@ -72,7 +72,11 @@ impl Driver {
         let duration = match work {
             Work::Kernel(launch) => {
                 let longer = if launch.name.starts_with("gpubench_") { 0.0 } else { cupti::slows() };
-                self.kernel(launch, begin, &mut words) * (1.0 + longer)
+                let duration = self.kernel(launch, begin, &mut words) * (1.0 + longer);
+                if launch.name == "gpubench_delay" {
+                    self.delayed.delay(duration);
+                }
+                duration
             }
             Work::Memset(range, word) => {
                 _ = write!(words, "memset write={}", Span(range));
@@ -89,7 +93,8 @@ impl Driver {
                 _ = write!(words, "record {event:x}");
                 let after_event = self.stream(stream)?.after_event;
                 let completion = if after_event { 0.0 } else { model::COMPLETION + cupti::slowdown() };
-                let completion = completion + self.delayed.place;
+                let of_group = if after_event { 0.0 } else { self.delayed.group(self.config.delays) };
+                let completion = completion + of_group + self.delayed.place;
                 self.event(*event)?.time = Some(begin + completion);
                 model::EVENT + completion
             }

@@ -40,37 +40,43 @@ pub(crate) fn begin() -> Result<Tracing, Failure> {
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Launches `count` times, at most [`LONGEST`] times, each between two events of a pair where there is one for it, and waits for all.
-///
-/// Before each launch goes a delay of the GPU, whose record separates it from the one before; then the flush if it is cold. Before a
-/// hot group goes one launch that does not count.
-fn launch(
+/// Launches `count` times, at most [`LONGEST`] times, and waits for all.
+fn launch(device: &Cuda, work: &mut Guarded<'_>, how: (Cache, Flush), count: usize) -> Result<(), Failure> {
+    hold(device, work, how.0)?;
+    (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
+    wait()
+}
+
+/// Begins a group: enqueues the delay within which the host enqueues the rest, and before hot launches one of `work` that does not
+/// count.
+fn hold(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
+    device.kernels.delay(HOLD, device.stream)?;
+    if cache == Cache::Hot { work.launch() } else { Ok(()) }
+}
+
+/// Enqueues a launch, between two events if there is a pair for it. Before it go a delay of the GPU, whose record separates it from the
+/// launch before, and the flush if it is cold.
+fn enqueue(
     device: &Cuda,
     work: &mut Guarded<'_>,
     (cache, flush): (Cache, Flush),
-    count: usize,
-    pairs: &[EventPair],
+    pair: Option<&EventPair>,
 ) -> Result<(), Failure> {
     let stream = device.stream;
     let kernels = &device.kernels;
-    let hot = cache == Cache::Hot;
-    let mark = |pause| kernels.delay(pause, stream);
-    mark(HOLD)?;
-    if hot {
-        work.launch()?;
+    if work.resets() {
+        kernels.delay(Duration::ZERO, stream)?;
+        work.reset()?;
     }
-    for number in 0..count {
-        if work.resets() {
-            mark(Duration::ZERO)?;
-            work.reset()?;
-        }
-        mark(if hot { SPACE } else { Duration::ZERO })?;
-        device.flusher.enqueue(flush, kernels, stream)?;
-        let pair = pairs.get(number);
-        pair.map_or(Ok(()), |pair| pair.start.record(stream))?;
-        work.launch()?;
-        pair.map_or(Ok(()), |pair| pair.stop.record(stream))?;
-    }
+    kernels.delay(if cache == Cache::Hot { SPACE } else { Duration::ZERO }, stream)?;
+    device.flusher.enqueue(flush, kernels, stream)?;
+    pair.map_or(Ok(()), |pair| pair.start.record(stream))?;
+    work.launch()?;
+    Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
+}
+
+/// Waits until all work is done and recorded.
+fn wait() -> Result<(), Failure> {
     // SAFETY: waits for the current context, so that work on all of its streams is done and recorded.
     Ok(check(unsafe { sys::cuCtxSynchronize() })?)
 }
@@ -81,9 +87,9 @@ pub(crate) fn group(
     work: &mut Guarded<'_>,
     how: (Cache, Flush),
     (count, pieces): (usize, Option<usize>),
-    (tracing, pairs): (&Tracing, &[EventPair]),
+    tracing: &Tracing,
 ) -> Result<Vec<TracedLaunch>, Failure> {
-    launch(device, work, how, count, pairs)?;
+    launch(device, work, how, count)?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
     let expected = Expected {
         launches: count,

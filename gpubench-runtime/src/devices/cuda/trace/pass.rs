@@ -5,7 +5,7 @@ use std::time::Instant;
 use gpubench_driver::cupti::{self, Cupti};
 
 use super::launches::{TracedLaunch, kind_in_words, step_of_stamps};
-use super::slowdown::ByEvents;
+use super::slowdown::{ByEvents, slowdown};
 use super::{LONGEST, begin, group};
 use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use crate::devices::cuda::Cuda;
@@ -16,7 +16,7 @@ use gpubench_records::certificate::{CuptiTimes, TracedPiece};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, Summary, interval_of_mean};
+use gpubench_stats::{Summary, interval_of_mean};
 
 /// The launches that count, if they take no longer than this together, and the fewest.
 const MOST: usize = 64;
@@ -41,17 +41,18 @@ pub(crate) fn pass(
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let suspended = if wanted.flush == Flush::None { None } else { Suspended::begin()? };
     let how = (wanted.cache, wanted.flush);
-    let untraced = ByEvents::new(device, how)?.times(&mut work)?;
+    let by_events = ByEvents::new(how, (wanted.time, BESIDE))?;
+    let untraced = by_events.times(device, &mut work)?;
     let tracing = begin()?;
     let known = super::pieces(device);
-    group(device, &mut work, how, (UNCOUNTED, known), (&tracing, &[]))?;
+    group(device, &mut work, how, (UNCOUNTED, known), &tracing)?;
     let count = ((BUDGET / (wanted.time + BESIDE)) as usize).clamp(LEAST, MOST);
     let mut launches = Vec::with_capacity(count);
     let mut places = wanted.places.iter().flatten();
     let longest = if wanted.places.is_some() { count.div_ceil(PLACES).min(LONGEST) } else { LONGEST };
     while launches.len() < count {
         let next = (count - launches.len()).min(longest);
-        launches.extend(group(device, &mut work, how, (next, known), (&tracing, &[]))?);
+        launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
         if let Some(place) = places.next().filter(|_| launches.len() < count) {
             move_inputs(device, &mut work, *place)?;
             // What was launched there is none of the next group.
@@ -59,7 +60,7 @@ pub(crate) fn pass(
         }
     }
     work.take_back();
-    let slowed = difference(&untraced, &ByEvents::new(device, how)?.times(&mut work)?);
+    let slowed = slowdown(&untraced, &by_events.times(device, &mut work)?);
     // The records of those launches are no other pass's.
     drop(tracing.take());
     drop((tracing, suspended));
@@ -76,18 +77,10 @@ pub(crate) fn pass(
         piece_count: first.len(),
         gaps: gaps / launches.len() as f64,
         streams: streams(first.iter().map(|piece| piece.stream)),
-        slowed: slowed.map(|(by, _)| by),
-        slowed_half_width: slowed.map(|(_, half_width)| half_width),
+        slowed: slowed.map(|slowed| slowed.by),
+        slowed_half_width: slowed.map(|slowed| slowed.half_width),
         wall: began.elapsed().into(),
     })
-}
-
-/// The mean of `after` less that of `before`, and half of its 95 % interval.
-fn difference(before: &[Nanoseconds], after: &[Nanoseconds]) -> Option<(Nanoseconds, Nanoseconds)> {
-    let [before, after] = [interval_of_mean(before)?, interval_of_mean(after)?];
-    let half_widths = [&before, &after].map(|interval| interval.half_width().as_f64());
-    let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;
-    Some((middle(&after) - middle(&before), Nanoseconds(half_widths[0].hypot(half_widths[1]))))
 }
 
 fn streams(of_pieces: impl Iterator<Item = u32>) -> usize {

@@ -58,13 +58,7 @@ impl<'a> OnCupti<'a> {
         let mut work = Guarded::new(&mut empty, self.device.own);
         let mut launches = Vec::with_capacity(GROUPS * LONGEST);
         for _ in 0..GROUPS {
-            launches.extend(group(
-                self.device,
-                &mut work,
-                self.how,
-                (LONGEST, Some(1)),
-                (&self.tracing, &[]),
-            )?);
+            launches.extend(group(self.device, &mut work, self.how, (LONGEST, Some(1)), &self.tracing)?);
         }
         let times: Vec<Nanoseconds> = launches.iter().map(TracedLaunch::time).collect();
         let mut timer = Timer::new(step_of_stamps(&launches));
@@ -79,7 +73,7 @@ impl Sampler for OnCupti<'_> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         let count = samples.clamp(1, LONGEST);
         let known = pieces(self.device);
-        let launches = group(self.device, &mut self.work, self.how, (count, known), (&self.tracing, &[]))?;
+        let launches = group(self.device, &mut self.work, self.how, (count, known), &self.tracing)?;
         let (Some(first), Some(last)) = (launches.first(), launches.last()) else {
             return Ok(Nanoseconds::ZERO);
         };

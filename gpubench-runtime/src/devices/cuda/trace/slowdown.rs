@@ -1,49 +1,150 @@
-//! The time of launches by events on the stream, taken before CUPTI traces and again while it does, so that a launch that tracing itself
-//! slows is told from one whose samples are wrong. In: a launch; out: its time, less that of an empty launch.
+//! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
 
-use super::{LONGEST, launch};
+use super::{LONGEST, enqueue, hold, wait};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::EventPair;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::sampling::timer::step;
+use gpubench_records::certificate::Slowdown;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
-use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Interval, interval_of_mean, median};
 
-/// The rounds of groups. On an H200 every second cold group reads a microsecond more than the one before, so that a round has two of each
-/// kind of launch, one in either place.
-const ROUNDS: usize = 4;
+/// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
+const PATTERN: usize = 4;
+/// The most patterns in a group, and the most groups.
+const PATTERNS: usize = LONGEST / PATTERN;
+const GROUPS: usize = 8;
+/// The fewest groups, which are enough for an interval. Long launches exceed the budget for them.
+const FEWEST_GROUPS: usize = 3;
+/// The time for all groups, before CUPTI traces and again while it does.
+const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+/// The largest step of a GPU's timer.
+const LARGEST_STEP: Nanoseconds = Nanoseconds(32.0);
 
-/// Events around launches of a stream.
-pub(super) struct ByEvents<'a> {
-    device: &'a Cuda,
+/// Events around launches on a stream. The same events serve before CUPTI traces and while it does.
+pub(super) struct ByEvents {
     how: (Cache, Flush),
+    groups: usize,
     pairs: Vec<EventPair>,
 }
 
-impl<'a> ByEvents<'a> {
-    pub(super) fn new(device: &'a Cuda, how: (Cache, Flush)) -> Result<Self, Failure> {
-        let pairs = (0..LONGEST).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
-        Ok(Self { device, how, pairs })
+/// The times of a launch by events.
+pub(super) struct EventTimes {
+    /// The time of each group.
+    of_groups: Vec<Nanoseconds>,
+    /// The step of the readings.
+    step: Nanoseconds,
+}
+
+impl ByEvents {
+    /// Creates the events for a launch that takes about `time`, and `beside` more for its flush.
+    pub(super) fn new(
+        how: (Cache, Flush),
+        (time, beside): (Nanoseconds, Nanoseconds),
+    ) -> Result<Self, Failure> {
+        let (groups, patterns) = size((time, beside));
+        let pairs = (0..PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
+        Ok(Self { how, groups, pairs })
     }
 
-    /// Returns by how much longer events read around a launch of `work` than around an empty one, once a round: the difference of
-    /// the medians of two groups, in both orders. Whatever events themselves take longer while CUPTI traces is in both.
-    pub(super) fn times(&self, work: &mut Guarded<'_>) -> Result<Vec<Nanoseconds>, Failure> {
-        let mut empty = Empty::bare(self.device);
-        let mut empty = Guarded::new(&mut empty, self.device.own);
-        let rounds = (0..ROUNDS).map(|_| {
-            let [first, before] = [self.read(work)?, self.read(&mut empty)?];
-            let [after, second] = [self.read(&mut empty)?, self.read(work)?];
-            Ok((first + second - before - after) / 2.0)
-        });
-        rounds.collect()
+    /// Returns the time between events around a launch of `work`, less that around an empty launch, for each group.
+    ///
+    /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs more, whatever is launched: the
+    /// difference of two groups would contain that, and the difference within a group does not.
+    pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
+        let mut empty = Empty::bare(device);
+        let mut empty = Guarded::new(&mut empty, device.own);
+        let mut of_groups = Vec::with_capacity(self.groups);
+        let mut all = Vec::with_capacity(self.groups * self.pairs.len());
+        for group in 0..self.groups {
+            let swapped = group % 2 == 1;
+            hold(device, work, self.how.0)?;
+            for (number, pair) in self.pairs.iter().enumerate() {
+                match is_empty(number, swapped) {
+                    true => enqueue(device, &mut empty, self.how, Some(pair))?,
+                    false => enqueue(device, work, self.how, Some(pair))?,
+                }
+            }
+            wait()?;
+            let readings = self.pairs.iter().map(EventPair::read).collect::<Result<Vec<_>, _>>()?;
+            of_groups.extend(difference_in(&readings, swapped));
+            all.extend(readings);
+        }
+        Ok(EventTimes { of_groups, step: step(all.iter()).min(LARGEST_STEP) })
+    }
+}
+
+/// Returns true if the launch with this number in its group is an empty one.
+fn is_empty(number: usize, swapped: bool) -> bool {
+    matches!(number % PATTERN, 1 | 2) != swapped
+}
+
+/// Returns the number of groups, and of patterns in each, that the budget has time for.
+fn size((time, beside): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
+    let pattern = 2.0 * time + PATTERN as f64 * beside;
+    let patterns = ((BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, GROUPS * PATTERNS);
+    let groups = patterns.min(GROUPS);
+    (groups, patterns / groups)
+}
+
+/// Returns the difference between the launches and the empty ones of a pattern, the median over patterns.
+fn difference_in(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
+    let sign = |number| if is_empty(number, swapped) { -0.5 } else { 0.5 };
+    let signed = |(number, time): (usize, &Nanoseconds)| sign(number) * *time;
+    let of_pattern = |times: &[Nanoseconds]| times.iter().enumerate().map(signed).sum();
+    let differences: Vec<Nanoseconds> = readings.chunks_exact(PATTERN).map(of_pattern).collect();
+    median(&differences)
+}
+
+/// Returns the mean time while CUPTI traced less that before, with half of the 95 % interval, which is a step of the timer at least.
+pub(super) fn slowdown(before: &EventTimes, traced: &EventTimes) -> Option<Slowdown> {
+    let [first, second] = [interval_of_mean(&before.of_groups)?, interval_of_mean(&traced.of_groups)?];
+    let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;
+    let half_width = first.half_width().as_f64().hypot(second.half_width().as_f64());
+    let half_width = Nanoseconds(half_width).max(before.step).max(traced.step);
+    Some(Slowdown { by: middle(&second) - middle(&first), half_width })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(of_groups: &[f64], step: f64) -> EventTimes {
+        let of_groups = of_groups.iter().copied().map(Nanoseconds).collect();
+        EventTimes { of_groups, step: Nanoseconds(step) }
     }
 
-    fn read(&self, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
-        launch(self.device, work, self.how, self.pairs.len(), &self.pairs)?;
-        let times = self.pairs.iter().map(EventPair::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(median(&times).unwrap_or_default())
+    #[test]
+    fn a_shift_of_a_whole_group_is_in_no_difference() {
+        let pattern = |shift: f64| [17e3, 2e3, 2e3, 17e3].map(|time| Nanoseconds(time + shift));
+        let shifted: Vec<_> = [0.0, 1e3].map(pattern).concat();
+        assert_eq!(difference_in(&shifted, false), Some(Nanoseconds(15e3)));
+        let swapped: Vec<_> = [2e3, 17e3, 17e3, 2e3].map(Nanoseconds).repeat(8);
+        assert_eq!(difference_in(&swapped, true), Some(Nanoseconds(15e3)));
+        // Launches that alternate between two times, too.
+        let alternating: Vec<_> = [17e3, 3e3, 2e3, 18e3].map(Nanoseconds).repeat(8);
+        assert_eq!(difference_in(&alternating, false), Some(Nanoseconds(15e3)));
+        assert_eq!(difference_in(&[], false), None);
+    }
+
+    #[test]
+    fn a_slowdown_is_known_to_a_step_of_the_timer_at_best() {
+        let found = slowdown(&times(&[15e3; 8], 32.0), &times(&[17e3; 8], 1.0)).expect("it has groups");
+        assert_eq!(found, Slowdown { by: Nanoseconds(2e3), half_width: Nanoseconds(32.0) });
+        let noisy = [15e3, 15.4e3, 14.6e3, 15e3];
+        let found = slowdown(&times(&noisy, 32.0), &times(&noisy, 32.0)).expect("it has groups");
+        assert!(found.by.0.abs() < 1e-6 && found.half_width > Nanoseconds(300.0), "{found:?}");
+        assert_eq!(slowdown(&times(&[], 1.0), &times(&[], 1.0)), None);
+    }
+
+    #[test]
+    fn long_launches_are_timed_less_often() {
+        let beside = Nanoseconds(40e3);
+        assert_eq!(size((Nanoseconds(15e3), beside)), (8, 8));
+        assert_eq!(size((Nanoseconds(5e6), beside)), (8, 2));
+        assert_eq!(size((Nanoseconds(1e9), beside)), (3, 1));
     }
 }
