@@ -2,6 +2,7 @@
 //! read once. A variable that cannot be read ends the process: a test that asks for what is not there must not pass.
 
 use std::env;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 use crate::code::Code;
 use crate::delays::Delays;
 use crate::driver::BEGIN;
-use crate::model::Stall;
+use crate::model::{L2_SIZE, STEP, Stall};
 
 /// Everything that a test can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,12 @@ pub(crate) struct Config {
     pub(crate) hides: bool,
     /// The compute capability, times 10.
     pub(crate) capability: u32,
+    /// The resolution of the GPU's timer in nanoseconds: of events and of `%globaltimer`.
+    pub(crate) step: u64,
+    /// Delays end on a tick of that timer.
+    pub(crate) aligned: bool,
+    /// The size of the L2 in bytes.
+    pub(crate) l2: u64,
     /// The end of the process in `cuInit`, if it comes there.
     pub(crate) init: Option<Init>,
     /// The GPUs that are listed and of which no call tells anything.
@@ -248,6 +255,9 @@ impl Config {
             virtualised: number(value, "VIRTUAL", 0),
             hides: number(value, "HIDES", false),
             capability: number(value, "CAPABILITY", 90),
+            step: number(value, "STEP", NonZero::new(STEP).expect("a timer advances")).get(),
+            aligned: number(value, "ALIGNED", false),
+            l2: value("L2").map_or(L2_SIZE, |_| number(value, "L2", 0) << 20),
             init: value("INIT").map(|what| init(&what).unwrap_or_else(refuse)),
             cupti: items(&list("CUPTI"))
                 .iter()
@@ -425,6 +435,17 @@ mod tests {
             assert_eq!(uuids(&machine("n1").narrowed(wanted)), seen, "{wanted}");
         }
         assert!(!uuids(&machine("n2")).contains(&first) && !uuids(&machine("")).contains(&first));
+    }
+
+    #[test]
+    fn a_timer_and_an_l2_are_those_of_an_h200_unless_a_test_asks_for_others() {
+        let read = |names: &'static [(&str, &str)]| {
+            let value = |name: &str| names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            let Config { step, aligned, l2, .. } = Config::of(&|name| value(name).map(str::to_owned));
+            (step, aligned, l2)
+        };
+        assert_eq!(read(&[]), (32, false, 62_914_560));
+        assert_eq!(read(&[("STEP", "1024"), ("ALIGNED", "true"), ("L2", "6")]), (1024, true, 6 << 20));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::kernels::Launch;
-use crate::model::{L2_SIZE, Unrest};
+use crate::model::{STEP, Unrest};
 use crate::work::Work;
 
 /// So many kernels on a second stream make all later ones begin later.
@@ -52,16 +52,16 @@ impl Delays {
         1.0 + self.memory * spread as f64 / f64::from(1 << 24)
     }
 
-    /// Returns true if this work leaves nothing of a graph's launch data in the L2.
-    pub(crate) fn is_flush(self, work: &Work) -> bool {
+    /// Returns true if this work leaves nothing of a graph's launch data in an L2 of this size.
+    pub(crate) fn is_flush(self, work: &Work, l2: u64) -> bool {
         let touched: u64 = match work {
             Work::Memset(range, _) => range.end - range.start,
             Work::Kernel(launch) if launch.is_ours() => {
-                launch.doing().touched.iter().map(|(range, _)| range.end - range.start).sum()
+                launch.doing(STEP).touched.iter().map(|(range, _)| range.end - range.start).sum()
             }
             _ => 0,
         };
-        self.cold_node + self.cold_parameters > 0.0 && touched >= L2_SIZE / 2
+        self.cold_node + self.cold_parameters > 0.0 && touched >= l2 / 2
     }
 }
 

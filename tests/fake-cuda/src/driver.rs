@@ -20,7 +20,7 @@ use crate::graph::{Executable, Graph};
 use crate::l2::L2;
 use crate::log::Log;
 use crate::memory::Memory;
-use crate::model::{L2_SIZE, Unrest};
+use crate::model::Unrest;
 use crate::ptx::Entry;
 use crate::stream::{Event, NULL, Stream};
 
@@ -182,9 +182,9 @@ impl Driver {
             log: Log::open(config.log.as_deref()),
             unrest: Unrest::new(&config),
             delayed: Delayed::default(),
+            l2: L2::new(config.l2),
             config,
             memory: Memory::of(ordinal),
-            l2: L2::new(L2_SIZE),
             now: BEGIN,
             streams: BTreeMap::from([(NULL, Stream::new(0, 0))]),
             events: HashMap::new(),

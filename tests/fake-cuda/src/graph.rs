@@ -73,7 +73,7 @@ impl Driver {
         let replayed = nodes.iter().zip(errors.iter()).try_for_each(|(node, error)| {
             self.delayed.place = *error;
             self.perform(stream, node)?;
-            self.delayed.is_cold |= self.config.delays.is_flush(node);
+            self.delayed.is_cold |= self.config.delays.is_flush(node, self.config.l2);
             self.delayed.waits_for_copy = !copied && matches!(node, Work::Kernel(_));
             Ok(())
         });

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::content::{Content, View};
 use crate::l2::Traffic;
 use crate::memory::Memory;
-use crate::model::{self, ARITHMETIC, LOAD, STEP};
+use crate::model::{self, ARITHMETIC, LOAD};
 use crate::ptx::Entry;
 use crate::reference::{self, Access, Array, KernelCall, Reference};
 
@@ -74,6 +74,8 @@ pub(crate) enum Lasts {
     AndMemory(f64),
     /// So long. The unrest of kernels does not move it.
     Exactly(f64),
+    /// A delay of this length, which may end on a tick of the timer.
+    Delay(f64),
     /// As the model has it, and a time for each phase in which a sort of the block at this address exchanges elements, up to a number.
     AndPhases(u64, u32),
 }
@@ -200,9 +202,10 @@ impl Launch {
         inputs || self.name.starts_with("gpubench_")
     }
 
-    pub(crate) fn doing(&self) -> Doing {
+    /// Describes the launch on a GPU whose timer has this resolution.
+    pub(crate) fn doing(&self, step: u64) -> Doing {
         Reference::find(&self.name, &self.sizes)
-            .map_or_else(|| self.of_the_measurement(), |reference| self.of_the_suite(reference))
+            .map_or_else(|| self.of_the_measurement(step), |reference| self.of_the_suite(reference))
     }
 
     /// Describes a launch of a kernel of the suite.
@@ -224,7 +227,7 @@ impl Launch {
     }
 
     /// Describes a launch of a kernel of the measurement or of its tests.
-    fn of_the_measurement(&self) -> Doing {
+    fn of_the_measurement(&self, step: u64) -> Doing {
         use Access::{Read, Update, Write};
         let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);
         let done = |touched: Vec<(Range<u64>, Access)>, effect| Doing { touched, effect, ..Doing::default() };
@@ -251,12 +254,11 @@ impl Launch {
             }
             // In whole steps of the clock, since how long it is depends on the host, on which no reading may.
             ("gpubench_delay", [8], &[nanoseconds]) => {
-                let lasts = Lasts::Exactly((nanoseconds.min(LONGEST_DELAY) / 32 * 32) as f64);
+                let lasts = Lasts::Delay((nanoseconds.min(LONGEST_DELAY) / step * step) as f64);
                 Doing { lasts, ..Doing::default() }
             }
             // From one tick of the timer to another.
             ("gpubench_clock", [8, 8], &[duration, read]) => {
-                let step = STEP as u64;
                 let nanoseconds = duration.min(LONGEST_DELAY).next_multiple_of(step);
                 let lasts = Lasts::Exactly((nanoseconds + step) as f64);
                 Doing { effect: Effect::Cycles(nanoseconds, read), lasts, ..Doing::default() }

@@ -39,6 +39,9 @@
 //! | `VIRTUAL` | `1` | The GPU is that of a virtual machine, as the management library numbers its modes: 1 passed through, 2 shared. |
 //! | `HIDES` | `true` | The clocks and the width of the memory's bus are not told. |
 //! | `CAPABILITY` | `75` | The compute capability, also that of the newest PTX that is compiled; usually 90. |
+//! | `STEP` | `1024` | The resolution of the GPU's timer in nanoseconds, of events and of `%globaltimer`; usually 32. |
+//! | `ALIGNED` | `true` | A delay ends on a tick of that timer, which it polls. Usually it is whole steps long, wherever it begins. |
+//! | `L2` | `4` | The size of the L2 in MiB; usually 60. |
 //! | `INIT` | `aborts` | `cuInit` ends the process by SIGABRT; with `exits` it exits with code 0. |
 //! | `BROKEN` | `0` | This GPU is listed, and every call that names it returns 101. |
 //! | `CUPTI` | `late:500` | What its CUPTI does, which suites name by `--cupti`: of the third kernel that is traced the record is `lost`, has stamps of `zero`, ends before it begins (`order`), or is there `twice`; all are `garbled`; it ends the process (`dies`), `refuses:35` to trace, has `dropped:7` records, is of `version:12`, has kernels end `late:500` nanoseconds, or `slows:6` them by so many per cent. |

@@ -6,8 +6,8 @@
 use crate::config::Config;
 use crate::l2::Traffic;
 
-/// The clock of events advances in these steps, as an H200's does.
-pub(crate) const STEP: f64 = 32.0;
+/// The usual resolution of the GPU's timer in nanoseconds, that of an H200.
+pub(crate) const STEP: u64 = 32;
 /// The reading of a pair of events with nothing between them there.
 pub(crate) const EVENT: f64 = 1280.0;
 /// The delay with which an event sees its work done.
@@ -37,7 +37,7 @@ pub(crate) const PEER_LINK: f64 = 20.0;
 /// Between the start of a graph and its first node.
 pub(crate) const GRAPH: f64 = 2000.0;
 
-/// The size of the L2.
+/// The usual size of the L2.
 pub(crate) const L2_SIZE: u64 = 62_914_560;
 /// The size of the memory, and what of it the driver keeps.
 pub(crate) const MEMORY_SIZE: u64 = 150_109_880_320;
@@ -105,9 +105,9 @@ impl Stall {
     }
 }
 
-/// The reading of the clock of events at a time.
-pub(crate) fn shown(time: f64) -> f64 {
-    (time / STEP).floor() * STEP
+/// The reading of a timer with this resolution at a time.
+pub(crate) fn shown(time: f64, step: u64) -> f64 {
+    (time / step as f64).floor() * step as f64
 }
 
 /// Noise and drift of kernels' times, from a seed.

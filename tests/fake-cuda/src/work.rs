@@ -132,7 +132,7 @@ impl Driver {
             _ = write!(words, " blocks={}", launch.blocks);
         }
         let misdeed = self.misdeed(name);
-        let doing = launch.doing();
+        let doing = launch.doing(self.config.step);
         for (range, access) in &doing.touched {
             let access = match access {
                 Access::Read => "read",
@@ -193,6 +193,10 @@ impl Driver {
         let crossing = self.crossing(&doing.touched);
         let duration = match doing.lasts {
             Lasts::Exactly(duration) => return duration,
+            Lasts::Delay(duration) if self.config.aligned => {
+                return model::shown(begin, self.config.step) + duration - begin;
+            }
+            Lasts::Delay(duration) => return duration,
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
             Lasts::AndPhases(..) => model::kernel(launch.blocks, &traffic) + f64::from(phases) * model::PHASE,
             Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),

@@ -10,7 +10,7 @@ use crate::code::{
 use crate::driver::{
     Answer, CONTEXTS_APART, Driver, PRIMARY, create, created, ordinal_of, primary, with_contexts,
 };
-use crate::model::{L2_SIZE, MEMORY_SIZE};
+use crate::model::MEMORY_SIZE;
 
 /// The number of the one limit that it has: how much of the L2 may be kept.
 const PERSISTING_L2: u32 = 6;
@@ -18,7 +18,7 @@ const PERSISTING_L2: u32 = 6;
 const NAME: &str = "NVIDIA H200";
 
 /// The attributes of the device that are not 0, each its number and its value, as an H200 returns them.
-const ATTRIBUTES: [(c_int, c_int); 33] = [
+const ATTRIBUTES: [(c_int, c_int); 32] = [
     (1, 1024), // threads of a block
     (2, 1024), // in each direction
     (3, 1024),
@@ -40,19 +40,19 @@ const ATTRIBUTES: [(c_int, c_int); 33] = [
     (32, 1),          // ECC
     (36, 3_201_000),  // memory clock in kHz
     (37, 6016),       // bus in bits
-    (38, L2_SIZE as c_int),
-    (39, 2048),    // threads of a multiprocessor
-    (40, 3),       // copy engines
-    (41, 1),       // unified addresses
-    (78, 1),       // stream priorities
-    (81, 233_472), // shared memory of a multiprocessor
-    (82, 65_536),  // registers of a multiprocessor
-    (83, 1),       // managed memory
-    (89, 1),       // concurrent managed access
-    (95, 1),       // cooperative launches
-    (97, 232_448), // shared memory of a block that asks for it
-    (115, 1),      // memory pools
+    (39, 2048),       // threads of a multiprocessor
+    (40, 3),          // copy engines
+    (41, 1),          // unified addresses
+    (78, 1),          // stream priorities
+    (81, 233_472),    // shared memory of a multiprocessor
+    (82, 65_536),     // registers of a multiprocessor
+    (83, 1),          // managed memory
+    (89, 1),          // concurrent managed access
+    (95, 1),          // cooperative launches
+    (97, 232_448),    // shared memory of a block that asks for it
+    (115, 1),         // memory pools
 ];
+const SIZE_OF_L2: c_int = 38;
 const CAPABILITY_MAJOR: c_int = 75;
 const CAPABILITY_MINOR: c_int = 76;
 /// The clock, the memory's clock and its bus, which a virtual GPU does not tell.
@@ -134,6 +134,7 @@ exports! {
         let found = ATTRIBUTES.iter().find(|(number, _)| *number == attribute);
         let told = found.map_or(0, |(_, value)| *value);
         value.set(match attribute {
+            SIZE_OF_L2 => driver.config.l2 as c_int,
             CAPABILITY_MAJOR => (driver.config.capability / 10) as c_int,
             CAPABILITY_MINOR => (driver.config.capability % 10) as c_int,
             _ if driver.config.hides && HIDDEN.contains(&attribute) => 0,

@@ -173,6 +173,6 @@ exports! {
         if end > driver.now {
             return Err(NOT_READY);
         }
-        milliseconds.set(((shown(end) - shown(start)) * 1e-6) as f32)
+        milliseconds.set(((shown(end, driver.config.step) - shown(start, driver.config.step)) * 1e-6) as f32)
     }
 }
