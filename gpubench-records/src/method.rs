@@ -232,6 +232,9 @@ pub struct Timer {
     /// code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_error: Option<Nanoseconds>,
+    /// The difference of times that averages of samples resolve, where a coarse timer reads them from all places of its steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub averaged_resolution: Option<Nanoseconds>,
     /// The standard error, as a part of a time, of what every process has for itself and all of its samples share, such as the places
     /// of inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,12 +285,19 @@ impl Timer {
             reads_parameter: self.reads_parameter,
             overhead: part(self.overhead),
             shared_error: self.shared_error.map(part),
+            averaged_resolution: self.averaged_resolution.map(part),
             relative_error: self.relative_error,
             spread: part(self.spread),
             group_spread: part(self.group_spread),
             memory_stall: self.memory_stall,
             simulated: self.simulated,
         }
+    }
+
+    /// Returns the least difference of times that it resolves: a part of a step where samples are averaged, or a step.
+    #[must_use]
+    pub fn resolution(&self) -> Nanoseconds {
+        self.averaged_resolution.unwrap_or(self.step)
     }
 
     /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
@@ -314,6 +324,7 @@ impl Timer {
             one_more,
             overhead,
             shared_error,
+            averaged_resolution,
             relative_error,
             spread,
             group_spread,
@@ -321,7 +332,8 @@ impl Timer {
             reads_parameter: _,
             simulated: _,
         } = *self;
-        let known = [empty_launch, one_more, shared_error].map(Option::unwrap_or_default);
+        let known =
+            [empty_launch, one_more, shared_error, averaged_resolution].map(Option::unwrap_or_default);
         let stall =
             memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.length]);
         let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known).chain(stall);

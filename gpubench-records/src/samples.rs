@@ -197,12 +197,12 @@ impl Samples {
         times
     }
 
-    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and two steps of the timer,
+    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and twice the timer's resolution,
     /// which the readings of both can hide, and what both take for the time of an empty launch.
     #[must_use]
     pub fn bound(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
-        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.step)
+        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.resolution())
     }
 
     /// The mean overhead that was taken off the event times.

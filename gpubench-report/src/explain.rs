@@ -113,7 +113,8 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, floor, empty_launch, one_more, reads_parameter, .. } = measured.samples.timer;
+    let Timer { step, averaged_resolution, floor, empty_launch, one_more, reads_parameter, .. } =
+        measured.samples.timer;
     if measured.samples.method.path == Path::Cupti {
         let [median, step] = [measured.median(), step].map(format::time);
         return format!(
@@ -150,7 +151,15 @@ fn time(measured: &Measurement) -> String {
         ),
         (None, _) => "read around nothing".to_owned(),
     };
-    format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
+    let averages = averaged_resolution.map_or_else(String::new, |resolution| {
+        format!(
+            ", and averages of samples that begin at all places of a step resolve {}",
+            format::time(resolution)
+        )
+    });
+    format!(
+        "{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}"
+    )
 }
 
 /// The time by the second method, and its distance from the first.
@@ -159,7 +168,10 @@ fn bound(measured: &Measurement) -> Option<String> {
         (measured.samples.marginal?, measured.samples.gap()?, measured.samples.bound()?);
     let share = format::percent(bound / measured.median());
     let [marginal, gap, bound] = [marginal, gap, bound].map(format::time);
-    let known = "half of the interval, two steps of the timer";
+    let known = match measured.samples.timer.averaged_resolution {
+        None => "half of the interval, two steps of the timer",
+        Some(_) => "half of the interval, twice the resolution of averages",
+    };
     Some(format!(
         "{bound} ({share}): {known}, and {gap} to the {marginal} that one more launch in a row takes"
     ))

@@ -11,7 +11,7 @@ use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::{Reason, State};
 use gpubench_records::work::Link;
-use gpubench_stats::format;
+use gpubench_stats::{COARSE, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.
 pub(super) fn remarks(run: &Run, page: Page) -> String {
@@ -88,6 +88,7 @@ pub(super) fn methods(run: &Run) -> String {
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
+    text += &coarse_timers(run);
     text += &shared_processors(run);
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
@@ -126,6 +127,32 @@ fn enumerated(names: &[String]) -> String {
         [others @ .., last] if others.len() <= NAMED_CASES => format!("{} and {last}", others.join(", ")),
         all => format!("{} and {} others", all[..NAMED_CASES].join(", "), all.len() - NAMED_CASES),
     }
+}
+
+/// The timers whose step is more than this part of a time are named.
+const COARSE_PART: f64 = 0.01;
+
+/// The coarse timers, each with its resolution and its devices, where a time is short for them.
+fn coarse_timers(run: &Run) -> String {
+    let mut timers: Vec<(String, Vec<&str>)> = Vec::new();
+    for record in &run.records {
+        let Some(measured) = &record.measurement else { continue };
+        let timer = measured.samples.timer;
+        if timer.step <= COARSE || timer.step <= COARSE_PART * measured.median() {
+            continue;
+        }
+        let step = format::time(timer.step);
+        let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
+            format!("; averages of samples resolve {}", format::time(resolution))
+        });
+        let words = format!("the timer steps by {step}{averages}; shorter launches are below its resolution");
+        match timers.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, devices)) if devices.contains(&&*record.device) => {}
+            Some((_, devices)) => devices.push(&record.device),
+            None => timers.push((words, vec![&record.device])),
+        }
+    }
+    timers.into_iter().map(|(words, devices)| format!("{}: {words}\n", listed(&devices))).collect()
 }
 
 /// Why energy that was asked for is not known, each reason once with the number of its rows.

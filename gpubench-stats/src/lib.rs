@@ -33,7 +33,7 @@ mod summary;
 mod trimmed;
 
 pub use self::drift::Drift;
-pub use self::grouped::{Groups, median_below_step};
+pub use self::grouped::{COARSE, Groups, median_below_step};
 pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;

@@ -135,7 +135,8 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
 const SMALLEST_BUDGET: f64 = (SMALLEST_SAMPLE + 4) as f64;
 
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
-/// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, however short the launch.
+/// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, or to twice what averages of a
+/// coarse timer resolve, however short the launch.
 ///
 /// Where launches share processors with other programs, time need not be enough for the wanted precision. That is no fault of the row but
 /// of the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
@@ -150,7 +151,7 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
         let excused = reached <= limit && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, wanted })
     } else {
-        let steps = 2.0 * samples.timer.step / time.median;
+        let steps = 2.0 * samples.timer.resolution() / time.median;
         (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
     }
 }

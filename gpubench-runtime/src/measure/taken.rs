@@ -159,15 +159,15 @@ impl TakenSamples {
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
                     let decision = if is_last {
-                        rule.check_last(&time, timer.step)
+                        rule.check_last(&time, timer.resolution())
                     } else {
-                        rule.check(&time, timer.step)
+                        rule.check(&time, timer.resolution())
                     };
                     converged = decision == Decision::Converged;
-                    let growth = rule.growth(&time, timer.step);
-                    is_fine = finer.check(&time, timer.step) == Decision::Converged;
+                    let growth = rule.growth(&time, timer.resolution());
+                    is_fine = finer.check(&time, timer.resolution()) == Decision::Converged;
                     // A comparison with what is no number leaves the other one.
-                    let need = if converged { finer.growth(&time, timer.step) } else { growth };
+                    let need = if converged { finer.growth(&time, timer.resolution()) } else { growth };
                     later = later.max((PART_OF_NEED * need).min(*NEXT_LOOK.end()));
                     let needed = budget.spent() * growth;
                     let enough = PROMISING.max(sampling.min_time);

@@ -15,6 +15,7 @@ use crate::reference::{self, Access, Array, KernelCall, Reference};
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
 const LONGEST_DELAY: u64 = 2_000_000;
+const LONGEST_SPIN: u64 = 8_000_000;
 
 /// A kernel with its arguments, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub(crate) enum Lasts {
     Exactly(f64),
     /// A delay of this length, which may end on a tick of the timer.
     Delay(f64),
+    /// This number of cycles.
+    Cycles(u64),
     /// As the model has it, and a time for each phase in which a sort of the block at this address exchanges elements, up to a number.
     AndPhases(u64, u32),
 }
@@ -256,6 +259,9 @@ impl Launch {
             ("gpubench_delay", [8], &[nanoseconds]) => {
                 let lasts = Lasts::Delay((nanoseconds.min(LONGEST_DELAY) / step * step) as f64);
                 Doing { lasts, ..Doing::default() }
+            }
+            ("gpubench_spin", [8], &[cycles]) => {
+                Doing { lasts: Lasts::Cycles(cycles.min(LONGEST_SPIN)), ..Doing::default() }
             }
             // From one tick of the timer to another.
             ("gpubench_clock", [8, 8], &[duration, read]) => {

@@ -197,6 +197,7 @@ impl Driver {
                 return model::shown(begin, self.config.step) + duration - begin;
             }
             Lasts::Delay(duration) => return duration,
+            Lasts::Cycles(cycles) => return cycles as f64 * 1e3 / self.config.clock_at(begin) as f64,
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
             Lasts::AndPhases(..) => model::kernel(launch.blocks, &traffic) + f64::from(phases) * model::PHASE,
             Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),

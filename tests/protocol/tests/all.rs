@@ -28,5 +28,6 @@ mod searched;
 mod sensors;
 mod stalls;
 mod tasks;
+mod timers;
 mod truth;
 mod turns;

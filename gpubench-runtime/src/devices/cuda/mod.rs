@@ -18,6 +18,7 @@ mod watch;
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
 
@@ -29,15 +30,16 @@ pub(crate) use crate::devices::cuda::facts::nvml::{clocks, lock_clocks, reset_cl
 use crate::device::{
     Device, DeviceError, DeviceType, Inputs, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
 };
-use crate::devices::cuda::driver::check;
 use crate::devices::cuda::driver::current::Own;
 use crate::devices::cuda::driver::event::EventPair;
+use crate::devices::cuda::driver::{CallError, check};
 use crate::devices::cuda::facts::nvml::Sensors;
 use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::{Enqueued, Guarded};
 use crate::devices::cuda::kernels::Kernels;
 use crate::devices::cuda::places::Spacers;
 use crate::devices::cuda::sampling::clock::ClockProbe;
+use crate::devices::cuda::sampling::dither::Dither;
 use crate::devices::cuda::sampling::marginal::OneMore;
 use crate::devices::cuda::watch::memory::WriteDetector;
 use crate::devices::cuda::watch::relaunch::Outputs;
@@ -83,6 +85,8 @@ pub struct Cuda {
     pairs: Vec<EventPair>,
     /// The timer of each path, of graphs that are copied to the device first (true) or not, and of each state of the caches.
     timers: HashMap<(Path, bool, Cache), Timer>,
+    /// The delays before samples, if the timer is coarse.
+    dither: Option<Dither>,
     /// The time of an empty launch.
     one_more: OneMore,
     /// The period at which the memory is held up, if it is.
@@ -128,6 +132,7 @@ impl DeviceType for Cuda {
             stream: own.stream(),
             pairs: Vec::new(),
             timers: HashMap::new(),
+            dither: None,
             one_more: OneMore::default(),
             memory_stall: None,
             proofs: HashMap::new(),
@@ -139,7 +144,13 @@ impl DeviceType for Cuda {
         };
         // Before any other stream has work.
         device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
-        device.memory_stall = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
+        let (memory_stall, resolution) = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
+        device.memory_stall = memory_stall;
+        if let Some(dither) = Dither::load(resolution, device.clock.take())? {
+            device.dither = Some(dither);
+            // The delays of that measurement ended on ticks.
+            device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
+        }
         Ok(device)
     }
 }
@@ -308,6 +319,14 @@ impl Cuda {
     /// Returns the flush before cold samples if the user asks for none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
+    }
+
+    /// Enqueues a delay before the sample of this number.
+    fn delay(&self, duration: Duration, number: usize) -> Result<(), CallError> {
+        match &self.dither {
+            Some(dither) => dither.delay(duration, number, self.stream),
+            None => self.kernels.delay(duration, self.stream),
+        }
     }
 
     /// Makes sure that at least this many pairs of events exist.

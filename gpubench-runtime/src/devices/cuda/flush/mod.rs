@@ -21,13 +21,17 @@ const LINE: usize = 128;
 /// The bytes that the read sweep reads at once.
 const VECTOR: usize = 16;
 const THREADS: u32 = 256;
+/// The smallest L2 that a flush is made for, in bytes: a short flush would let the GPU run out of enqueued work.
+const SMALLEST: usize = 32 << 20;
 
 /// A buffer that empties an L2. It has twice the L2's size for the sweep; the first half of that is written and
-/// discarded. Behind it are three quarters of the L2's size that no flush touches, so that a flush can be tested on
-/// them.
+/// discarded. After it are three quarters of the L2's size that no flush touches, so that a flush can be tested on
+/// them. A flush is as if the L2 had 32 MiB at least.
 pub(crate) struct Flusher {
     buffer: DeviceMemory,
     l2: usize,
+    /// The L2's own size.
+    cache: usize,
     sink: DeviceMemory,
     blocks: u32,
 }
@@ -35,17 +39,20 @@ pub(crate) struct Flusher {
 impl Flusher {
     /// Allocates the buffer of a flusher, once, for an L2 of this size.
     pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
-        // The size is in whole lines, with a minimum in case it is unknown.
-        let l2 = l2.as_usize().max(32 << 20).next_multiple_of(LINE);
+        // In whole lines.
+        let [cache, l2] = [l2.as_usize(), SMALLEST].map(|size| size.next_multiple_of(LINE));
+        let l2 = l2.max(cache);
+        // Zero is an unknown size.
+        let cache = if cache == 0 { l2 } else { cache };
         let words = (2 * l2 + l2 / 4 * 3) / 4;
         let buffer = DeviceMemory::filled("the buffer that flushes the L2", words, 0)?;
         let sink = DeviceMemory::filled("the sink of the read sweep", 1, 0)?;
-        Ok(Self { buffer, l2, sink, blocks: 8 * multiprocessors })
+        Ok(Self { buffer, l2, cache, sink, blocks: 8 * multiprocessors })
     }
 
-    /// Returns the size of the L2 that it flushes, in bytes.
+    /// Returns the size of the L2 in bytes, or the smallest flush if the driver does not report it.
     pub(crate) fn l2(&self) -> u64 {
-        self.l2 as u64
+        self.cache as u64
     }
 
     /// Enqueues the flush.
@@ -78,7 +85,7 @@ impl Flusher {
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        self.sweep(2 * self.l2, quarters.min(3) * (self.l2 / 4), kernels, stream)
+        self.sweep(2 * self.l2, quarters.min(3) * (self.cache / 4), kernels, stream)
     }
 
     /// Enqueues a read of half the L2's size. Four successive numbers read other memory each.

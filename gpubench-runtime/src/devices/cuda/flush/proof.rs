@@ -12,14 +12,17 @@ use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::Kernels;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
+use crate::devices::cuda::sampling::timer;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, FlushProof};
 use gpubench_stats::format;
-use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{median, median_below_step};
 
 /// The number of timed reads, after as many that do not count.
 const READS: usize = 16;
+/// The groups of that many reads with a coarse timer, whose readings are averaged.
+const COARSE_GROUPS: usize = 16;
 /// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
 /// halves that keeps a copy in each.
 const CANARY: usize = 1;
@@ -119,13 +122,17 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let kernels = Rc::clone(&device.kernels);
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
+    let groups = if device.dither.is_some() { COARSE_GROUPS } else { 1 };
     let works = Works::One(Guarded::new(&mut probe, device.own));
     let mut path = GraphPath::new(SamplingState::new(device, works, &SampleOptions::new(cache), flush)?);
-    let mut events = Vec::with_capacity(2 * READS);
-    for _ in 0..2 {
+    let mut events = Vec::with_capacity((1 + groups) * READS);
+    for _ in 0..=groups {
         path.group(READS, &mut events)?;
     }
-    Ok(median(&events[events.len() - READS..]).unwrap_or_default())
+    let events = &events[READS..];
+    let time =
+        if groups > 1 { median_below_step(events, timer::step(events.iter())) } else { median(events) };
+    Ok(time.unwrap_or_default())
 }
 
 /// A read of memory that no flush touches.

@@ -3,6 +3,7 @@
 
 pub(crate) mod empty;
 pub(crate) mod module;
+pub(crate) mod spin;
 
 use std::time::Duration;
 

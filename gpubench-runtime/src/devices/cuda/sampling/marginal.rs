@@ -28,7 +28,7 @@ const PART_OF_L2: u64 = 2;
 const LITTLE: Bytes = Bytes(64 << 10);
 /// The flushes in a row, if they take no longer than this together with what is launched behind them, and about the time of one, or
 /// of the wait in its place. The fewest are enough for a long launch: the steps of a timer are nothing beside it.
-const LENGTH: usize = 32;
+pub(crate) const LENGTH: usize = 32;
 const SHORTEST: usize = 2;
 const LONGEST: Nanoseconds = Nanoseconds(2e6);
 const FLUSH: Nanoseconds = Nanoseconds(20e3);
@@ -156,7 +156,7 @@ impl Rows<'_> {
         pair.start.record_as_node(stream)?;
         for place in 0..self.length {
             if self.cache == Cache::Hot {
-                kernels.delay(SPACE, stream)?;
+                device.delay(SPACE, place)?;
             }
             device.flusher.enqueue(flush, kernels, stream)?;
             if let Some(work) = work.as_deref_mut() {

@@ -2,6 +2,7 @@
 //! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
 
 pub(crate) mod clock;
+pub(crate) mod dither;
 pub(crate) mod empty;
 pub(crate) mod graph;
 pub(crate) mod graph_path;

@@ -35,6 +35,8 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) host_work: bool,
     /// The delay before each hot sample.
     pub(crate) space: Duration,
+    /// The samples enqueued so far.
+    enqueued: usize,
     /// The shortest sample of the last group.
     last: Option<Nanoseconds>,
     /// The pair of events around the whole group.
@@ -110,6 +112,7 @@ impl<'a> SamplingState<'a> {
             flush,
             host_work,
             space: SPACE,
+            enqueued: 0,
             last: None,
             whole: EventPair::new()?,
             before: None,
@@ -146,6 +149,7 @@ impl<'a> SamplingState<'a> {
         if hot && !others && !is_long {
             self.works.first().launch()?;
         }
+        let (take_turns, count) = (self.works.take_turns(), pairs.len());
         for place in pairs {
             let pair = &self.device.pairs[place];
             let work = self.works.at(place);
@@ -154,8 +158,12 @@ impl<'a> SamplingState<'a> {
                 work.launch()?;
             }
             work.reset()?;
+            // A launch and the empty one next to it begin at the same places of the timer's steps.
+            let number = self.enqueued + if take_turns { place / 2 } else { place };
             if hot {
-                self.device.kernels.delay(self.space, stream)?;
+                self.device.delay(self.space, number)?;
+            } else if self.device.dither.is_some() {
+                self.device.delay(Duration::ZERO, number)?;
             }
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
             if self.host_work {
@@ -167,6 +175,7 @@ impl<'a> SamplingState<'a> {
             work.launch()?;
             record(&pair.stop, stream)?;
         }
+        self.enqueued += count;
         Ok(())
     }
 

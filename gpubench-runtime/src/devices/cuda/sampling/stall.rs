@@ -17,6 +17,7 @@ use crate::devices::cuda::sampling::timer;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::StallPeriod;
+use gpubench_stats::units::Nanoseconds;
 
 /// The reads of a group, the groups that are not looked at, since an idle GPU's clock takes some milliseconds to rise, and those
 /// that are.
@@ -26,8 +27,9 @@ const GROUPS: usize = 16;
 /// The times that the period is looked for. On H200s it was found at once in ten of eleven processes.
 const ATTEMPTS: usize = 2;
 
-/// Looks for the period by reads of half the L2's size each, in a context that has launched kernels on one stream at most.
-pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure> {
+/// Looks for the period by reads of half the L2's size each, in a context that has launched kernels on one stream at most. Returns the
+/// timer's resolution too, which the starts of all reads show.
+pub(crate) fn measure(device: &mut Cuda) -> Result<(Option<StallPeriod>, Nanoseconds), Failure> {
     let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
     let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
     let works = Works::One(Guarded::new(&mut reads, device.own));
@@ -36,6 +38,7 @@ pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure>
     for _ in 0..UNREAD_GROUPS {
         path.group(READS, &mut Vec::new())?;
     }
+    let mut resolution = Nanoseconds::default();
     for _ in 0..ATTEMPTS {
         let (mut events, mut starts) = (Vec::new(), Vec::new());
         for _ in 0..GROUPS {
@@ -43,11 +46,12 @@ pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure>
             starts.extend_from_slice(path.samples.starts());
         }
         let found = StallPeriod::find(&starts, &events, timer::step(events.iter()));
+        resolution = timer::step(events.iter().chain(&starts));
         if found.is_some() {
-            return Ok(found);
+            return Ok((found, resolution));
         }
     }
-    Ok(None)
+    Ok((None, resolution))
 }
 
 /// Reads one part of a buffer after the other. All parts together have twice the L2's size, so that each comes from memory.

@@ -17,7 +17,7 @@ use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::empty::{self, EmptyKernels};
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
-use crate::devices::cuda::sampling::marginal::OneMore;
+use crate::devices::cuda::sampling::marginal::{LENGTH as ROW, OneMore};
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::stream_path::StreamPath;
 use gpubench_records::failure::Failure;
@@ -39,6 +39,10 @@ const GROUPS_OF_COPIES: usize = 2 * COPIES;
 /// in 87 % of the pairs, and these intervals in 92 %.
 const BETWEEN_PROCESSES: Nanoseconds = Nanoseconds(7.5);
 const BETWEEN_PROCESSES_SHARE: f64 = 5e-4;
+/// With a coarse timer, the standard error by rounding that all samples share, in steps: that of the time of an empty launch, from two rows
+/// of [`ROW`] launches. And the difference of times that averages of samples resolve.
+const ROUNDING: f64 = 1.0 / ROW as f64;
+const AVERAGED: f64 = 1.0 / 16.0;
 /// The launches in a short and in a long back-to-back group, and the number of times each is timed.
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
@@ -68,7 +72,8 @@ fn of(device: &mut Cuda, (path, copies): (Path, bool), cache: Cache) -> Result<T
         [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
     let OneMore { time, error } = device.one_more;
     let of_code = error_of_code(device, cache, step)?;
-    let squares = [error, of_code, BETWEEN_PROCESSES].map(|error| error.as_f64().powi(2));
+    let rounding = if device.dither.is_some() { step * ROUNDING } else { Nanoseconds::ZERO };
+    let squares = [error, of_code, BETWEEN_PROCESSES, rounding].map(|error| error.as_f64().powi(2));
     let shared_error = squares.iter().sum::<f64>().sqrt();
     let mut timer = Timer::new(step).with_floor(floor);
     timer.empty_launch = Some(empty_launch);
@@ -76,6 +81,7 @@ fn of(device: &mut Cuda, (path, copies): (Path, bool), cache: Cache) -> Result<T
     timer.reads_parameter = empty::waits_for_parameters(path, cache);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(Nanoseconds(shared_error));
+    timer.averaged_resolution = device.dither.is_some().then_some(step * AVERAGED);
     timer.relative_error = Some(BETWEEN_PROCESSES_SHARE);
     timer.spread = spread(&launches.pairs);
     timer.group_spread = spread(&launches.group_medians());
