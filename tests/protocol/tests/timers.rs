@@ -1,6 +1,7 @@
 //! GPUs whose timer is coarse, 0.5 to 1 µs instead of 32 ns, with a small L2, and with `discard` or without. Each result is compared with
 //! the time that the fake driver gave its kernel.
 
+use gpubench_records::comparison::Answer;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::record::Record;
 use gpubench_records::samples::Samples;
@@ -81,7 +82,7 @@ fn results_are_true(step: &str) {
     let (mut all, mut held) = (0, 0);
     for gpu in GPUS {
         for aligned in [false, true] {
-            let measured = timed(&[], step, gpu, aligned);
+            let measured = timed(&["::lasts"], step, gpu, aligned);
             let Measured { ended, run, .. } = measured;
             let ended = ended.with_code(0);
             assert_eq!(run.records.len(), 12);
@@ -125,7 +126,7 @@ fn results_are_true_to_a_microsecond_of_two_to_the_tenth() {
 #[test]
 fn results_on_the_stream_are_true() {
     for aligned in [false, true] {
-        let measured = timed(&["--path", "stream"], "1024", ("86", "4"), aligned);
+        let measured = timed(&["::lasts", "--path", "stream"], "1024", ("86", "4"), aligned);
         for record in &measured.run.records {
             is_true(record, 1024.0);
         }
@@ -135,7 +136,7 @@ fn results_on_the_stream_are_true() {
 /// A timer of 32 ns is read as ever: no delay counts cycles, and no line names its resolution.
 #[test]
 fn a_fine_timer_needs_none_of_that() {
-    let measured = measure(TIMERS, &["--explain"], &[("NOISE", "0.01"), ("LOG", "")]);
+    let measured = measure(TIMERS, &["::lasts", "--explain"], &[("NOISE", "0.01"), ("LOG", "")]);
     assert!(!measured.log.iter().any(|line| line.is("kernel", "gpubench_spin")));
     for record in &measured.run.records {
         let timer = &samples(record).timer;
@@ -148,9 +149,31 @@ fn a_fine_timer_needs_none_of_that() {
     );
 }
 
+/// Launches that alternate are rounded alike too. No answer is wrong, though a difference of less than a step may stay undecided.
+#[test]
+fn comparisons_are_not_wrong() {
+    for aligned in [false, true] {
+        for (other, right) in [("timers::again", Answer::Same), ("timers::longer", Answer::Faster)] {
+            let arguments = ["::lasts", "--cache", "hot", "--compare-with", other];
+            let measured = timed(&arguments, "1024", ("86", "6"), aligned);
+            assert_eq!(measured.run.records.len(), 6);
+            for record in &measured.run.records {
+                // Their own times are medians, with intervals of a step or more.
+                assert!(distance(record) <= 1.0, "{record:?}");
+                let answer = record.compared.as_ref().expect("it was compared").comparison.answer;
+                // 5 % of 203 µs are ten steps.
+                let is_long = record.case.args[0].value == "203400";
+                let is_right = answer == right || (answer == Answer::Undecided && !is_long);
+                assert!(is_right, "{aligned} {}: {answer:?}", record.case.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn explain_names_the_resolution() {
-    let measured = timed(&["--explain", "--cache", "hot", "--arg", "ns=2300"], "1024", ("86", "6"), true);
+    let measured =
+        timed(&["::lasts", "--explain", "--cache", "hot", "--arg", "ns=2300"], "1024", ("86", "6"), true);
     let ended = measured.ended.with_code(0);
     ended.shows(
         "the timer steps by 1.024 µs, and averages of samples that begin at all places of a step resolve 64.00 ns",
@@ -163,7 +186,7 @@ fn explain_names_the_resolution() {
 fn the_flush_of_a_small_l2_is_proven() {
     for step in ["32", "500", "1024"] {
         for gpu in GPUS {
-            let measured = timed(&["--cache", "cold", "--arg", "ns=2300"], step, gpu, true);
+            let measured = timed(&["::lasts", "--cache", "cold", "--arg", "ns=2300"], step, gpu, true);
             let method = &samples(&measured.run.records[0]).method;
             let usual = if gpu.0 == "75" { Flush::Read } else { Flush::Discard };
             assert_eq!((method.flush, &method.flush_reason), (usual, &None), "{step} {gpu:?}");

@@ -28,4 +28,15 @@ fn lasts(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -
     unsafe { launch!(module.lasts<<<1, 32, 0, stream>>>(ns, buffer.as_device_ptr(), bytes)) }
 }
 
+/// The same launches again, and launches that take 5 % longer.
+#[gpu_bench(args(ns = [203_400_u64]), setup = |_ns| inputs())]
+fn again(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    lasts(module, buffer, ns, stream)
+}
+
+#[gpu_bench(args(ns = [203_400_u64]), setup = |_ns| inputs())]
+fn longer(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    lasts(module, buffer, ns + ns / 20, stream)
+}
+
 gpubench::main!();
