@@ -164,3 +164,59 @@ extern "C" __global__ void __launch_bounds__(256) dense(const float* a, const fl
     sum = block_sum(sum);
     if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
+
+// The maximum or the sum over a block's 1024 threads, in all of them.
+template <bool MAXIMUM>
+static __device__ float over_block(float value)
+{
+    __shared__ float warps[32];
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int step = 16; step > 0; step /= 2) {
+            const float other = __shfl_xor_sync(0xffffffff, value, step);
+            value = MAXIMUM ? fmaxf(value, other) : value + other;
+        }
+        if (pass == 0) {
+            if (lane == 0) warps[warp] = value;
+            __syncthreads();
+            value = warps[lane];
+        }
+    }
+    return value;
+}
+
+// y ← the softmax of each row of 1024 numbers, a block of 1024 threads for a row.
+extern "C" __global__ void __launch_bounds__(1024) softmax_rows(const float* x, float* y)
+{
+    const u64 i = thread();
+    const float value = x[i];
+    const float power = __expf(value - over_block<true>(value));
+    y[i] = power / over_block<false>(power);
+}
+
+// y[i] ← 1 + x (1 + x (…)) with 64 terms, in f64.
+extern "C" __global__ void __launch_bounds__(128) horner(const double* x, double* y, u64 n)
+{
+    const u64 i = thread();
+    if (i >= n) return;
+    const double at = x[i];
+    double sum = 1.0;
+#pragma unroll 8
+    for (int term = 1; term < 64; term++) sum = fma(sum, at, 1.0);
+    y[i] = sum;
+}
+
+// counts[at[i] mod bins] grows by 1; bins is a power of two.
+extern "C" __global__ void __launch_bounds__(256) count(const u32* at, u32* counts, u64 n, u32 bins)
+{
+    const u64 i = thread();
+    if (i < n) atomicAdd(&counts[at[i] & (bins - 1)], 1);
+}
+
+// last[i] ← where a walk through `next` ends that begins at 97 i: each load waits for the one before it.
+extern "C" __global__ void __launch_bounds__(32) walk(const u32* next, u32* last, u32 steps, u32 n)
+{
+    u32 at = (u32)(97 * thread()) & (n - 1);
+    for (u32 step = 0; step < steps; step++) at = next[at];
+    last[thread()] = at;
+}

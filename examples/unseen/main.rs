@@ -24,6 +24,12 @@ const ROW: usize = 1024;
 /// The numbers in a row of a sparse matrix.
 const FULL: usize = 16;
 
+/// The counts of [`count`].
+const BINS: usize = 4096;
+/// The numbers that [`walk`] walks through, and its walks.
+const NODES: usize = 1 << 24;
+const WALKS: usize = 66 * 32;
+
 /// The blocks of 256 threads that n threads are.
 fn blocks(n: usize) -> u32 {
     n.div_ceil(256) as u32
@@ -290,6 +296,94 @@ fn dense(
     let (n, [a, x, y]) = (y.len() as u32, [a, x, &*y].map(|buffer| buffer.as_device_ptr()));
     // SAFETY: A has n rows of n numbers, and x and y have n.
     unsafe { launch!(module.dense<<<n, 256, 0, stream>>>(a, x, y, n)) }
+}
+
+/// The softmax of rows of 1024, in one kernel with a block of 1024 threads for each row.
+#[gpu_bench(
+    args(rows = [256, 1 << 14]),
+    setup = |rows| Ok((load()?, made(ROW * rows, number)?, filled(ROW * rows, 0.0)?)),
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    cold,
+    check = |_module, _x, y, rows| {
+        let sums: Vec<f32> = (0..rows).map(|row| (0..ROW).map(|i| number(ROW * row + i).exp()).sum()).collect();
+        expect_near(y, |i| number(i).exp() / sums[i / ROW])
+    },
+)]
+fn softmax_rows(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (grid, [x, y]) = ((x.len() / ROW) as u32, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x and y have 1024 elements for each block.
+    unsafe { launch!(module.softmax_rows<<<grid, 1024, 0, stream>>>(x, y)) }
+}
+
+/// A polynomial of 64 terms in `f64` at each of n numbers.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 22]),
+    setup = |n| Ok((load()?, made(n, |i| f64::from(number(i)))?, filled(n, 0.0_f64)?)),
+    reads = 8 * n,
+    writes = 8 * n,
+    flops = 126 * n,
+    precision = "f64",
+    cold,
+    check = |_module, _x, y, _n| expect(y, |i| (1..64).fold(1.0_f64, |sum, _| sum.mul_add(f64::from(number(i)), 1.0))),
+)]
+fn horner(
+    module: &Module,
+    x: &DeviceBuffer<f64>,
+    y: &mut DeviceBuffer<f64>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [x, y]) = (x.len(), [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x and y have n elements.
+    unsafe { launch!(module.horner<<<n.div_ceil(128) as u32, 128, 0, stream>>>(x, y, n as u64)) }
+}
+
+/// counts[at[i] mod 4096] grows by 1, by atomic additions.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 22]),
+    setup = |n| Ok((load()?, made(n, |i| place(i, n))?, filled(BINS, 0_u32)?)),
+    reads = 4 * n,
+    writes = 4 * BINS,
+    cold,
+    check = |_module, _at, counts, n| expect(counts, |_| (n / BINS) as u32),
+)]
+fn count(
+    module: &Module,
+    at: &DeviceBuffer<u32>,
+    counts: &mut DeviceBuffer<u32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [at, counts]) = (at.len(), [at.as_device_ptr(), counts.as_device_ptr()]);
+    // SAFETY: there are n numbers and 4096 counts.
+    unsafe { launch!(module.count<<<blocks(n), 256, 0, stream>>>(at, counts, n as u64, BINS as u32)) }
+}
+
+/// 2112 walks through a permutation, each of whose loads waits for the one before it.
+#[gpu_bench(
+    args(steps = [16_u32, 256]),
+    setup = |_steps| Ok((load()?, made(NODES, |i| place(i, NODES))?, filled(WALKS, 0_u32)?)),
+    reads = 4 * WALKS * steps as usize,
+    writes = 4 * WALKS,
+    cold,
+    check = |_module, _next, last, steps| expect(last, |i| {
+        (0..steps).fold((97 * i % NODES) as u32, |at, _| place(at as usize, NODES))
+    }),
+)]
+fn walk(
+    module: &Module,
+    next: &DeviceBuffer<u32>,
+    last: &mut DeviceBuffer<u32>,
+    steps: u32,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (grid, [next, last]) = ((last.len() / 32) as u32, [next.as_device_ptr(), last.as_device_ptr()]);
+    // SAFETY: the numbers of `next` are places in it, and there is one of `last` for each thread.
+    unsafe { launch!(module.walk<<<grid, 32, 0, stream>>>(next, last, steps, NODES as u32)) }
 }
 
 /// [`scan`], which declares half of the bytes that it moves: only the hardware's counters tell.
