@@ -1,9 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
-use std::f64::consts::FRAC_PI_2;
-
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median, standard_error};
+use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -67,10 +65,10 @@ pub struct Samples {
     /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Nanoseconds>,
-    /// The time by a second method, which has no event beside a launch: what one more launch adds to a row of flushes, each before a
-    /// launch. Nothing where that would say nothing of the launch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marginal: Option<Nanoseconds>,
+    /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
+    /// launches, while `time` is according to the GPU's own clock.
+    #[serde(default, alias = "marginal", skip_serializing_if = "Option::is_none")]
+    pub cross_check: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub events: Vec<Nanoseconds>,
     /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
@@ -82,15 +80,15 @@ pub struct Samples {
     /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
+    /// The part of each of these that empty launches do not show: what a pair of events reads too much around this launch, according to
+    /// the GPU's own clock. Nothing if that is not significant, or if the device has no second clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Nanoseconds>,
     /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
     /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub since_last: Vec<Nanoseconds>,
 }
-
-/// The number of places of inputs at which the second method times a launch whose inputs were moved.
-#[doc(hidden)]
-pub const MARGINAL_PLACES: usize = 4;
 
 /// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
 /// and of its places in it.
@@ -140,19 +138,7 @@ impl Samples {
     /// The distance of the time from that of the second method, if there is one.
     #[must_use]
     pub fn gap(&self) -> Option<Nanoseconds> {
-        self.marginal.map(|marginal| (marginal - self.time.median).abs())
-    }
-
-    /// Two standard errors of what the places of inputs move the distance from the second method by: the samples had one for each group, and
-    /// the second method [`MARGINAL_PLACES`]. Zero if the inputs stayed where they were.
-    pub(crate) fn gap_of_places(&self) -> Nanoseconds {
-        if self.moves == 0 {
-            return Nanoseconds::ZERO;
-        }
-        let places = self.medians_of_groups(&self.evened());
-        // A median deviates by √(π/2) times as much as a mean, and one of fewer places by more.
-        let of_both = (FRAC_PI_2 * (1.0 + places.len() as f64 / MARGINAL_PLACES as f64)).sqrt();
-        2.0 * of_both * standard_error(&places)
+        self.cross_check.map(|other| (other - self.time.median).abs())
     }
 
     /// Three standard errors of the difference between the last and the first third of the groups, where each has errors of its own: of its graph, and

@@ -34,13 +34,13 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
     let samples = &measured.samples;
     let half_width = samples.time.median_ci.half_width();
     let own = format!("{} {} ± {}", samples.method.path, time(measured.median()), time(half_width));
-    let rows = match (samples.marginal, samples.gap()) {
-        (Some(marginal), Some(_)) => {
-            let by = signed(measured.median() - marginal);
+    let rows = match (samples.cross_check, samples.gap()) {
+        (Some(other), Some(_)) => {
+            let by = signed(measured.median() - other);
             let agree = agreement(methods_disagree(samples).is_none());
-            format!("rows of launches {}, {agree} ({by})", time(marginal))
+            format!("second clock {}, {agree} ({by})", time(other))
         }
-        _ => "rows of launches: not available for it".to_owned(),
+        _ => "second clock: not available for it".to_owned(),
     };
     let cupti = match &verification.cupti {
         None => "CUPTI: not asked".to_owned(),

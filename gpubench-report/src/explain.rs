@@ -136,14 +136,19 @@ fn time(measured: &Measurement) -> String {
     let why = match (empty_launch, one_more) {
         (Some(_), Some(one_more)) => format!(
             "the {} that a pair of events reads around {}, less the {} that one more empty launch takes; \
-             around nothing it reads {floor}",
-            format::time(own + one_more),
+             around nothing it reads {floor}{}",
+            format::time(own + one_more - measured.samples.correction.unwrap_or_default()),
             if reads_parameter {
                 "launches among the samples that only look at a parameter"
             } else {
                 "empty launches among the samples"
             },
-            format::time(one_more)
+            format::time(one_more),
+            measured.samples.correction.map_or_else(String::new, |by| {
+                let (by, word) =
+                    (format::time(by.abs()), if by < Nanoseconds::ZERO { "less" } else { "more" });
+                format!("; around this launch it reads {by} {word}, according to the GPU's own clock")
+            })
         ),
         (Some(empty), None) => format!(
             "half of the {} that a pair of events reads around an empty launch; around nothing it reads {floor}",
@@ -164,17 +169,15 @@ fn time(measured: &Measurement) -> String {
 
 /// The time by the second method, and its distance from the first.
 fn bound(measured: &Measurement) -> Option<String> {
-    let (marginal, gap, bound) =
-        (measured.samples.marginal?, measured.samples.gap()?, measured.samples.bound()?);
+    let (other, gap, bound) =
+        (measured.samples.cross_check?, measured.samples.gap()?, measured.samples.bound()?);
     let share = format::percent(bound / measured.median());
-    let [marginal, gap, bound] = [marginal, gap, bound].map(format::time);
+    let [other, gap, bound] = [other, gap, bound].map(format::time);
     let known = match measured.samples.timer.averaged_resolution {
         None => "half of the interval, two steps of the timer",
         Some(_) => "half of the interval, twice the resolution of averages",
     };
-    Some(format!(
-        "{bound} ({share}): {known}, and {gap} to the {marginal} that one more launch in a row takes"
-    ))
+    Some(format!("{bound} ({share}): {known}, and {gap} to the {other} according to a second clock"))
 }
 
 /// The stall of the memory, and its part in the time.

@@ -107,6 +107,9 @@ const PEAKS: [(&str, &str); 3] = [
 
 /// The line with the peak's name of today.
 fn renamed(line: String) -> String {
+    let line = line
+        .replace(" by events around each launch,", ", and")
+        .replace("by rows of launches without:", "according to a second clock:");
     let Some(peak) = line.strip_prefix("peak ") else { return line };
     let renamed =
         PEAKS.iter().chain(&PRECISIONS).find_map(|(then, now)| Some((now, peak.strip_prefix(then)?)));

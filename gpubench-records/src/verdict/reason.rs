@@ -121,8 +121,9 @@ pub enum Reason {
     MethodsDisagree {
         /// The median of the samples.
         time: Nanoseconds,
-        /// The time by the second method.
-        marginal: Nanoseconds,
+        /// The time according to the second clock.
+        #[serde(rename = "marginal", alias = "cross_check")]
+        cross_check: Nanoseconds,
     },
     /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
     CuptiDisagrees {
@@ -379,11 +380,11 @@ impl Display for Reason {
                     "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
                 )
             }
-            Self::MethodsDisagree { time, marginal } => {
-                let [time, marginal] = [*time, *marginal].map(format::time);
+            Self::MethodsDisagree { time, cross_check } => {
+                let [time, cross_check] = [*time, *cross_check].map(format::time);
                 write!(
                     f,
-                    "methods disagree: {time} by events around each launch, {marginal} by rows of launches without: the time may \
+                    "methods disagree: {time}, and {cross_check} according to a second clock: the time may \
                      be off by the difference"
                 )
             }

@@ -234,7 +234,8 @@ fn samples(median: f64) -> Samples {
         on_stream: None,
         call: None,
         held: None,
-        marginal: None,
+        cross_check: None,
+        correction: None,
         events,
         overheads: Vec::new(),
         interrupted: Vec::new(),
@@ -425,23 +426,23 @@ fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
     }
 }
 
-/// A second method that is off by a little less or more than it may be: 0.3 µs for a launch of one piece, and 1 % of a long one.
+/// A second clock that is off by a little less or more than it may be: 0.5 µs for a launch of one piece, and 1 % of a long one.
 #[test]
-fn a_second_method_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim() {
+fn a_second_clock_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim() {
     let disagrees = |median: f64, further: f64| {
-        let samples = Samples { marginal: Some(Nanoseconds(median + further)), ..samples(median) };
+        let samples = Samples { cross_check: Some(Nanoseconds(median + further)), ..samples(median) };
         methods_disagree(&samples)
     };
-    for (median, allowed) in [(4_840.0, 300.0), (100_000.0, 1_000.0)] {
+    for (median, allowed) in [(4_840.0, 500.0), (100_000.0, 1_000.0)] {
         assert_eq!(disagrees(median, allowed - 1.0), None, "{median}");
         assert_eq!(disagrees(median, 1.0 - allowed), None, "{median}");
-        let (time, marginal) = (Nanoseconds(median), Nanoseconds(median + allowed + 1.0));
-        assert_eq!(disagrees(median, allowed + 1.0), Some(Reason::MethodsDisagree { time, marginal }));
+        let (time, cross_check) = (Nanoseconds(median), Nanoseconds(median + allowed + 1.0));
+        assert_eq!(disagrees(median, allowed + 1.0), Some(Reason::MethodsDisagree { time, cross_check }));
         assert!(disagrees(median, -allowed - 1.0).is_some(), "{median}");
     }
-    assert_eq!(disagrees(4_840.0, 300.0), None, "no more than that");
+    assert_eq!(disagrees(4_840.0, 500.0), None, "no more than that");
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
-    let reason = disagrees(4_840.0, 400.0).expect("it is off by 0.4 µs");
+    let reason = disagrees(4_840.0, 600.0).expect("it is off by 0.6 µs");
     assert!(reason.is_about_precision());
     assert!(!Reason::GpuIdle { share: 0.5, held: Nanoseconds(1.0) }.is_about_precision());
 }
@@ -491,17 +492,6 @@ fn a_drift_is_more_than_groups_make_by_chance() {
     let mut few = at_two_kinds_of_place(0);
     few.overheads.truncate(5);
     assert_eq!(few.drift_by_chance(), Nanoseconds::ZERO);
-}
-
-/// Places are 0.2 µs around their mean, so that the median of four is as far from that of sixteen in a case of twenty.
-#[test]
-fn methods_may_differ_by_what_places_do() {
-    let disagrees = |moves, by| {
-        let samples = at_two_kinds_of_place(moves);
-        methods_disagree(&Samples { marginal: Some(samples.time.median + Nanoseconds(by)), ..samples })
-    };
-    assert_eq!([disagrees(0, 299.0), disagrees(16, 299.0), disagrees(16, 550.0)], [None, None, None]);
-    assert!(disagrees(0, 310.0).is_some() && disagrees(16, 650.0).is_some());
 }
 
 #[test]
@@ -596,7 +586,7 @@ fn states_are_words() {
 fn by_cupti(cupti: f64, slowed: Option<(f64, f64)>) -> (Difference, Option<Reason>) {
     let mut samples = samples(15_430.0);
     samples.method.path = Path::Graph;
-    samples.marginal = Some(samples.time.median);
+    samples.cross_check = Some(samples.time.median);
     let times = [cupti; 16].map(Nanoseconds);
     let time = Summary::of(&times, Nanoseconds(1.0)).expect("there are some");
     let times = CuptiTimes {

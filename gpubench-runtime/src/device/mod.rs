@@ -206,23 +206,6 @@ pub trait Device: Any {
         _ = work;
         Ok(None)
     }
-
-    /// Returns the time of a launch with this state of the `cache` by a second method, which shares no reading with its samples. Those
-    /// were taken behind this `flush`. Returns nothing if the device has none for this launch, or behind that flush. Afterwards its outputs may hold anything, until it is launched again.
-    ///
-    /// # Errors
-    /// Returns the launch's own error, or the error that occurred on the device.
-    #[doc(hidden)]
-    fn marginal(
-        &mut self,
-        work: &mut dyn Work,
-        cache: Cache,
-        flush: Flush,
-    ) -> Result<Option<Nanoseconds>, Failure> {
-        _ = (work, cache, flush);
-        Ok(None)
-    }
-
     /// Traces launches of `work` by a tool that sees the device's work from outside, with what it costs: afterwards this process is of no
     /// more use for samples. Returns nothing if the device has no such tool.
     ///
@@ -497,6 +480,14 @@ pub trait Sampler {
         Ok(timer)
     }
 
+    /// Called after the first samples if all of them turn out to be part of the warm-up, and are taken again.
+    ///
+    /// # Errors
+    /// Returns an error if the device fails.
+    fn restart(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Returns the part of their time, since the first sample began, in which the threads of launches waited for a processor that
     /// other programs used; `None` if launches run on no processor of this machine, or if that is not counted.
     fn waited(&mut self) -> Option<f64> {
@@ -514,6 +505,12 @@ pub trait Sampler {
     /// group. A sampler answers the same way after each group.
     fn overhead(&mut self) -> Option<Nanoseconds> {
         None
+    }
+
+    /// Returns for groups since the warm-up what their readings contain beyond the time of a launch and [`Self::overhead`], according to
+    /// a second clock that timed some launches of each; none if the device has no second clock.
+    fn beyond_overhead(&self) -> &[Nanoseconds] {
+        &[]
     }
 
     /// Returns the starts of the samples of the last group by the device's clock, in the order they ran, since a time that is the same

@@ -8,6 +8,7 @@ mod energy;
 mod groups;
 mod interrupted;
 mod places;
+mod second_clock;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use gpubench_records::samples::{self, Samples};
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
+use self::second_clock::Correction;
 use self::taken::{Limits, TakenSamples};
 pub use self::turns::{Placement, Rounds, compare};
 use self::watch::Watch;
@@ -86,7 +88,7 @@ pub fn measure(
     let mut limit = sampling.max_time - warmed.beyond - others;
     let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
     let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
-    let timer = if only.is_some() { timer } else { sampler.begin(timer)? };
+    let mut timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
         Some(last) => {
             warm_up.launches -= last.group.samples;
@@ -105,6 +107,7 @@ pub fn measure(
             warm_up.elapsed += spent;
             limit = limit - spent;
             warming.extend(&taken.clocks);
+            sampler.restart()?;
         },
     };
     let TakenSamples {
@@ -112,7 +115,7 @@ pub fn measure(
         end,
         events,
         starts,
-        overheads,
+        mut overheads,
         groups,
         moves,
         elapsed,
@@ -138,8 +141,12 @@ pub fn measure(
         Some(look) if look.samples == events.len() => look.stall,
         _ => samples::stall(&events, &starts, &overheads, timer),
     };
+    let found = Correction::new(sampler.beyond_overhead());
+    let correction = found.and_then(|found| found.apply(&mut overheads, &mut timer));
     let time = samples::summary(&events, &starts, &overheads, timer, stall.as_ref());
     let time = time.ok_or_else(|| took_none(checked.faults()))?;
+    // The time of the clock that the result does not have.
+    let cross_check = found.map(|found| time.median + correction.unwrap_or(-found.by()));
     let mut samples = Samples {
         method,
         timer,
@@ -160,7 +167,8 @@ pub fn measure(
         on_stream: None,
         call: sampler.call().filter(is_number),
         held: None,
-        marginal: None,
+        cross_check: cross_check.filter(is_number),
+        correction,
         since_last: since_last(&starts),
         events,
         interrupted,

@@ -8,7 +8,7 @@ use gpubench_driver::nvtx;
 use super::Reply;
 use super::afterwards::{Afterwards, OnFreshInputs, OnUsedInputs};
 use super::measurement::MeasurementContext;
-use super::places::{marginal_over_places, may_move, take_back, trace_options};
+use super::places::{may_move, take_back, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
@@ -168,28 +168,14 @@ impl JobVisitor<'_> {
         self.sampling.max_time.min((left / 2).into())
     }
 
-    /// Returns the time of a launch by a second method; nothing where it has none, or needs none.
-    fn cross_checked(&mut self, case: &mut dyn Case, cache: Cache, samples: &Samples) -> Option<Nanoseconds> {
-        if samples.time.median > measure::LONG {
-            return None;
-        }
-        let mut launches = Launches(case);
-        // What fails here is no failure of the launch, whose samples are taken.
-        let marginal =
-            catch(Stage::Launch, || marginal_over_places(&mut launches, self.device, cache, samples));
-        take_back(&mut launches, self.device);
-        marginal.ok().flatten()
-    }
-
-    /// Launches again after the samples: on used inputs, for the cross-check, and on fresh inputs. `left` is the time of a launch on the
-    /// inputs that the samples left. Returns what speaks against the case, whose verdict so far is `state`.
+    /// Launches again after the samples: on used inputs and on fresh inputs. `left` is the time of a launch on the
+    /// inputs that the samples left. Returns what speaks against the case.
     fn launched_afterwards(
         &mut self,
         case: &mut dyn Case,
-        (cache, left): (Cache, Result<Option<Nanoseconds>, Failure>),
+        left: Result<Option<Nanoseconds>, Failure>,
         prepared: &PreparedCase,
         measurement: &mut Measurement,
-        state: State,
     ) -> Vec<Reason> {
         let (at, host_work) = (Step::Afterwards(measurement.samples.events.len()), self.options.host_work);
         let used = match has_time_for_used_inputs(self.sampling.max_time, &measurement.samples) {
@@ -206,9 +192,6 @@ impl JobVisitor<'_> {
                 return vec![Reason::FailedAfterwards(failure)];
             }
         };
-        if measurement.samples.method.path == Path::Graph && state != State::Invalid {
-            measurement.samples.marginal = self.cross_checked(case, cache, &measurement.samples);
-        }
         let OnUsedInputs { relaunch, check_failed } = used;
         let (relaunch, unchecked) = match self.no_time_for_fresh_inputs(prepared, &measurement.samples) {
             Some(reason) => (relaunch, Some(reason)),
@@ -292,8 +275,7 @@ impl JobVisitor<'_> {
         }
         let sampled = Record::new(self.task.job.case(cache), Some(measurement.clone()), verdict.clone());
         (self.reply)(Reply::Sampled(Box::new(sampled)));
-        let reasons =
-            self.launched_afterwards(case, (cache, left), prepared, &mut measurement, verdict.state);
+        let reasons = self.launched_afterwards(case, left, prepared, &mut measurement);
         let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
         // A launch that drifts while it is sampled drifts on.
         let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));

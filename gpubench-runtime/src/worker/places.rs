@@ -7,12 +7,10 @@ use super::prepared::{Launches, PreparedCase};
 use crate::device::{Device, TraceOptions, Work};
 use crate::measure::Placement;
 use gpubench_records::facts::Facts;
-use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Measurement;
-use gpubench_records::samples::{MARGINAL_PLACES, Samples};
-use gpubench_stats::median;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_records::samples::Samples;
+use gpubench_stats::units::Bytes;
 
 /// Inputs are not made anew if making them and launching on them took longer the first time, which contains compiling and loading.
 const QUICK: Duration = Duration::from_millis(100);
@@ -35,28 +33,6 @@ pub(super) fn take_back(launches: &mut Launches<'_>, device: &mut dyn Device) {
     launches.take_back();
     // Inputs that were dropped may have left another device current.
     _ = device.make_current();
-}
-
-/// Times a case by the second method: at several places if its inputs were moved while these samples were taken. Returns the median; nothing where
-/// it is not available.
-///
-/// # Errors
-/// Returns the launch's own error, or the error that occurred on the device.
-pub(super) fn marginal_over_places(
-    launches: &mut Launches<'_>,
-    device: &mut dyn Device,
-    cache: Cache,
-    samples: &Samples,
-) -> Result<Option<Nanoseconds>, Failure> {
-    let Some(first) = device.marginal(launches, cache, samples.method.flush)? else { return Ok(None) };
-    let mut times = vec![first];
-    for place in drawn::<{ MARGINAL_PLACES - 1 }>(samples) {
-        if samples.moves == 0 || !device.move_inputs(launches, place)? {
-            break;
-        }
-        times.extend(device.marginal(launches, cache, samples.method.flush)?);
-    }
-    Ok(median(&times))
 }
 
 /// Returns the options by which the launches of a case are traced as they were sampled.

@@ -92,6 +92,8 @@ pub(crate) enum Effect {
     Fill([u8; 4], Range<u64>),
     /// The output of a kernel of the suite.
     Output(Launched),
+    /// The time, in whole steps of the clock, at this address.
+    Time(u64),
     /// So many nanoseconds, and before them the cycles of as long.
     Cycles(u64, u64),
     Complement(Range<u64>),
@@ -260,6 +262,11 @@ impl Launch {
                 let lasts = Lasts::Delay((nanoseconds.min(LONGEST_DELAY) / step * step) as f64);
                 Doing { lasts, ..Doing::default() }
             }
+            ("gpubench_timer_step", [8], &[at]) => {
+                let effect = Effect::Pattern(step.to_le_bytes().to_vec(), at..at + 8);
+                Doing { effect, ..Doing::default() }
+            }
+            ("gpubench_stamp", [8], &[at]) => Doing { effect: Effect::Time(at), ..Doing::default() },
             ("gpubench_spin", [8], &[cycles]) => {
                 Doing { lasts: Lasts::Cycles(cycles.min(LONGEST_SPIN)), ..Doing::default() }
             }
@@ -387,6 +394,7 @@ impl Effect {
             Self::Copy(from, to) => *to..*to + (from.end - from.start),
             Self::Fill(_, to) | Self::Complement(to) => to.clone(),
             Self::Output(launched) => launched.output().map(addresses).unwrap_or_default(),
+            Self::Time(at) => *at..*at + 8,
             Self::Cycles(_, to) => *to..*to + 16,
             Self::Both(first, _) => first.written(),
             Self::Total(_, _, to) => *to..*to + 4,
@@ -403,6 +411,7 @@ impl Effect {
             Self::Copy(from, to) => memory.put(to, memory.view(from)),
             Self::Fill(word, to) => memory.put(to.start, View::of(Content::Word(word), to.end - to.start)),
             Self::Output(launched) => launched.apply(memory),
+            Self::Time(_) => unreachable!("the device's time is a pattern by now"),
             Self::Cycles(nanoseconds, to) => {
                 let counts = [clock * nanoseconds / 1000, nanoseconds].map(u64::to_le_bytes).concat();
                 memory.put(to, View::of(Content::Bytes(counts), 16));

@@ -184,6 +184,10 @@ impl Driver {
             if misdeed == Some(Misdeed::Short) {
                 effect.shorten();
             }
+            if let kernels::Effect::Time(at) = effect {
+                let time = begin as u64 / self.config.step * self.config.step;
+                effect = kernels::Effect::Pattern(time.to_le_bytes().to_vec(), at..at + 8);
+            }
             let written = effect.written();
             effect.apply(&mut self.memory, self.config.clock_at(begin));
             if misdeed == Some(Misdeed::Spoilt) {

@@ -40,7 +40,8 @@ use crate::devices::cuda::kernels::Kernels;
 use crate::devices::cuda::places::Spacers;
 use crate::devices::cuda::sampling::clock::ClockProbe;
 use crate::devices::cuda::sampling::dither::Dither;
-use crate::devices::cuda::sampling::marginal::OneMore;
+use crate::devices::cuda::sampling::one_more::OneMore;
+use crate::devices::cuda::sampling::stamps::Stamps;
 use crate::devices::cuda::watch::memory::WriteDetector;
 use crate::devices::cuda::watch::relaunch::Outputs;
 use gpubench_records::certificate::CuptiTimes;
@@ -89,6 +90,8 @@ pub struct Cuda {
     dither: Option<Dither>,
     /// The time of an empty launch.
     one_more: OneMore,
+    /// The GPU's own clock.
+    stamps: Stamps,
     /// The period at which the memory is held up, if it is.
     memory_stall: Option<StallPeriod>,
     proofs: HashMap<Flush, FlushProof>,
@@ -118,6 +121,7 @@ impl DeviceType for Cuda {
         // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, own.stream())?;
+        let stamps = Stamps::new(&kernels, own.stream())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
         let write_detector = WriteDetector::new(device, multiprocessors.count, own.stream(), first)?;
         let mut device = Self {
@@ -134,6 +138,7 @@ impl DeviceType for Cuda {
             timers: HashMap::new(),
             dither: None,
             one_more: OneMore::default(),
+            stamps,
             memory_stall: None,
             proofs: HashMap::new(),
             clock,
@@ -209,19 +214,6 @@ impl Device for Cuda {
     fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
         let own = self.own;
         watch::relaunch::relaunch(self, &mut Guarded::new(work, own))
-    }
-
-    fn marginal(
-        &mut self,
-        work: &mut dyn Work,
-        cache: Cache,
-        flush: Flush,
-    ) -> Result<Option<Nanoseconds>, Failure> {
-        // Behind another flush, the flushes of a row do not take what the samples' flushes leave: dirty lines, or what they kept.
-        if cache == Cache::Cold && flush != self.usual_flush() {
-            return Ok(None);
-        }
-        sampling::marginal::of(self, work, cache)
     }
 
     fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {

@@ -46,6 +46,24 @@ extern "C" __global__ void __launch_bounds__(32) gpubench_delay(u64 duration)
     }
 }
 
+// *at ← the time. One thread.
+extern "C" __global__ void __launch_bounds__(32) gpubench_stamp(u64* at) { *at = nanoseconds(); }
+
+// *step ← the smallest of eight successive steps of the timer, or 0 if it does not advance. One thread.
+extern "C" __global__ void __launch_bounds__(32) gpubench_timer_step(u64* step)
+{
+    u64 last = nanoseconds(), smallest = ~0ull;
+    int steps = 0;
+    for (int reads = 0; reads < 1000000 && steps < 8; reads++) {
+        const u64 now = nanoseconds();
+        if (now == last) continue;
+        if (now - last < smallest) smallest = now - last;
+        last = now;
+        steps++;
+    }
+    *step = steps < 8 ? 0 : smallest;
+}
+
 // How fast this multiprocessor's clock runs: its cycles and the timer's nanoseconds from one tick of the timer to the first
 // that comes `duration` or more later, into `read`. From tick to tick, so that the timer's step, which is 1 us on some GPUs,
 // is no error. One thread. Where that takes too long it ends as `gpubench_delay` does, and `read` has 0 nanoseconds.

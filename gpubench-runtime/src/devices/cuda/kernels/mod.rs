@@ -25,6 +25,10 @@ pub(crate) struct Kernels {
     pub(crate) discard: Option<LoadedKernel>,
     /// `(u64 nanoseconds)`: one thread waits for that time, 2 ms at most.
     delay: LoadedKernel,
+    /// `(u64* at)`: one thread stores `%globaltimer`.
+    stamp: LoadedKernel,
+    /// `(u64* step)`: one thread stores the smallest step of `%globaltimer`.
+    timer_step: LoadedKernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for that time, 2 ms at most.
     pub(crate) clock: LoadedKernel,
     /// Kernels that do nothing.
@@ -40,6 +44,8 @@ impl Kernels {
         Ok(Self {
             read_sweep: measure.find("gpubench_read_sweep")?,
             delay: measure.find("gpubench_delay")?,
+            stamp: measure.find("gpubench_stamp")?,
+            timer_step: measure.find("gpubench_timer_step")?,
             clock: measure.find("gpubench_clock")?,
             empty: EmptyKernels::load()?,
             discard: discard.as_ref().map(|module| module.find("gpubench_discard")).transpose()?,
@@ -52,5 +58,17 @@ impl Kernels {
         let mut nanoseconds = duration.as_nanos() as u64;
         // SAFETY: the kernel takes a number, and ends by itself.
         unsafe { self.delay.launch((1, 1), stream, &mut [(&raw mut nanoseconds).cast()]) }
+    }
+
+    /// Stores the smallest step of the GPU's timer at `at`, which has room for a `u64`; 0 if the timer does not advance.
+    pub(crate) fn timer_step(&self, mut at: u64, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
+        unsafe { self.timer_step.launch((1, 1), stream, &mut [(&raw mut at).cast()]) }
+    }
+
+    /// Stores the time at `at`, which has room for a `u64`, when `stream` reaches this point.
+    pub(crate) fn stamp(&self, mut at: u64, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
+        unsafe { self.stamp.launch((1, 1), stream, &mut [(&raw mut at).cast()]) }
     }
 }

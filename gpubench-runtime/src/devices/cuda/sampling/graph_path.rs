@@ -12,12 +12,18 @@ use std::ops::Range;
 
 use crate::devices::cuda::driver::event::Event;
 use crate::devices::cuda::sampling::graph::{Capture, Executable};
-use crate::devices::cuda::sampling::samples::SamplingState;
+use crate::devices::cuda::sampling::samples::{Clock, SamplingState};
 use gpubench_records::failure::Failure;
+use gpubench_stats::median_below_step;
 use gpubench_stats::units::Nanoseconds;
 
 /// The most places in a graph.
 const LONGEST: usize = 64;
+/// The groups with samples between stamps, the most such launches in a group, and the longest launch that has some. The error of events is
+/// small compared with longer ones.
+const STAMPED_GROUPS: usize = 16;
+const MOST_STAMPED: usize = 8;
+const LONGEST_STAMPED: Nanoseconds = Nanoseconds(5e4);
 /// The most launches in a graph without events between them.
 const LONGEST_ROW: usize = 256;
 
@@ -33,11 +39,16 @@ pub(crate) struct GraphPath<'a> {
     before: Option<Executable>,
     /// A graph of back-to-back launches, and their number.
     row: Option<(Executable, usize)>,
-    /// True once it was tried to make the inputs anew, and true if the next group's will be.
-    tried_to_move: bool,
+    /// True if the inputs may be made anew, once that is known.
+    can_move: Option<bool>,
+    /// True if the next group's inputs will be made anew.
     moves: bool,
     /// True if the graphs of groups are copied to the device before they run.
     pub(crate) copies: bool,
+    /// The number of groups that are still to have some samples between stamps.
+    stamped: usize,
+    /// The overhead of the last group according to stamps, if it had some.
+    overhead: Option<Nanoseconds>,
 }
 
 impl<'a> GraphPath<'a> {
@@ -49,9 +60,11 @@ impl<'a> GraphPath<'a> {
             next: None,
             before: None,
             row: None,
-            tried_to_move: false,
+            can_move: None,
             moves: false,
             copies: false,
+            stamped: 0,
+            overhead: None,
         }
     }
 
@@ -74,7 +87,7 @@ impl<'a> GraphPath<'a> {
             Some((same, graph)) if same == places => graph?,
             _ => self.capture(places.clone())?,
         };
-        self.start(&graph)?;
+        let stamped = self.start(&graph, samples)?;
         let grows = std::mem::replace(&mut self.asked, samples) != samples;
         // A graph has the addresses of its inputs.
         if !grows && !self.moves {
@@ -82,9 +95,53 @@ impl<'a> GraphPath<'a> {
             self.next = Some((places.clone(), self.capture(places)));
         }
         self.before = None;
+        let before = events.len();
         let time = self.samples.end(places, events)?;
         self.before = Some(graph);
+        self.overhead = match stamped {
+            Some((_graph, places)) => {
+                self.stamped -= 1;
+                let step = self.samples.device.stamps.step();
+                let time = self.samples.read_stamps(places)?;
+                let event = median_below_step(&events[before..], step);
+                event.zip(time).map(|(event, time)| (event - time).max(Nanoseconds::ZERO))
+            }
+            None => None,
+        };
         Ok(time)
+    }
+
+    /// Enables samples between stamps for the next groups, if the clocks of stamps and events are fine enough.
+    pub(crate) fn take_stamps(&mut self) -> Result<(), Failure> {
+        let device = &mut *self.samples.device;
+        if device.dither.is_some() {
+            return Ok(());
+        }
+        self.stamped = if device.stamps.are_fine()? { STAMPED_GROUPS } else { 0 };
+        Ok(())
+    }
+
+    /// Returns the overhead of events in the last group: the median event time minus the time according to stamps, at least 0. Nothing if
+    /// the group had no stamps.
+    pub(crate) fn overhead_by_stamps(&self) -> Option<Nanoseconds> {
+        self.overhead.filter(|overhead| overhead.is_finite())
+    }
+
+    /// Captures and starts a graph of samples between stamps for a group of `samples`: a quarter of them, each with an empty launch.
+    /// Returns nothing if no more groups have stamps, or if the launch is long.
+    fn start_stamped(&mut self, samples: usize) -> Result<Option<(Executable, usize)>, Failure> {
+        let is_long = self.samples.shortest().is_none_or(|time| time > LONGEST_STAMPED);
+        let count = samples / 4;
+        if self.stamped == 0 || is_long || count == 0 {
+            return Ok(None);
+        }
+        let places = self.samples.places(count.min(MOST_STAMPED), LONGEST);
+        let capture = Capture::begin(self.samples.stream())?;
+        self.samples.enqueue(0..places, Clock::Stamps)?;
+        // Kernels directly after another begin late in a graph that was not copied.
+        let graph = self.copied(capture)?;
+        graph.launch(self.samples.stream())?;
+        Ok(Some((graph, places)))
     }
 
     /// Makes the inputs anew at another place. Returns false if they stay where they are.
@@ -92,7 +149,11 @@ impl<'a> GraphPath<'a> {
         // These graphs have the addresses of the inputs until now.
         self.next = None;
         self.row = None;
-        let can_move = std::mem::replace(&mut self.tried_to_move, true) || self.samples.can_move(place)?;
+        let can_move = match self.can_move {
+            Some(can_move) => can_move,
+            None => self.samples.can_move(place)?,
+        };
+        self.can_move = Some(can_move);
         self.moves = can_move && self.samples.move_inputs(place)?;
         Ok(self.moves)
     }
@@ -116,7 +177,7 @@ impl<'a> GraphPath<'a> {
     fn capture(&mut self, pairs: Range<usize>) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(pairs.end)?;
         let capture = Capture::begin(self.samples.stream())?;
-        self.samples.enqueue(pairs, Event::record_as_node)?;
+        self.samples.enqueue(pairs, Clock::Events(Event::record_as_node))?;
         if self.copies { self.copied(capture) } else { Ok(capture.end()?.instantiate()?) }
     }
 
@@ -175,14 +236,15 @@ impl<'a> GraphPath<'a> {
         pairs: Range<usize>,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
-        self.start(graph)?;
+        self.start(graph, 0)?;
         Ok(self.samples.end(pairs, events)?)
     }
 
-    /// Launches a graph as a group of samples.
-    fn start(&mut self, graph: &Executable) -> Result<(), Failure> {
+    /// Launches a graph as a group of `samples` samples. Returns the graph of those between stamps and its places, if there is one.
+    fn start(&mut self, graph: &Executable, samples: usize) -> Result<Option<(Executable, usize)>, Failure> {
         self.samples.begin()?;
         graph.launch(self.samples.stream())?;
-        Ok(self.samples.finish()?)
+        self.samples.finish()?;
+        if samples > 0 { self.start_stamped(samples) } else { Ok(None) }
     }
 }

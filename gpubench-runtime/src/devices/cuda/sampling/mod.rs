@@ -6,10 +6,11 @@ pub(crate) mod dither;
 pub(crate) mod empty;
 pub(crate) mod graph;
 pub(crate) mod graph_path;
-pub(crate) mod marginal;
+pub(crate) mod one_more;
 pub(crate) mod pair_sampler;
 pub(crate) mod samples;
 pub(crate) mod stall;
+pub(crate) mod stamps;
 pub(crate) mod stream_path;
 pub(crate) mod stream_reason;
 pub(crate) mod timer;
@@ -55,7 +56,8 @@ pub(crate) fn sampler<'a>(
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     Ok(if let Ok(captured) = chosen {
         let path = GraphPath::new(samples).with_copies(!captured.stands_alone);
-        Box::new(OnGraph { path, method, moves: wanted.moves, _suspended: suspended })
+        let moves = wanted.moves;
+        Box::new(OnGraph { path, method, moves, beyond_overhead: Vec::new(), _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
     })
@@ -200,6 +202,8 @@ struct OnGraph<'a> {
     path: GraphPath<'a>,
     method: Method,
     moves: bool,
+    /// For each group with stamps the overhead according to them, less that according to empty launches.
+    beyond_overhead: Vec<Nanoseconds>,
     _suspended: Option<Suspended>,
 }
 
@@ -222,9 +226,26 @@ impl Sampler for OnGraph<'_> {
         timer::of_graph(&mut self.path)
     }
 
+    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
+        self.restart()?;
+        Ok(timer)
+    }
+
+    fn restart(&mut self) -> Result<(), Failure> {
+        self.beyond_overhead.clear();
+        // Stamps are no clock for the start of a copy engine.
+        if self.method.kernels == self.method.pieces { self.path.take_stamps() } else { Ok(()) }
+    }
+
     fn overhead(&mut self) -> Option<Nanoseconds> {
         let timer = timer::of_graph(&mut self.path).ok()?;
-        timer::overhead(&self.path.samples, timer)
+        let overhead = timer::overhead(&self.path.samples, timer)?;
+        self.beyond_overhead.extend(self.path.overhead_by_stamps().map(|by_stamps| by_stamps - overhead));
+        Some(overhead)
+    }
+
+    fn beyond_overhead(&self) -> &[Nanoseconds] {
+        &self.beyond_overhead
     }
 
     fn starts(&self) -> &[Nanoseconds] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
 
-use crate::device::{SampleOptions, Work, turns};
+use crate::device::{DeviceError, SampleOptions, Work, turns};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::{Event, EventPair};
 use crate::devices::cuda::driver::{CallError, check};
@@ -15,6 +15,7 @@ use crate::devices::cuda::places;
 use crate::devices::cuda::sampling::empty::Empty;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
+use gpubench_stats::median_below_step;
 use gpubench_stats::units::Nanoseconds;
 
 /// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
@@ -49,6 +50,31 @@ pub(crate) struct SamplingState<'a> {
     starts: Vec<Nanoseconds>,
     /// The readings around the empty launches of the last group.
     empties: Vec<Nanoseconds>,
+}
+
+/// The clock that times samples.
+#[derive(Clone, Copy)]
+pub(crate) enum Clock {
+    /// A pair of events around each, recorded by this function.
+    Events(fn(&Event, CUstream) -> Result<(), CallError>),
+    /// A stamp before and a stamp after each.
+    Stamps,
+}
+
+impl Clock {
+    fn begin(self, device: &Cuda, place: usize) -> Result<(), CallError> {
+        match self {
+            Self::Events(record) => record(&device.pairs[place].start, device.stream),
+            Self::Stamps => device.stamps.enqueue(2 * place, &device.kernels, device.stream),
+        }
+    }
+
+    fn end(self, device: &Cuda, place: usize) -> Result<(), CallError> {
+        match self {
+            Self::Events(record) => record(&device.pairs[place].stop, device.stream),
+            Self::Stamps => device.stamps.enqueue(2 * place + 1, &device.kernels, device.stream),
+        }
+    }
 }
 
 /// The launches to sample.
@@ -136,12 +162,8 @@ impl<'a> SamplingState<'a> {
         }
     }
 
-    /// Enqueues a sample for each of these pairs of events, which `record` records.
-    pub(crate) fn enqueue(
-        &mut self,
-        pairs: Range<usize>,
-        record: fn(&Event, CUstream) -> Result<(), CallError>,
-    ) -> Result<(), Failure> {
+    /// Enqueues a sample at each of these places, which `clock` times.
+    pub(crate) fn enqueue(&mut self, places: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let stream = self.stream();
         let hot = self.cache == Cache::Hot;
         let others = matches!(self.works, Works::Two(_));
@@ -149,9 +171,8 @@ impl<'a> SamplingState<'a> {
         if hot && !others && !is_long {
             self.works.first().launch()?;
         }
-        let (take_turns, count) = (self.works.take_turns(), pairs.len());
-        for place in pairs {
-            let pair = &self.device.pairs[place];
+        let (take_turns, count) = (self.works.take_turns(), places.len());
+        for place in places {
             let work = self.works.at(place);
             // The launch before was the other's, which may have evicted this one's data. An empty launch evicts nothing.
             if hot && others {
@@ -171,9 +192,9 @@ impl<'a> SamplingState<'a> {
                 // SAFETY: the stream is the open case's.
                 check(unsafe { sys::cuStreamSynchronize(stream) })?;
             }
-            record(&pair.start, stream)?;
+            clock.begin(self.device, place)?;
             work.launch()?;
-            record(&pair.stop, stream)?;
+            clock.end(self.device, place)?;
         }
         self.enqueued += count;
         Ok(())
@@ -264,6 +285,25 @@ impl<'a> SamplingState<'a> {
         }
         self.last = events[before..].iter().copied().reduce(Nanoseconds::min);
         Ok(())
+    }
+
+    /// Returns the time of a launch according to stamps around launches and around empty launches at the first `places` places, which the
+    /// stream must have passed. Nothing if there are no empty launches.
+    pub(crate) fn read_stamps(&self, places: usize) -> Result<Option<Nanoseconds>, DeviceError> {
+        if !matches!(self.works, Works::Beside(..)) {
+            return Ok(None);
+        }
+        let (stamps, step) = (self.device.stamps.read(places)?, self.device.stamps.step());
+        let each = |first: usize| -> Vec<Nanoseconds> {
+            (first..places).step_by(2).map(|whose| stamps[turn(whose)]).collect()
+        };
+        let [launch, empty] = [each(0), each(1)].map(|times| median_below_step(&times, step));
+        Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + self.device.one_more.time))
+    }
+
+    /// Returns the shortest sample of the last group.
+    pub(crate) fn shortest(&self) -> Option<Nanoseconds> {
+        self.last
     }
 
     /// Returns the readings around the empty launches of the last group.

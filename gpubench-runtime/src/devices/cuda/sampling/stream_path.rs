@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use crate::devices::cuda::driver::event::Event;
-use crate::devices::cuda::sampling::samples::SamplingState;
+use crate::devices::cuda::sampling::samples::{Clock, SamplingState};
 use gpubench_records::failure::Failure;
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
@@ -64,7 +64,7 @@ impl StreamPath {
         }
         samples.begin()?;
         let begin = Instant::now();
-        samples.enqueue(0..places, Event::record)?;
+        samples.enqueue(0..places, Clock::Events(Event::record))?;
         self.enqueueing = begin.elapsed();
         samples.finish()?;
         let elapsed = samples.end(0..places, events)?;
@@ -101,7 +101,7 @@ impl StreamPath {
                 samples.device.kernels.delay(LONGEST_DELAY, samples.stream())?;
             }
             let begin = Instant::now();
-            samples.enqueue(0..1, Event::record)?;
+            samples.enqueue(0..1, Clock::Events(Event::record))?;
             // The launch itself waits for what goes before it, or other programs held up this one.
             let is_covered = begin.elapsed() < delay;
             samples.wait()?;

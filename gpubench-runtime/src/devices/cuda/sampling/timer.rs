@@ -17,7 +17,7 @@ use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::empty::{self, EmptyKernels};
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
-use crate::devices::cuda::sampling::marginal::{LENGTH as ROW, OneMore};
+use crate::devices::cuda::sampling::one_more::{LENGTH as ROW, OneMore};
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::stream_path::StreamPath;
 use gpubench_records::failure::Failure;

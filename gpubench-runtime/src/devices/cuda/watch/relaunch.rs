@@ -9,7 +9,7 @@ use super::{reset, settle};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::driver::memory::{DeviceMemory, Span};
+use crate::devices::cuda::driver::memory::DeviceMemory;
 use crate::devices::cuda::driver::{CallError, check};
 use gpubench_records::failure::Failure;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
@@ -138,19 +138,6 @@ impl Outputs {
     /// Returns true if the launch changed this region.
     fn changes(&self, region: &Region) -> bool {
         self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
-    }
-
-    /// Returns the memory that each launch overwrites as a whole, if it leaves the same there, and writes no more than `little`
-    /// elsewhere; nothing if that is not known.
-    pub(crate) fn overwritten(&self, little: Bytes) -> Option<Vec<Span>> {
-        if self.unseen || self.differs != Some(Bytes::ZERO) {
-            return None;
-        }
-        let is_whole = |(region, changed): &&(Region, Bytes)| changed.0 == region.memory.bytes;
-        let (whole, parts): (Vec<_>, Vec<_>) = self.changed.iter().partition(is_whole);
-        let parts: Bytes = parts.iter().map(|(_, changed)| *changed).sum();
-        let span = |(region, _): (Region, Bytes)| (region.memory.address, region.memory.bytes);
-        (parts <= little).then(|| whole.into_iter().map(span).collect())
     }
 }
 

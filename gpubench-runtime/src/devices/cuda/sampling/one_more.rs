@@ -1,0 +1,96 @@
+//! The time of an empty launch: by how much longer a row of waits takes with an empty launch after each wait.
+
+use gpubench_driver::sys;
+
+use crate::device::Work as _;
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::driver::check;
+use crate::devices::cuda::driver::event::EventPair;
+use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::sampling::graph::{Capture, Executable};
+use crate::devices::cuda::sampling::samples::SPACE;
+use gpubench_records::failure::Failure;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{median, trimmed_error};
+
+/// The launches in a row.
+pub(crate) const LENGTH: usize = 32;
+/// Each row is launched and read twice; once more if the results differ by more than this, since now and then something holds up the
+/// whole GPU for some microseconds.
+const AS_GOOD_AS_EQUAL: Nanoseconds = Nanoseconds(50.0);
+/// The rows that the time of an empty launch is measured by, of which two may be disturbed on each side; and those before them.
+const ROWS: usize = 16;
+const UNREAD_ROWS: usize = 3;
+
+/// The time of an empty launch itself, behind whatever flush: on an H200, CUPTI reads 545 ns around an empty launch of a stream if it
+/// is hot, and 549 if it is cold. In a graph behind a flush the launch data of a node comes from memory, so that one more node takes
+/// 40 to 90 ns longer there. Launches of a stream do not wait for that, and the samples and the empty launches among them wait alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OneMore {
+    pub(crate) time: Nanoseconds,
+    /// Its standard error.
+    pub(crate) error: Nanoseconds,
+}
+
+impl OneMore {
+    /// Measures what one more empty launch adds to a row of waits, in a context that has launched kernels on one stream at most.
+    /// Once an H200 has run kernels of two streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than
+    /// before, and takes no longer by itself. Pairs of events around empty launches among the samples contain that delay.
+    pub(crate) fn measure(device: &Cuda) -> Result<Self, Failure> {
+        let mut empty = Empty::bare(device);
+        let mut work = Guarded::new(&mut empty, device.own);
+        let mut time = || beyond_waits(device, &mut work);
+        // An idle GPU's clock takes some milliseconds to rise.
+        for _ in 0..UNREAD_ROWS {
+            time()?;
+        }
+        let times = (0..ROWS).map(|_| time()).collect::<Result<Vec<_>, _>>()?;
+        let time = median(&times).unwrap_or_default().max(Nanoseconds::ZERO);
+        Ok(Self { time, error: trimmed_error(&times) })
+    }
+}
+
+/// Returns by how much longer a row of waits takes with a launch after each wait than without, for each launch.
+fn beyond_waits(device: &Cuda, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
+    let pair = EventPair::new()?;
+    let [with, without] = [capture(device, Some(work), &pair)?, capture(device, None, &pair)?];
+    let read = |row: &Executable| -> Result<Nanoseconds, Failure> {
+        row.launch(device.stream)?;
+        // SAFETY: the stream is the open case's.
+        check(unsafe { sys::cuStreamSynchronize(device.stream) })?;
+        Ok(pair.read()?)
+    };
+    // The first launch of a graph takes longer for each of its kernels: on an H200, 0.4 µs.
+    for row in [&with, &without] {
+        read(row)?;
+    }
+    let beyond = || -> Result<Nanoseconds, Failure> { Ok((read(&with)? - read(&without)?) / LENGTH as f64) };
+    let mut times = vec![beyond()?, beyond()?];
+    if (times[0] - times[1]).abs() > AS_GOOD_AS_EQUAL {
+        times.push(beyond()?);
+    }
+    Ok(median(&times).unwrap_or_default())
+}
+
+/// Captures a row of waits, with a launch of `work` after each wait.
+fn capture(
+    device: &Cuda,
+    mut work: Option<&mut Guarded<'_>>,
+    pair: &EventPair,
+) -> Result<Executable, Failure> {
+    let stream = device.stream;
+    let capture = Capture::begin(stream)?;
+    if let Some(work) = work.as_deref_mut() {
+        work.launch()?;
+    }
+    pair.start.record_as_node(stream)?;
+    for place in 0..LENGTH {
+        device.delay(SPACE, place)?;
+        if let Some(work) = work.as_deref_mut() {
+            work.launch()?;
+        }
+    }
+    pair.stop.record_as_node(stream)?;
+    Ok(capture.end()?.instantiate()?)
+}
