@@ -7,7 +7,7 @@ named). Out: a table of times, errors and samples by each tool, what each took, 
     cargo build --example suite
     pip install 'cuda-bench[cu13]' cupy-cuda13x torch
     peers/compare.py target/debug/examples/suite --json peers.json
-    peers/compare.py --from peers.json --into docs/peers.md
+    peers/compare.py --from peers.json
 
 - CUPTI: activity records of a stream's launches, traced by PyTorch's profiler, behind the suite's usual flush: the GPU's own begin and
   end of a kernel, and the yardstick.
@@ -44,19 +44,18 @@ sys.path.insert(0, str(HERE))
 import ncu  # noqa: E402
 import nvbench  # noqa: E402
 import table  # noqa: E402
-from kernels import KERNELS  # noqa: E402
+from kernels import EMPTY, EMPTY_CASE, KERNELS  # noqa: E402
 from suites import run, shown, split_options  # noqa: E402
 
 PEERS = ["ncu", "write", "nvbench", "do_bench", "cupti"]
 ARRAYS = [64 << 10, 1 << 20, 16 << 20, 40 << 20, 256 << 20, 1 << 30]
-GRID = [f"gpubench_kernels::cuda::{name}[n={size // 4}]" for name in KERNELS for size in ARRAYS]
+GRID = [f"gpubench_kernels::cuda::{name}[n={size // 4}]" for name in ("sum", "copy", "fill", "rmw") for size in ARRAYS]
 EIGHT = [f"gpubench_kernels::cuda::{name}[n={size // 4}]"
          for name, sizes in [("sum", [1, 16, 40, 1024]), ("copy", [1 / 16, 1, 16, 256])] for size in (int(s * (1 << 20)) for s in sizes)]
 # A peer that takes longer than this is ended, and said to be absent.
 LIMIT_S = 600
 # Samples of a first look of NVBench's, which tells how many it takes.
 FIRST_LOOK = 200
-BEGIN, END = "<!-- the table: peers/compare.py --into -->", "<!-- end of the table -->"
 
 
 def kernel(row):
@@ -66,13 +65,13 @@ def kernel(row):
 
 
 def launches(rows, ours):
-    """These rows as the programs beside this one take them, with the grid that the suite launched."""
-    return [":".join([*kernel(row).split("_"), *map(str, ours[row]["grid"])]) for row in rows]
+    """An empty launch, and these rows as the other programs take them, with the grid that the suite launched."""
+    return [EMPTY, *(":".join([*kernel(row).split("_"), *map(str, ours[row]["grid"])]) for row in rows)]
 
 
 def by_row(found, rows):
     """What a peer found under the names of its kernels, under those of the rows."""
-    named = {kernel(row): row for row in rows}
+    named = {kernel(row): row for row in rows} | {EMPTY_CASE: "empty"}
     return {named[name]: of for name, of in found.items() if name in named}
 
 
@@ -142,7 +141,7 @@ def by_few_of_nvbench(rows, ours):
     """
     counted = ["--no-batch", "--stopping-criterion", "sample-count"]
     look = by_nvbench(rows, ours, [*counted, "--target-samples", str(FIRST_LOOK)])
-    options = ["--no-batch"]
+    options = ["--no-batch", "-b", EMPTY_CASE, *counted[1:], "--target-samples", str(FIRST_LOOK)]
     for row in [row for row in rows if row in look["rows"]]:
         spread = look["rows"][row]["iqr_us"] / 1.349
         wanted = (1.96 * math.sqrt(math.pi / 2) * spread / ours[row]["half_us"]) ** 2
@@ -202,16 +201,6 @@ def measure(suite, rows, wanted, options, few, keep):
     return found
 
 
-def put(found, path):
-    """Puts the table between its marks in a file of Markdown."""
-    page = Path(path).read_text()
-    before, _, rest = page.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        sys.exit(f"{path} has no `{BEGIN}` and `{END}`")
-    Path(path).write_text("\n".join([before + BEGIN, "", *table.markdown(found), "", END]) + after)
-
-
 def main():
     arguments, options = split_options(sys.argv[1:])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -221,7 +210,6 @@ def main():
     parser.add_argument("--eight", action="store_true", help="NVBench as it comes on eight rows of the grid alone")
     parser.add_argument("--json", help="where to keep what was found")
     parser.add_argument("--from", dest="stored", help="print what was kept, and measure nothing")
-    parser.add_argument("--into", help="put the table into this file of Markdown")
     wanted = parser.parse_args(arguments)
     peers = wanted.peers.split(",")
     if unknown := [peer for peer in peers if peer not in PEERS]:
@@ -239,10 +227,7 @@ def main():
     else:
         parser.error("give the suite's executable, or --from")
     keep(found)
-    if wanted.into:
-        put(found, wanted.into)
-    else:
-        print(table.text(found), end="")
+    print(table.text(found), end="")
 
 
 def cold_rows(suite):

@@ -8,7 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PTX = ROOT / "gpubench-kernels/ptx"
 # The file of each kernel.
-KERNELS = {"sum": "reduction", "copy": "elementwise", "fill": "elementwise", "rmw": "elementwise"}
+KERNELS = {"sum": "reduction", "copy": "elementwise", "fill": "elementwise", "rmw": "elementwise", "saxpy": "elementwise"}
+# The launch of a kernel that does nothing, and the name under which its result is found.
+EMPTY, EMPTY_CASE = "empty:1:1:32", "empty_1"
 # What a slot for a partial sum holds while there is none in it: as `reduction.cu` has it.
 NO_SUM = 0x7FF4000000000000
 
@@ -38,11 +40,15 @@ class Launch:
             self.arguments = (x, size, cupy.full(blocks, NO_SUM, cupy.uint64), cupy.zeros(1, cupy.float64))
         elif self.name == "copy":
             self.arguments = (x, cupy.empty_like(x), size)
+        elif self.name == "saxpy":
+            self.arguments = (a, x, cupy.random.random(n, dtype=cupy.float32), size)
+        elif self.name == "empty":
+            self.arguments = ()
         else:
             self.arguments = (a, x, size)
         # What its results are found under.
         self.case = f"{self.name}_{n}"
-        self.kernel = module(PTX / f"{KERNELS[self.name]}.ptx").get_function(self.name)
+        self.kernel = module(PTX / f"{KERNELS.get(self.name, 'elementwise')}.ptx").get_function(self.name)
         self.grid = ((blocks,), (threads,))
         cupy.cuda.Device().synchronize()
 

@@ -1,4 +1,4 @@
-"""What `compare` prints. In: what it found; out: lines of text, or of Markdown. Nothing here measures."""
+"""What `compare` prints. In: what it found; out: lines of text. Nothing here measures."""
 
 import statistics
 
@@ -140,25 +140,3 @@ def same_flush(found):
 
 def absent(found):
     return [f"{peer} is not here: {of['absent']}" for peer, of in found["peers"].items() if "absent" in of]
-
-
-def markdown(found):
-    """The table of the documentation."""
-    peers, truth = present(found), times(found, YARDSTICK)
-    lines = ["| cold, µs | CUPTI | " + " | ".join(HELD[peer] for peer in peers) + " |", "|---" * (2 + len(peers)) + "|"]
-    for row in found["rows"]:
-        cells = [f"{truth[row]:.2f}" if row in truth else "–"]
-        for peer in peers:
-            of = found["peers"][peer]["rows"].get(row)
-            error = f" ({100 * (of['us'] / truth[row] - 1):+.1f} %)" if of and row in truth else ""
-            cells.append(f"{of['us']:.2f}{error}" if of else "–")
-        lines.append(f"| `{short(row)}` | " + " | ".join(cells) + " |")
-    lines += ["", "| | rows | samples | the whole process | measuring | median error | near |", "|---|---|---|---|---|---|---|"]
-    for peer in present(found):
-        of, (error, near) = found["peers"][peer], summary(found, peer)
-        samples = sum(each["samples"] for each in of["rows"].values())
-        lines.append(f"| {HELD[peer]} | {len(of['rows'])} | {samples} | {of['wall_s']:.1f} s | {of['measuring_s']:.1f} s | "
-                     f"{error} | {near} |")
-    lines += ["", *(f"- {line}" for line in nearer(found) + absent(found))]
-    measured = ", ".join(f"{name} {value}" for name, value in found["environment"].items())
-    return [f"Measured with {measured}.", "", *lines]
