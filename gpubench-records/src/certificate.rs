@@ -3,9 +3,9 @@
 
 mod counters;
 
-use std::fmt::{self, Display};
-
 use serde::{Deserialize, Serialize};
+
+pub use crate::slowdown::Slowdown;
 
 pub use self::counters::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
 
@@ -14,7 +14,7 @@ use crate::method::Path;
 use crate::samples::Samples;
 use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, Summary, format};
+use gpubench_stats::{Interval, Summary};
 
 /// The other clocks that times are to be checked by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,22 +94,6 @@ pub struct TracedPiece {
     pub name: String,
     /// Its mean time.
     pub time: Nanoseconds,
-}
-
-/// The time by which tracing slows a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Slowdown {
-    /// The measured time. Zero if events read less while CUPTI traced.
-    pub by: Nanoseconds,
-    /// Half of its 95 % interval.
-    pub half_width: Nanoseconds,
-}
-
-impl Display for Slowdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ± {}", format::time(self.by), format::time(self.half_width))
-    }
 }
 
 /// The difference between the time of a row and that of another clock.

@@ -35,6 +35,7 @@ pub mod resumed;
 pub mod samples;
 pub mod sampling;
 pub mod selection;
+mod slowdown;
 pub mod task;
 pub mod text;
 pub mod threads;

@@ -3,12 +3,7 @@
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-static __device__ u64 now()
-{
-    u64 time;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
+#include "now.cuh"
 
 static __device__ u64 thread() { return blockIdx.x * (u64)blockDim.x + threadIdx.x; }
 static __device__ u64 threads() { return gridDim.x * (u64)blockDim.x; }

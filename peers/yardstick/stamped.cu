@@ -29,12 +29,7 @@ namespace unseen {
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-static __device__ u64 now()
-{
-    u64 time;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
+#include "now.cuh"
 
 static __device__ bool first() { return threadIdx.x + threadIdx.y == 0; }
 

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::claims::{ClaimedBytes, ExcessClaim};
-use crate::certificate::Slowdown;
 use crate::clock_faults::ClockFaults;
 use crate::facts::Quantity;
 use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
 use crate::observation::Observation;
 use crate::relaunch::{Reuse, Rewritten};
+use crate::slowdown::Slowdown;
 use crate::verdict::observed;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, format};

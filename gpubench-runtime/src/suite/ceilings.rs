@@ -4,20 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::SuiteError;
-use super::cli::Exit;
-use super::measure::run_config;
 use super::options::MeasureOptions;
-use super::prepare::{Task, kinds_of};
-use super::show::Printer;
+use super::prepare::Task;
 use crate::devices::kinds;
 use crate::peaks::{PeakSources, ceiling_cache};
 use crate::plan::Plan;
 use crate::registry::Entry;
-use crate::runner::supervisor::Supervisor;
-use crate::runner::{RunEvents, variants};
+use crate::runner::RunEvents;
 use gpubench_records::facts::{Peak, Quantity};
 use gpubench_records::record::Run;
-use gpubench_report as report;
 
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
 pub(super) fn settle(plan: &mut Plan) {
@@ -46,35 +41,6 @@ pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn Ru
         facts.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
     }
     problems
-}
-
-/// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
-pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
-    kinds_of(&Task::Measure.entries())
-        .into_iter()
-        .find(|kind| kinds::keeps_peaks(kind) && wanted.is_none_or(|wanted| wanted == *kind))
-}
-
-/// Measures the peaks of `device` and stores them in the place of earlier ones.
-pub(super) fn measure_again(
-    device: &str,
-    options: &MeasureOptions,
-    printer: &Printer<'_>,
-) -> Result<Exit, SuiteError> {
-    let ceilings = ceiling_cache(options.cache_dir.as_deref()).ok_or(SuiteError::NoCeilingsFolder)?;
-    let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
-    let config = run_config(options, sources, Vec::new(), None);
-    let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &|| false);
-    let mut facts = || {
-        let facts = variants::facts(&mut supervisor, &config, device);
-        facts.map_err(|cause| SuiteError::Ended { cause, signal: None, resumable: false })
-    };
-    // The device tells which file is its own.
-    ceilings.forget(&facts()?.0)?;
-    let measured = facts()?.0;
-    supervisor.dismiss();
-    printer.print(&report::peaks_of(&measured))?;
-    Ok(Exit::Done)
 }
 
 /// Collects the peaks that devices do not report. Returns remarks on those of the user's file that no benchmark needs.

@@ -10,6 +10,7 @@ mod error;
 mod estimate;
 mod list;
 mod live;
+mod machine_peaks;
 mod measure;
 mod messages;
 mod named_files;
@@ -115,12 +116,14 @@ fn measure_peaks(
     printer: &Printer<'_>,
     progress: Progress,
 ) -> Result<Exit, SuiteError> {
-    let measured = match ceilings::of_this_machine(options.device.as_deref()) {
-        Some(device) if options.device.is_some() => return ceilings::measure_again(device, options, printer),
+    let measured = match machine_peaks::of_this_machine(options.device.as_deref()) {
+        Some(device) if options.device.is_some() => {
+            return machine_peaks::measure_again(device, options, printer);
+        }
         _ => measure_and_show(Task::MeasurePeaks, program, options, printer, progress),
     };
-    match (measured, ceilings::of_this_machine(options.device.as_deref())) {
-        (Err(SuiteError::NoGpu), Some(device)) => ceilings::measure_again(device, options, printer),
+    match (measured, machine_peaks::of_this_machine(options.device.as_deref())) {
+        (Err(SuiteError::NoGpu), Some(device)) => machine_peaks::measure_again(device, options, printer),
         (measured, _) => measured,
     }
 }

@@ -22,7 +22,7 @@
 //! | `COLD_PARAMETERS` | `80` | There a kernel that reads its parameters begins so many nanoseconds later again. |
 //! | `UNCOPIED` | `370` | The first time that a graph runs which was not copied to the device, a kernel directly behind another begins so many nanoseconds later. |
 //! | `SECOND_STREAM` | `350` | Once a second stream has had a hundred kernels, each kernel begins so many nanoseconds later. |
-//! | `GROUPS` | `1000` | In about half of the groups of a stream, each of which begins with a delay of 1 ms or more, two events read so many nanoseconds more. |
+//! | `GROUPS` | `1000` | In about half of the groups of a stream, each of which begins with a delay of 1 ms or more, two events read this many nanoseconds more. |
 //! | `SEED` | `7` | Where noise and places begin; usually 1. |
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. With `@1` behind it GPU 1 alone has it. Calls are counted for each GPU, those without a context for the first. Several stand with commas between them; any code will do. |
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `short` one of a matrix product or of gravity leaves the last term of each sum out; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |

@@ -1,4 +1,4 @@
-//! The time of an empty launch: by how much longer a row of waits takes with an empty launch after each wait.
+//! The time of an empty launch: how much longer a sequence of waits takes with an empty launch after each wait.
 
 use gpubench_driver::sys;
 
@@ -14,12 +14,12 @@ use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{median, trimmed_error};
 
-/// The launches in a row.
+/// The waits of a sequence.
 pub(crate) const LENGTH: usize = 32;
-/// Each row is launched and read twice; once more if the results differ by more than this, since now and then something holds up the
+/// Each sequence is launched and read twice; once more if the results differ by more than this, since now and then something holds up the
 /// whole GPU for some microseconds.
 const AS_GOOD_AS_EQUAL: Nanoseconds = Nanoseconds(50.0);
-/// The rows that the time of an empty launch is measured by, of which two may be disturbed on each side; and those before them.
+/// The measurements of an empty launch, of which two may be disturbed on each side; and those before them, which do not count.
 const ROWS: usize = 16;
 const UNREAD_ROWS: usize = 3;
 
@@ -34,7 +34,7 @@ pub(crate) struct OneMore {
 }
 
 impl OneMore {
-    /// Measures what one more empty launch adds to a row of waits, in a context that has launched kernels on one stream at most.
+    /// Measures what one more empty launch adds to a sequence of waits, in a context that has launched kernels on one stream at most.
     /// Once an H200 has run kernels of two streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than
     /// before, and takes no longer by itself. Pairs of events around empty launches among the samples contain that delay.
     pub(crate) fn measure(device: &Cuda) -> Result<Self, Failure> {
@@ -51,7 +51,7 @@ impl OneMore {
     }
 }
 
-/// Returns by how much longer a row of waits takes with a launch after each wait than without, for each launch.
+/// Returns how much longer a sequence of waits takes with a launch after each wait than without, for each launch.
 fn beyond_waits(device: &Cuda, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
     let pair = EventPair::new()?;
     let [with, without] = [capture(device, Some(work), &pair)?, capture(device, None, &pair)?];
@@ -73,7 +73,7 @@ fn beyond_waits(device: &Cuda, work: &mut Guarded<'_>) -> Result<Nanoseconds, Fa
     Ok(median(&times).unwrap_or_default())
 }
 
-/// Captures a row of waits, with a launch of `work` after each wait.
+/// Captures a sequence of waits, with a launch of `work` after each wait.
 fn capture(
     device: &Cuda,
     mut work: Option<&mut Guarded<'_>>,

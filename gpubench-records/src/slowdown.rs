@@ -1,0 +1,24 @@
+//! The slowdown of launches by a tracing tool.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
+
+/// The time by which tracing slows a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Slowdown {
+    /// The measured time. Zero if events read less while CUPTI traced.
+    pub by: Nanoseconds,
+    /// Half of its 95 % interval.
+    pub half_width: Nanoseconds,
+}
+
+impl Display for Slowdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ± {}", format::time(self.by), format::time(self.half_width))
+    }
+}
