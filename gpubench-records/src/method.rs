@@ -226,6 +226,9 @@ pub struct Timer {
     /// parameters come from memory. Not in records before 2026-11-25, whose times there are about 0.06 µs longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_parameter: bool,
+    /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stamps: bool,
     /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch` less `one_more`.
     pub overhead: Nanoseconds,
     /// The standard error of all that the samples of a process have in common: of `one_more`, and of where the driver puts
@@ -283,6 +286,7 @@ impl Timer {
             empty_launch: self.empty_launch.map(part),
             one_more: self.one_more.map(part),
             reads_parameter: self.reads_parameter,
+            stamps: self.stamps,
             overhead: part(self.overhead),
             shared_error: self.shared_error.map(part),
             averaged_resolution: self.averaged_resolution.map(part),
@@ -330,6 +334,7 @@ impl Timer {
             group_spread,
             memory_stall,
             reads_parameter: _,
+            stamps: _,
             simulated: _,
         } = *self;
         let known =

@@ -113,7 +113,7 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, averaged_resolution, floor, empty_launch, one_more, reads_parameter, .. } =
+    let Timer { step, averaged_resolution, floor, empty_launch, one_more, reads_parameter, stamps, .. } =
         measured.samples.timer;
     if measured.samples.method.path == Path::Cupti {
         let [median, step] = [measured.median(), step].map(format::time);
@@ -132,10 +132,14 @@ fn time(measured: &Measurement) -> String {
             )
         }
     };
+    let (reading, pair) = match stamps {
+        true => ("time between stamps of the GPU's clock", "a pair of stamps"),
+        false => ("event time", "a pair of events"),
+    };
     let [median, overhead, floor] = [measured.median(), own, floor].map(format::time);
     let why = match (empty_launch, one_more) {
         (Some(_), Some(one_more)) => format!(
-            "the {} that a pair of events reads around {}, less the {} that one more empty launch takes; \
+            "the {} that {pair} reads around {}, less the {} that one more empty launch takes; \
              around nothing it reads {floor}{}",
             format::time(own + one_more - measured.samples.correction.unwrap_or_default()),
             if reads_parameter {
@@ -162,9 +166,7 @@ fn time(measured: &Measurement) -> String {
             format::time(resolution)
         )
     });
-    format!(
-        "{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}"
-    )
+    format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
 
 /// The time by the second method, and its distance from the first.

@@ -141,12 +141,12 @@ pub fn measure(
         Some(look) if look.samples == events.len() => look.stall,
         _ => samples::stall(&events, &starts, &overheads, timer),
     };
-    let found = Correction::new(sampler.beyond_overhead());
-    let correction = found.and_then(|found| found.apply(&mut overheads, &mut timer));
+    let correction =
+        Correction::new(sampler.beyond_overhead()).map(|found| found.apply(&mut overheads, &mut timer));
     let time = samples::summary(&events, &starts, &overheads, timer, stall.as_ref());
     let time = time.ok_or_else(|| took_none(checked.faults()))?;
-    // The time of the clock that the result does not have.
-    let cross_check = found.map(|found| time.median + correction.unwrap_or(-found.by()));
+    // The time by events alone.
+    let cross_check = correction.map(|by| time.median + by);
     let mut samples = Samples {
         method,
         timer,

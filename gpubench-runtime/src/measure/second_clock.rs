@@ -3,12 +3,10 @@
 use gpubench_records::method::Timer;
 use gpubench_records::samples::GroupOverhead;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{median, standard_error};
+use gpubench_stats::{median, trimmed_error};
 
 use super::groups::MIN_GROUPS;
 
-/// A correction is made if it is more than this number of its standard errors, and than half a step of the timer.
-const SIGNIFICANT: f64 = 3.0;
 /// The standard error of a median of normal noise is this many times that of a mean: √(π/2).
 const OF_A_MEDIAN: f64 = 1.2533;
 
@@ -27,28 +25,20 @@ impl Correction {
     /// Estimates the correction from what each group contains beyond its overhead; nothing for fewer than [`MIN_GROUPS`] groups.
     pub(super) fn new(beyond: &[Nanoseconds]) -> Option<Self> {
         let by = median(beyond).filter(|by| by.is_finite() && beyond.len() >= MIN_GROUPS)?;
-        let error = OF_A_MEDIAN * standard_error(beyond);
+        let error = OF_A_MEDIAN * trimmed_error(beyond);
         Some(Self { by, error, groups: beyond.len() })
     }
 
-    /// Returns the bias of the first clock: its time minus that of the second.
-    pub(super) fn by(self) -> Nanoseconds {
-        self.by
-    }
-
-    /// Adds the correction to the overheads if it is significant, and returns it then. The noise of the groups that it is from cancels:
-    /// what is left for all samples to share is the error of these groups as a part of all.
-    pub(super) fn apply(self, overheads: &mut [GroupOverhead], timer: &mut Timer) -> Option<Nanoseconds> {
-        if self.by.abs() <= (SIGNIFICANT * self.error).max(timer.step / 2.0) {
-            return None;
-        }
+    /// Adds the correction to the overheads, and returns it. The noise of the groups that it is from cancels: what is left for all
+    /// samples to share is the error of these groups as a part of all.
+    pub(super) fn apply(self, overheads: &mut [GroupOverhead], timer: &mut Timer) -> Nanoseconds {
         for group in overheads.iter_mut() {
             group.overhead += self.by;
         }
         let others = 1.0 - self.groups as f64 / overheads.len().max(self.groups) as f64;
         let [shared, own] = [timer.shared_error.unwrap_or_default(), others.sqrt() * self.error];
         timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
-        Some(self.by)
+        self.by
     }
 }
 
@@ -56,18 +46,18 @@ impl Correction {
 mod tests {
     use super::*;
 
-    fn corrected(beyond: &[f64]) -> Option<(f64, Option<f64>)> {
+    fn corrected(beyond: &[f64]) -> Option<(f64, f64)> {
         let beyond: Vec<Nanoseconds> = beyond.iter().copied().map(Nanoseconds).collect();
         let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }];
         let by = Correction::new(&beyond)?.apply(&mut overheads, &mut Timer::new(Nanoseconds(32.0)));
-        Some((overheads[0].overhead.0, by.map(|by| by.0)))
+        Some((overheads[0].overhead.0, by.0))
     }
 
     #[test]
-    fn a_bias_is_taken_off_and_noise_is_not() {
+    fn a_bias_is_subtracted() {
         let bias = [290.0, 300.0, 310.0, 280.0, 320.0, 300.0, 300.0, 305.0];
-        assert_eq!(corrected(&bias), Some((2300.0, Some(300.0))));
-        assert_eq!(corrected(&[-60.0, 70.0, -50.0, 90.0, 20.0, -80.0, 40.0, 30.0]), Some((2000.0, None)));
+        assert_eq!(corrected(&bias), Some((2300.0, 300.0)));
+        assert_eq!(corrected(&[-60.0, 70.0, -50.0, 90.0, 20.0, -80.0, 40.0, 30.0]), Some((2025.0, 25.0)));
     }
 
     #[test]
@@ -77,7 +67,7 @@ mod tests {
             timer.shared_error = Some(Nanoseconds(30.0));
             let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }; 32];
             let correction = Correction { by: Nanoseconds(300.0), error: Nanoseconds(40.0), groups };
-            assert_eq!(correction.apply(&mut overheads, &mut timer), Some(Nanoseconds(300.0)));
+            assert_eq!(correction.apply(&mut overheads, &mut timer), Nanoseconds(300.0));
             timer.shared_error.expect("it had one").0
         };
         assert!((shared(8) - 45.8).abs() < 0.1, "{}", shared(8));

@@ -1,12 +1,16 @@
 //! Launches after the samples of a case. They answer two questions: does a sampled launch still do the work that was checked, and
 //! does the launch function behave the same on fresh inputs?
 
+use std::time::Duration;
+
 use super::prepared::{Launches, on, remarked, set_up, settle};
 use crate::catch::catch;
 use crate::device::{Device, Inputs};
 use crate::registry::Case;
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::relaunch::{Relaunch, Reuse};
+use gpubench_records::samples::Samples;
+use gpubench_records::verdict::Reason;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one looks suspicious.
@@ -32,14 +36,21 @@ pub(super) struct OnUsedInputs {
     pub(super) check_failed: Option<Failure>,
 }
 
-/// The end of the launches on fresh inputs.
-pub(super) enum OnFreshInputs {
-    /// The launches ran, and the outputs of the first passed the check, if there is one.
-    Done(Relaunch),
-    /// The launch or the check failed.
-    Failed(Failure),
-    /// There are no fresh inputs, and no inputs at all now.
-    NoInputs(Failure),
+/// The launches on fresh inputs, and room for another half.
+const FRESH_LAUNCHES: f64 = 2.5;
+/// The likely reason that a check which passed before the samples fails after them.
+const STATE_OUTSIDE: &str =
+    "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
+
+/// Returns the reservation about a case that is killed, with its samples, before fresh inputs and two launches on them end.
+pub(super) fn no_time_for_fresh_inputs(
+    set_up: Duration,
+    samples: &Samples,
+    left: Duration,
+) -> Option<Reason> {
+    let each = samples.wall / samples.events.len().max(1) as f64;
+    let (needed, left) = (Nanoseconds::from(set_up) + FRESH_LAUNCHES * each, left.into());
+    (needed >= left).then_some(Reason::NoTimeForFreshInputs { needed, left })
 }
 
 impl Afterwards<'_> {
@@ -61,14 +72,24 @@ impl Afterwards<'_> {
 
     /// Drops the inputs, makes them anew and launches twice. The check sees the outputs of the first launch. A launch function that
     /// consumes its inputs is faster on used ones, among them those that the samples `left`. Adds the findings to those of the launches
-    /// on used inputs, `relaunch`.
-    pub(super) fn on_fresh_inputs(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> OnFreshInputs {
+    /// on used inputs, `relaunch`. Also returns the reason why a launch or its check failed; after
+    /// [`Reason::SetupNotRepeatable`] the case has no inputs.
+    pub(super) fn on_fresh_inputs(
+        &mut self,
+        at: Step,
+        left: Option<Nanoseconds>,
+        relaunch: Option<Relaunch>,
+    ) -> (Option<Relaunch>, Option<Reason>) {
         if let Err(failure) = self.renew() {
-            return OnFreshInputs::NoInputs(failure);
+            return (relaunch, Some(Reason::SetupNotRepeatable(failure)));
         }
-        match self.launched_twice(left, relaunch) {
-            Ok(relaunch) => OnFreshInputs::Done(relaunch),
-            Err(failure) => OnFreshInputs::Failed(failure),
+        match self.launched_twice(left, relaunch.clone().unwrap_or_default()) {
+            Ok(relaunch) => (Some(relaunch), None),
+            Err(failure) => {
+                let mut failure = failure.at(at);
+                failure.message.push_str(STATE_OUTSIDE);
+                (relaunch, Some(Reason::FailedAfterwards(failure)))
+            }
         }
     }
 

@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Reply;
+use super::afterwards::{Afterwards, no_time_for_fresh_inputs};
 use super::job::own_sampling;
 use super::measurement::MeasurementContext;
 use super::mirrored::Mirrored;
@@ -22,7 +23,7 @@ use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Compared, Measurement, Record};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::State;
+use gpubench_records::verdict::{State, Verdict, launched};
 use gpubench_stats::units::Nanoseconds;
 
 /// The job, its partner, and the options of their comparison.
@@ -143,6 +144,7 @@ impl Inner<'_, '_> {
         let ComparisonTask { job, with, found, sampling, facts, limit, unchecked } = *self.outer.task;
         let [own, other] = found.map(|(entry, _)| &entry.options);
         let sampling = own_sampling(own, sampling);
+        let (begin, host_works) = (Instant::now(), [own, other].map(|options| options.host_work));
         let device = &mut *self.outer.device;
         let monitor = device.monitor().ok();
         let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
@@ -197,13 +199,23 @@ impl Inner<'_, '_> {
         let [samples, others] = compared.samples;
         let (measurement, verdict) = found(own, samples, &prepared[0], hot[0]);
         let (other, others_verdict) = found(other, others, &prepared[1], hot[1]);
-        let compared = Compared {
+        let mut record = Record::new(job.case(cache), Some(measurement), verdict);
+        let mut compared = Compared {
             with: with.clone(),
             comparison: compared.comparison,
             measurement: other,
             verdict: others_verdict,
         };
-        let mut record = Record::new(job.case(cache), Some(measurement), verdict);
+        if !unchecked {
+            let mut check = |case: &mut dyn Case, host_work, measurement: &mut Measurement, verdict| {
+                let left = limit.saturating_sub(begin.elapsed());
+                check_again(Afterwards { case, device, host_work }, left, measurement, verdict)
+            };
+            if let Some(measurement) = &mut record.measurement {
+                record.verdict = check(self.case, host_works[0], measurement, record.verdict);
+            }
+            compared.verdict = check(partner, host_works[1], &mut compared.measurement, compared.verdict);
+        }
         record.compared = Some(Box::new(compared));
         record
     }
@@ -211,6 +223,24 @@ impl Inner<'_, '_> {
     fn of_partner(&self, failure: Failure) -> Failure {
         of_partner(failure, self.outer.task.with)
     }
+}
+
+/// Launches on fresh inputs after the samples, and adds the findings to the measurement and the verdict.
+fn check_again(
+    mut afterwards: Afterwards<'_>,
+    left: Duration,
+    measurement: &mut Measurement,
+    verdict: Verdict,
+) -> Verdict {
+    let samples = &measurement.samples;
+    let at = Step::Afterwards(samples.events.len());
+    let (relaunch, unchecked) = match no_time_for_fresh_inputs(Duration::ZERO, samples, left) {
+        Some(reason) => (None, Some(reason)),
+        None => afterwards.on_fresh_inputs(at, None, None),
+    };
+    let reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
+    measurement.relaunch = relaunch;
+    reasons.into_iter().chain(unchecked).fold(verdict, Verdict::and)
 }
 
 /// Draws the seed of a comparison, which readers of JSON can hold: 53 bits.

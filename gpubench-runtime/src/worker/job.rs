@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gpubench_driver::nvtx;
 
 use super::Reply;
-use super::afterwards::{Afterwards, OnFreshInputs, OnUsedInputs};
+use super::afterwards::{Afterwards, OnUsedInputs, no_time_for_fresh_inputs};
 use super::measurement::MeasurementContext;
 use super::places::{may_move, take_back, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
@@ -193,37 +193,23 @@ impl JobVisitor<'_> {
             }
         };
         let OnUsedInputs { relaunch, check_failed } = used;
-        let (relaunch, unchecked) = match self.no_time_for_fresh_inputs(prepared, &measurement.samples) {
-            Some(reason) => (relaunch, Some(reason)),
-            None => {
-                let mut afterwards = Afterwards { case, device: self.device, host_work };
-                match afterwards.on_fresh_inputs(left, relaunch.clone().unwrap_or_default()) {
-                    OnFreshInputs::Done(relaunch) => (Some(relaunch), None),
-                    OnFreshInputs::Failed(failure) => {
-                        let mut failure = failure.at(at);
-                        failure.message.push_str(STATE_OUTSIDE);
-                        (relaunch, Some(Reason::FailedAfterwards(failure)))
-                    }
-                    OnFreshInputs::NoInputs(failure) => {
-                        self.no_inputs = Some(failure.clone());
-                        (relaunch, Some(Reason::SetupNotRepeatable(failure)))
-                    }
+        let left_until_timeout = self.task.limit.saturating_sub(self.case_began.elapsed());
+        let samples = &measurement.samples;
+        let (relaunch, unchecked) =
+            match no_time_for_fresh_inputs(prepared.set_up, samples, left_until_timeout) {
+                Some(reason) => (relaunch, Some(reason)),
+                None => {
+                    Afterwards { case, device: self.device, host_work }.on_fresh_inputs(at, left, relaunch)
                 }
-            }
-        };
+            };
+        if let Some(Reason::SetupNotRepeatable(failure)) = &unchecked {
+            self.no_inputs = Some(failure.clone());
+        }
         let mut reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
         reasons.extend(check_failed.map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
         measurement.relaunch = relaunch;
         reasons
-    }
-
-    /// Returns the reservation about a case that is killed, with its samples, before fresh inputs and two launches on them end.
-    fn no_time_for_fresh_inputs(&self, prepared: &PreparedCase, samples: &Samples) -> Option<Reason> {
-        let each = samples.wall / samples.events.len().max(1) as f64;
-        let needed = Nanoseconds::from(prepared.set_up) + FRESH_LAUNCHES * each;
-        let left = self.task.limit.saturating_sub(self.case_began.elapsed()).into();
-        (needed >= left).then_some(Reason::NoTimeForFreshInputs { needed, left })
     }
 
     fn record(
@@ -286,8 +272,6 @@ impl JobVisitor<'_> {
     }
 }
 
-/// The launches on fresh inputs, and room for another half.
-const FRESH_LAUNCHES: f64 = 2.5;
 /// The launches on used inputs: a timed one, and those that show whether an output is written again.
 const USED_LAUNCHES: f64 = 8.0;
 /// They may take this long whatever is left of the budget.
@@ -299,10 +283,6 @@ fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let spent = samples.warm_up.elapsed + samples.elapsed + measure::LAUNCHES_BESIDE as f64 * each;
     USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
 }
-
-/// The likely reason that a check which passed before the samples fails after them.
-const STATE_OUTSIDE: &str =
-    "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
 /// The likely reason that the first inputs are of no use behind others.
 const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";

@@ -5,6 +5,7 @@ use anstream::adapter::strip_str;
 use end_to_end::running::{Ended, measure, record, run};
 use gpubench_records::comparison::{Answer, Comparison};
 use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
 /// The device whose clock is known; the CPU's peaks would take a second.
@@ -118,6 +119,20 @@ fn the_inputs_of_both_are_there() {
     assert_eq!(comparison(&run, "compared::beside hot").answer, Answer::Same);
     // Alone it fails, so that it does look.
     ended(&["beside", "--quick"]).with_code(1).shows("1 inputs are there");
+}
+
+/// The check sees a launch on fresh inputs after the samples, of both.
+#[test]
+fn outputs_of_both_are_checked_after_the_samples() {
+    let (_, run) = clocked(&["right_once", "--compare-with", "compared::plain[n=1]", "--quick"]);
+    let record = record(&run, "compared::right_once hot");
+    assert_eq!(record.verdict.state, State::Invalid, "{:?}", record.verdict);
+    let other = record.compared.as_ref().expect("it was compared");
+    assert_eq!(other.verdict.state, State::Valid, "{:?}", other.verdict);
+    let (_, run) =
+        clocked(&["plain", "--arg", "n=1", "--cache", "hot", "--compare-with", "right_once", "--quick"]);
+    let other = run.records[0].compared.as_ref().expect("it was compared");
+    assert!(matches!(other.verdict.reasons[..], [Reason::FailedAfterwards(_)]), "{:?}", other.verdict);
 }
 
 #[test]

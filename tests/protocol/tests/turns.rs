@@ -14,9 +14,14 @@ const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
 
-/// The kernels that are timed, in the order they ran: those between two events. A copy is `A`, and what it is compared with `B`.
+/// Returns true for an event or a stamp.
+fn is_clock(line: &Line) -> bool {
+    line.what == "record" || line.is("kernel", "gpubench_stamp")
+}
+
+/// The kernels that are timed, in the order they ran: those between two stamps. A copy is `A`, and what it is compared with `B`.
 fn order(replay: &[Line]) -> String {
-    let timed = replay.windows(3).filter(|lines| lines[0].what == "record" && lines[2].what == "record");
+    let timed = replay.windows(3).filter(|lines| is_clock(&lines[0]) && is_clock(&lines[2]));
     let kernels = timed.map(|lines| &lines[1]).filter(|line| line.what == "kernel");
     kernels
         .filter_map(|line| {
@@ -87,11 +92,7 @@ fn hot_samples_follow_a_launch_of_their_own() {
     let measured = compared("hot");
     let mut samples = 0;
     for replay in replays(&measured.log) {
-        let kinds = |lines: &[Line]| lines.iter().map(|line| line.what.clone()).collect::<Vec<_>>();
-        for lines in replay
-            .windows(5)
-            .filter(|lines| kinds(lines) == ["kernel", "kernel", "record", "kernel", "record"])
-        {
+        for lines in replay.windows(5).filter(|lines| is_clock(&lines[2]) && is_clock(&lines[4])) {
             if lines[1].is("kernel", "gpubench_delay") && !lines[3].words[0].starts_with("gpubench_") {
                 assert_eq!(lines[0].words[0], lines[3].words[0]);
                 samples += 1;

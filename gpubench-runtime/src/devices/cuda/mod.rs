@@ -42,13 +42,14 @@ use crate::devices::cuda::sampling::clock::ClockProbe;
 use crate::devices::cuda::sampling::dither::Dither;
 use crate::devices::cuda::sampling::one_more::OneMore;
 use crate::devices::cuda::sampling::stamps::Stamps;
+use crate::devices::cuda::sampling::timer::Groups;
 use crate::devices::cuda::watch::memory::WriteDetector;
 use crate::devices::cuda::watch::relaunch::Outputs;
 use gpubench_records::certificate::CuptiTimes;
 use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchFacts, Multiprocessors};
-use gpubench_records::method::{Cache, Flush, FlushProof, Path, Timer};
+use gpubench_records::method::{Cache, Flush, FlushProof, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::Relaunch;
 use gpubench_stats::StallPeriod;
@@ -85,7 +86,7 @@ pub struct Cuda {
     stream: CUstream,
     pairs: Vec<EventPair>,
     /// The timer of each path, of graphs that are copied to the device first (true) or not, and of each state of the caches.
-    timers: HashMap<(Path, bool, Cache), Timer>,
+    timers: HashMap<(Groups, Cache), Timer>,
     /// The delays before samples, if the timer is coarse.
     dither: Option<Dither>,
     /// The time of an empty launch.

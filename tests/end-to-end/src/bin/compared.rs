@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::env;
 use std::fs::File;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::{gpu_bench, host};
@@ -90,6 +91,17 @@ fn without_inputs(_input: &u8, stream: &Clockwork) {
 fn tick_tock(odd: &mut bool, stream: &Clockwork) {
     stream.advance(if *odd { 2 * EACH } else { EACH });
     *odd = !*odd;
+}
+
+/// Its outputs are right once in a process.
+#[gpu_bench(check = first_check())]
+fn right_once(stream: &Clockwork) {
+    stream.advance(EACH);
+}
+
+fn first_check() -> Result<(), &'static str> {
+    static CHECKED: AtomicBool = AtomicBool::new(false);
+    if CHECKED.swap(true, Ordering::Relaxed) { Err("wrong") } else { Ok(()) }
 }
 
 /// The percentage in a variable of the environment; 100 if it is not set.

@@ -111,6 +111,15 @@ impl<'a> GraphPath<'a> {
         Ok(time)
     }
 
+    /// Times all samples by stamps, in the place of events, if the clock is fine enough. Kernels directly after another begin late in
+    /// a graph that was not copied.
+    pub(crate) fn by_stamps(mut self) -> Result<Self, Failure> {
+        let device = &mut *self.samples.device;
+        self.samples.stamped = device.dither.is_none() && device.stamps.are_fine()?;
+        self.copies |= self.samples.stamped;
+        Ok(self)
+    }
+
     /// Enables samples between stamps for the next groups, if the clocks of stamps and events are fine enough.
     pub(crate) fn take_stamps(&mut self) -> Result<(), Failure> {
         let device = &mut *self.samples.device;
@@ -177,7 +186,8 @@ impl<'a> GraphPath<'a> {
     fn capture(&mut self, pairs: Range<usize>) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(pairs.end)?;
         let capture = Capture::begin(self.samples.stream())?;
-        self.samples.enqueue(pairs, Clock::Events(Event::record_as_node))?;
+        let events = Clock::Events(Event::record_as_node);
+        self.samples.enqueue(pairs, if self.samples.stamped { Clock::Stamps } else { events })?;
         if self.copies { self.copied(capture) } else { Ok(capture.end()?.instantiate()?) }
     }
 

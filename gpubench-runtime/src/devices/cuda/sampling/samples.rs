@@ -36,6 +36,8 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) host_work: bool,
     /// The delay before each hot sample.
     pub(crate) space: Duration,
+    /// True if stamps time the samples, in the place of events.
+    pub(crate) stamped: bool,
     /// The samples enqueued so far.
     enqueued: usize,
     /// The shortest sample of the last group.
@@ -138,6 +140,7 @@ impl<'a> SamplingState<'a> {
             flush,
             host_work,
             space: SPACE,
+            stamped: false,
             enqueued: 0,
             last: None,
             whole: EventPair::new()?,
@@ -227,7 +230,7 @@ impl<'a> SamplingState<'a> {
         &mut self,
         pairs: Range<usize>,
         events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, CallError> {
+    ) -> Result<Nanoseconds, DeviceError> {
         self.wait()?;
         if let Some(before) = &self.before {
             self.since_first += before.until(&self.whole.start)?;
@@ -273,14 +276,15 @@ impl<'a> SamplingState<'a> {
         &mut self,
         pairs: Range<usize>,
         events: &mut Vec<Nanoseconds>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), DeviceError> {
+        let stamps = if self.stamped { self.device.stamps.read(pairs.end)? } else { Vec::new() };
         events.reserve(pairs.len());
         let before = events.len();
         self.empties.clear();
         let beside = matches!(self.works, Works::Beside(..));
         for whose in pairs {
             let place = if self.works.take_turns() { turn(whose) } else { whose };
-            let reading = self.device.pairs[place].read()?;
+            let reading = if self.stamped { stamps[place] } else { self.device.pairs[place].read()? };
             if beside && whose % 2 == 1 { self.empties.push(reading) } else { events.push(reading) }
         }
         self.last = events[before..].iter().copied().reduce(Nanoseconds::min);

@@ -12,8 +12,8 @@ use crate::devices::cuda::driver::memory::DeviceMemory;
 use crate::devices::cuda::kernels::Kernels;
 use gpubench_stats::units::Nanoseconds;
 
-/// The most samples between stamps, launches and empty launches together.
-const PLACES: usize = 64;
+/// The most samples between stamps: two graphs of them.
+const PLACES: usize = 128;
 /// Stamps are of use if the clock has steps of at most this. Some GPUs have steps of 1 µs.
 const COARSEST: Nanoseconds = Nanoseconds(64.0);
 const PURPOSE: &str = "memory for the times of launches";

@@ -48,25 +48,47 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
+/// The groups that a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Groups {
+    Stream,
+    Graph,
+    /// Graphs that are copied to the device first.
+    CopiedGraph,
+    /// Copied graphs in which stamps take the place of events.
+    StampedGraph,
+    Trace,
+}
+
+impl Groups {
+    fn path(self) -> Path {
+        if self == Self::Stream { Path::Stream } else { Path::Graph }
+    }
+}
+
 /// Returns the timer of groups in graphs as those of this path.
 pub(crate) fn of_graph(path: &mut GraphPath<'_>) -> Result<Timer, Failure> {
-    of(path.samples.device, (Path::Graph, path.copies), path.samples.cache)
+    let groups = match (path.samples.stamped, path.copies) {
+        (true, _) => Groups::StampedGraph,
+        (false, true) => Groups::CopiedGraph,
+        (false, false) => Groups::Graph,
+    };
+    of(path.samples.device, groups, path.samples.cache)
 }
 
 /// Returns the timer of samples on the stream, in this state of the `cache`.
 pub(crate) fn of_stream(device: &mut Cuda, cache: Cache) -> Result<Timer, Failure> {
-    of(device, (Path::Stream, false), cache)
+    of(device, Groups::Stream, cache)
 }
 
-/// Returns the timer of a path, for groups in graphs that are copied to the device first or in others.
-fn of(device: &mut Cuda, (path, copies): (Path, bool), cache: Cache) -> Result<Timer, Failure> {
-    let key = (path, copies, cache);
-    if let Some(timer) = device.timers.get(&key) {
+fn of(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure> {
+    if let Some(timer) = device.timers.get(&(groups, cache)) {
         return Ok(*timer);
     }
+    let path = groups.path();
     let mut empty = Empty::beside(device, path, cache);
-    let nothing = readings(device, key, &mut Nothing)?;
-    let launches = readings(device, key, &mut empty)?;
+    let nothing = readings(device, (groups, cache), &mut Nothing)?;
+    let launches = readings(device, (groups, cache), &mut empty)?;
     let step = step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
         [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
@@ -87,7 +109,8 @@ fn of(device: &mut Cuda, (path, copies): (Path, bool), cache: Cache) -> Result<T
     timer.group_spread = spread(&launches.group_medians());
     timer.memory_stall = device.memory_stall;
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
-    device.timers.insert(key, timer);
+    timer.stamps = groups == Groups::StampedGraph;
+    device.timers.insert((groups, cache), timer);
     Ok(timer)
 }
 
@@ -118,12 +141,12 @@ impl Readings {
 /// Measures pairs around `work`, in groups as those of samples are.
 fn readings(
     device: &mut Cuda,
-    (path, copies, cache): (Path, bool, Cache),
+    (groups, cache): (Groups, Cache),
     work: &mut dyn Work,
 ) -> Result<Readings, Failure> {
     let works = Works::One(Guarded::new(work, device.own));
     let samples = state(device, works, cache)?;
-    let mut taker = Taker::of((path, copies), samples);
+    let mut taker = Taker::of(groups, samples)?;
     for _ in 0..WARM_UP {
         taker.group(&mut Vec::new())?;
     }
@@ -147,11 +170,13 @@ enum Taker<'a> {
 }
 
 impl<'a> Taker<'a> {
-    fn of((path, copies): (Path, bool), samples: SamplingState<'a>) -> Self {
-        match path {
-            Path::Stream => Self::Stream(samples, StreamPath::default()),
-            _ => Self::Graph(GraphPath::new(samples).with_copies(copies)),
-        }
+    fn of(groups: Groups, samples: SamplingState<'a>) -> Result<Self, Failure> {
+        Ok(match groups {
+            Groups::Stream => Self::Stream(samples, StreamPath::default()),
+            Groups::Graph | Groups::Trace => Self::Graph(GraphPath::new(samples)),
+            Groups::CopiedGraph => Self::Graph(GraphPath::new(samples).with_copies(true)),
+            Groups::StampedGraph => Self::Graph(GraphPath::new(samples).by_stamps()?),
+        })
     }
 
     fn group(&mut self, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {

@@ -10,9 +10,10 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::persisting::Suspended;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::sampling::timer::Groups;
 use crate::devices::cuda::sampling::timer::spread;
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_records::method::{Cache, Flush, Method, Timer};
 use gpubench_stats::units::Nanoseconds;
 
 /// The groups of empty launches from which the step of CUPTI's stamps is read.
@@ -85,7 +86,7 @@ impl Sampler for OnCupti<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let key = (Path::Cupti, false, self.how.0);
+        let key = (Groups::Trace, self.how.0);
         if let Some(timer) = self.device.timers.get(&key) {
             return Ok(*timer);
         }
