@@ -4,9 +4,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use super::Ended;
 use super::repository::{Repository, without_hashes};
+use super::{Ended, PROGRAM};
 
 /// The part of a report on the comparison.
 fn comparison(ended: &Ended) -> String {
@@ -121,6 +122,80 @@ fn what_cannot_be_compared_is_told() {
     fs::create_dir_all(folder).expect("it can be made");
     told += &repository.ab_in("elsewhere", &["v100"]).code(2).stderr();
     insta::assert_snapshot!("ab-refused", without_hashes(&told));
+}
+
+/// Each fault of a commit has its message and its exit code.
+#[test]
+fn faults_of_a_commit_are_told() {
+    let repository = Repository::of(&[100]);
+    repository.runs(100, 0.001, 4);
+    // The file that tells the scripts what to do, the exit code and the message.
+    let faults = [
+        ("ends", "1", 1, "the suite stored no run"),
+        ("ends", "5", 5, "the suite ended with exit code 5"),
+        ("garbles", "", 1, "a run that cannot be read"),
+        ("benches", "others", 2, "--bench kernels"),
+    ];
+    for (number, (name, text, code, message)) in faults.into_iter().enumerate() {
+        repository.change(name, text);
+        let tag = format!("c{number}");
+        repository.commit(&tag);
+        repository.remove(name);
+        let ended = repository.ab(&["v100", &tag, "--bench", "kernels"]).code(code);
+        assert_eq!(ended.stdout(), "");
+        assert!(ended.stderr().contains(message), "{message}: {}", ended.stderr());
+    }
+    // A submodule that is nowhere.
+    repository.change(".gitmodules", "[submodule \"a\"]\n\tpath = sub\n\turl = ./nowhere\n");
+    repository.git(&["add", "."]);
+    let entry = format!("160000,{},sub", repository.hash("v100"));
+    repository.git(&["update-index", "--add", "--cacheinfo", &entry]);
+    repository.git(&["commit", "--quiet", "--message", "nowhere"]);
+    let ended = repository.ab(&["v100", "HEAD"]).code(1);
+    assert!(ended.stderr().contains("cannot be checked out"), "{}", ended.stderr());
+}
+
+/// The script on the page about `git bisect` finds a slower commit and skips those that do not build.
+#[test]
+fn git_bisect_finds_the_commit() {
+    let page = include_str!("../../docs/over-time.md");
+    let script =
+        page.split_once("```sh\n#!/bin/sh").expect("a script").1.split_once("```").expect("its end").0;
+    let script = format!("#!/bin/sh{script}").replace("cargo gpubench", &format!("{PROGRAM} gpubench"));
+    for place in [1, 3, 5] {
+        let repository = Repository::of(&[]);
+        repository.runs(100, 0.001, 4);
+        repository.runs(103, 0.001, 4);
+        for number in 0..=6 {
+            repository.change("speed", if number < place { "100" } else { "103" });
+            if number == 2 {
+                repository.change("broken", "");
+            }
+            repository.commit(if number == 0 {
+                "v1.2"
+            } else {
+                ["c1", "c2", "c3", "c4", "c5", "c6"][number - 1]
+            });
+            if number == 2 {
+                repository.remove("broken");
+            }
+        }
+        repository.script("bisect.sh", &script);
+        let here = repository.0.text("");
+        repository.git(&["bisect", "start", "HEAD", "v1.2"]);
+        let mut command = Command::new("git");
+        command.arg("-C").arg(repository.0.path("repository")).args(["bisect", "run", "../bisect.sh"]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("CARGO", repository.0.path("cargo")).env("HERE", here);
+        let output = command.output().expect("there is git");
+        let told =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        // Next to a commit that does not build, the answer is both.
+        let found = if place == 3 { "c2" } else { &format!("c{place}") };
+        let hash = repository.hash(found);
+        assert!(told.contains(&hash) && told.contains("is the first bad commit") == (place != 3), "{told}");
+        assert!(told.contains("could be any of") == (place == 3), "{told}");
+    }
 }
 
 /// What a filter finds in one revision alone is new or missing there.

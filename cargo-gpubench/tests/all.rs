@@ -2,7 +2,6 @@
 //! out: what is printed and written, the exit codes, and a snapshot of each error.
 
 mod ab;
-mod bisect;
 mod commands;
 mod confirm;
 mod doctor;

@@ -94,16 +94,6 @@ impl Repository {
         }
     }
 
-    /// Writes the runs of so many processes of a speed, whose times differ by normal noise of this size.
-    pub(super) fn random_runs(&self, speed: u32, noise: f64, processes: usize, seed: u64) {
-        let mut random = Random(seed);
-        for at in 0..processes {
-            let run = slowed(f64::from(speed) / 100.0 * (noise * random.normal()).exp());
-            let path = self.0.path(&format!("stored/{speed}-{at}.json"));
-            run.write(&mut fs::File::create(path).expect("it can be made")).expect("it can be written");
-        }
-    }
-
     pub(super) fn change(&self, name: &str, text: &str) {
         fs::write(self.0.path("repository").join(name), text).expect("it can be written");
     }
@@ -171,23 +161,6 @@ impl Repository {
         let text = fs::read_to_string(self.0.path(name)).unwrap_or_default();
         let project = self.0.text("");
         text.lines().map(|line| line.replace(&project, "PROJECT/")).collect()
-    }
-}
-
-/// Random numbers (`SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// One of a standard normal distribution, of sixteen uniform ones.
-    fn normal(&mut self) -> f64 {
-        ((0..16).map(|_| self.uniform()).sum::<f64>() - 8.0) / (16.0_f64 / 12.0).sqrt()
     }
 }
 

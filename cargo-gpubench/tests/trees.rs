@@ -110,18 +110,47 @@ fn a_signal_ends_a_build() {
     let repository = of_two();
     commit_with(&repository, "signals", "");
     commit_with(&repository, "killed", "");
-    repository.commit("last");
     for (commit, code) in [("signals", 130), ("killed", 143)] {
         let ended = repository.ab(&["v100", commit]).code(code);
         assert_eq!((ended.stdout(), repository.lines("ran").len()), (String::new(), 0));
         assert!(ended.stderr().contains("error: a signal ended the command"), "{}", ended.stderr());
-        // GOOD, and BAD.
-        _ = repository.run_in("repository", &["bisect", commit, "last", "copy"]).code(code);
-        _ = repository.run_in("repository", &["bisect", "v100", commit, "copy"]).code(code);
     }
-    // A commit between.
-    let ended = repository.run_in("repository", &["bisect", "v100", "last", "copy"]).code(130);
-    assert_eq!(ended.stdout(), "");
+}
+
+/// The suite's speed is that of a submodule where the commit has one: it came, went and came back at another commit.
+#[test]
+fn submodules_are_those_of_each_commit() {
+    let repository = of_two();
+    for (place, speed) in [("slow", "103"), ("fast", "100")] {
+        fs::create_dir_all(repository.0.path(place)).expect("it can be made");
+        repository.git_in(place, &["init", "--quiet"]);
+        fs::write(repository.0.path(place).join("speed"), speed).expect("it can be written");
+        repository.git_in(place, &["add", "."]);
+        repository.git_in(place, &["commit", "--quiet", "--message", "a"]);
+    }
+    let add = |place: &str, tag: &str| {
+        let from = repository.0.text(place);
+        repository.git(&["submodule", "--quiet", "add", "--force", "--name", place, &from, "sub"]);
+        repository.commit(tag);
+    };
+    add("fast", "with-fast");
+    repository.git(&["rm", "--quiet", "-f", "sub", ".gitmodules"]);
+    repository.commit("without");
+    add("slow", "with-slow");
+    let environment = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "protocol.file.allow"),
+        ("GIT_CONFIG_VALUE_0", "always"),
+    ];
+    for (commit, speed) in
+        [("with-fast", "100"), ("without", "103"), ("with-slow", "103"), ("with-fast", "100")]
+    {
+        _ = fs::remove_file(repository.0.path("ran"));
+        let words = ["ab", "v100", commit, "--time", "0.001"];
+        _ = repository.run_with("repository", &words, &environment).code(0);
+        let ran = repository.lines("ran");
+        assert!(ran.iter().any(|line| line.starts_with(&format!("{speed}: "))), "{commit}: {ran:?}");
+    }
 }
 
 /// A manifest that cargo does not read is the commit's, and no mistake of the command line.

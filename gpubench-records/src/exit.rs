@@ -16,7 +16,7 @@ pub enum Exit {
     Usage,
     /// 5: the requested device is missing, or busy and the user does not want to wait.
     NoDevice,
-    /// 4: no benchmark matches, a run has no records, or a search has nothing to find.
+    /// 4: no benchmark matches, or a run has no records.
     Nothing,
     /// 1: a benchmark failed or is invalid, a gate could not judge a case, or results could not be written.
     Failed,

@@ -12,9 +12,7 @@ use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
-pub(crate) use self::suites::{
-    AbArgs, Binding, BisectArgs, BuildArgs, ClocksCommand, InitArgs, PairArgs, RunArgs,
-};
+pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, ClocksCommand, InitArgs, RunArgs};
 
 use crate::error::{CommandError, UnknownFormat};
 
@@ -79,13 +77,6 @@ pub(crate) enum Command {
                       cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some cases, flags of the suite"
     )]
     Ab(AbArgs),
-    /// Find the commit that made a case slower, or faster: compare commits between one before the change and one behind it with
-    /// the former, by halves; those that cannot be built or measured give no answer
-    #[command(after_help = "For example: cargo gpubench bisect v1.2 main 'saxpy[n=1048576]' -- --quick\n\
-                      Of merges the first parent is followed, so that what a merged branch changed is the merge's; GOOD is on that \
-                      line. All decisions together are wrong in at most 1 % of searches.\n\
-                      Exit codes: 0 found, 4 nothing to find, 1 not known, as after a build that failed.")]
-    Bisect(BisectArgs),
     /// Check that this machine can measure: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
     /// cannot be measured
     Doctor {

@@ -135,30 +135,6 @@ pub(crate) struct PairArgs {
     pub(crate) seed: u64,
 }
 
-/// The commits to search.
-#[derive(Debug, Args)]
-pub(crate) struct BisectArgs {
-    /// A commit before the change, on the line of first parents of the other
-    #[arg(value_name = "GOOD")]
-    pub(crate) good: String,
-    /// A commit behind the change
-    #[arg(value_name = "BAD")]
-    pub(crate) bad: String,
-    /// The case, by a part of its name; of several that changed, the one that changed most certainly is followed
-    #[arg(value_name = "CASE")]
-    pub(crate) case: String,
-    #[command(flatten)]
-    pub(crate) pairs: PairArgs,
-    /// The change that does not matter, in percent, rather than that of the suite
-    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
-    pub(crate) band: Option<String>,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
-    /// Flags of a suite, which each process gets
-    #[arg(value_name = "FLAG", last = true)]
-    pub(crate) flags: Vec<String>,
-}
-
 /// Reads `90`, `90s`, `10m` or `1h`.
 pub(super) fn time(text: &str) -> Result<Duration, BadTime> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());

@@ -61,11 +61,6 @@ pub(super) fn compare(
 }
 
 impl Limits {
-    /// Limits of which the band is all that matters.
-    pub(super) fn within(band: f64) -> Self {
-        Self { band: Some(band), threshold: None }
-    }
-
     /// Returns the difference from which on a slower case is a regression.
     pub(super) fn threshold(&self) -> Option<Threshold> {
         self.threshold

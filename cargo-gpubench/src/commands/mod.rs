@@ -1,7 +1,6 @@
 //! The commands. In: the command line; out: the exit code, or an error for the edge to print.
 
 mod ab;
-mod bisect;
 mod clocks;
 mod compare;
 mod convert;
@@ -41,7 +40,6 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Init(args) => init::init(args, print_options),
         Command::Run(args) => run::run(args, print_options),
         Command::Ab(args) => ab::ab(args, print_options),
-        Command::Bisect(args) => bisect::bisect(args, print_options),
         Command::Doctor { json } => doctor::doctor(*json, print_options),
         Command::Clocks { command } => clocks::clocks(command, print_options),
         Command::Report { runs, explain, selection, exports } => {

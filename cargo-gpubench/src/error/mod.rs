@@ -1,6 +1,5 @@
 //! The errors of a command, with the exit codes that they end it with. In: what went wrong; out: a sentence that says what to do.
 
-mod bisect;
 mod device;
 mod history;
 mod init;
@@ -19,7 +18,6 @@ use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_records::tuning::NoTable;
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
-pub(crate) use self::bisect::BisectError;
 pub(crate) use self::device::DeviceCommandError;
 pub(crate) use self::history::HistoryError;
 pub(crate) use self::init::InitError;
@@ -82,8 +80,6 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Revision(#[from] RevisionError),
     #[error(transparent)]
-    Bisect(#[from] BisectError),
-    #[error(transparent)]
     History(#[from] HistoryError),
     #[error(transparent)]
     NoTable(#[from] NoTable),
@@ -107,7 +103,6 @@ impl CommandError {
             ) => Exit::Failed,
             Self::Run(error) => error.exit(),
             Self::Revision(error) => error.exit(),
-            Self::Bisect(error) => error.exit(),
             Self::History(HistoryError::Empty(_)) => Exit::Nothing,
             Self::History(HistoryError::NotAdded { .. }) => Exit::Failed,
             Self::Device(error) => error.exit(),

@@ -21,17 +21,6 @@ pub(crate) enum RevisionError {
          origin/NAME alone"
     )]
     Unknown(String),
-    #[error("`{0}` is the working tree, and the search goes through commits: commit what it has first")]
-    NoCommit(String),
-    #[error(
-        "{good} is no ancestor of {bad}: give the commit before the change first; in a shallow clone, fetch more history"
-    )]
-    NotBefore { good: String, bad: String },
-    #[error(
-        "{good} came into {bad} by the merge {merge}, and the search follows first parents: give {merge} if it is before the change, \
-         else {merge}^, the commit before the merge, or an earlier one"
-    )]
-    NotOnLine { good: String, bad: String, merge: String },
     #[error("both are the same revision, {0}: a repetition shows nothing but noise")]
     Same(String),
     #[error("{name} cannot be checked out: git's words are above")]
@@ -80,21 +69,6 @@ impl RevisionError {
             | Self::NotRead { .. }
             | Self::NotJoined { .. } => Exit::Failed,
             _ => Exit::Usage,
-        }
-    }
-
-    /// Returns true if the error says something of the revision called `revision` alone, so that others may still be measured.
-    pub(crate) fn is_of(&self, revision: &str) -> bool {
-        match self {
-            Self::NotBuilt { name, error } => name == revision && !matches!(**error, RunError::NoCargo(_)),
-            // Flags that the suites of other revisions know.
-            Self::Ended { name, exit } => name == revision && *exit == Exit::Usage,
-            Self::NotCheckedOut { name }
-            | Self::NoRun { name, .. }
-            | Self::NotRead { name, .. }
-            | Self::NotJoined { name, .. } => name == revision,
-            Self::NoSuiteInCommon { now, .. } => now == revision,
-            _ => false,
         }
     }
 }

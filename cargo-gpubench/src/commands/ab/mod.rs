@@ -7,7 +7,6 @@ mod results;
 use gpubench_records::exit::Exit;
 use gpubench_records::record::Run;
 use gpubench_report::export::{Export, Format, exports};
-use gpubench_stats::DECISION_ERROR;
 
 use self::results::Results;
 use super::compare::Limits;
@@ -27,8 +26,8 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     if then == now {
         return Err(RevisionError::Same(then.to_string()).into());
     }
-    let then = revisions.check_out(&then, None, &args.build)?;
-    let now = revisions.check_out(&now, None, &args.build)?;
+    let then = revisions.check_out(&then, &args.build)?;
+    let now = revisions.check_out(&now, &args.build)?;
     refuse_formats(&exports, now.in_common(&then))?;
     let [then, now] = [then.build(&args.build)?, now.build(&args.build)?];
     let suites = in_common(&then, &now)?;
@@ -40,7 +39,6 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
             most: args.pairs.pairs,
             seed: args.pairs.seed,
             time: args.time,
-            error: DECISION_ERROR,
             limits,
             filters: &args.filters,
             flags: &args.flags,

@@ -11,7 +11,6 @@ use gpubench_records::history::{
     CaseChange, CaseOfSuite, Confirmation, HistoryReport, HistorySeries, RunLabel,
 };
 use gpubench_records::record::Run;
-use gpubench_stats::DECISION_ERROR;
 
 use self::row::answer;
 use super::super::compare::Limits;
@@ -162,7 +161,6 @@ impl Measuring<'_> {
             most: self.args.pairs.pairs,
             seed: self.args.pairs.seed,
             time: None,
-            error: DECISION_ERROR,
             limits: Limits::parse(Some(&self.args.band), None)?,
             filters: names,
             flags: &flags,
@@ -175,7 +173,7 @@ impl Measuring<'_> {
 
     fn built(&self, commit: &str) -> Result<BuiltRevision, RevisionError> {
         let revision = self.revisions.named(commit)?;
-        self.revisions.build(&revision, &self.args.build)
+        self.revisions.check_out(&revision, &self.args.build)?.build(&self.args.build)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gpubench_records::baseline::{Baseline, check_within};
 use gpubench_records::comparison::{Answer, Check, Finding};
 use gpubench_records::record::Run;
-use gpubench_stats::{Side, process_looks, process_order};
+use gpubench_stats::{DECISION_ERROR, Side, process_looks, process_order};
 
 pub(super) use self::folder::RunFolder;
 use self::processes::Ended;
@@ -28,8 +28,6 @@ pub(super) struct Pairs<'a> {
     pub(super) seed: u64,
     /// No pair begins after this time.
     pub(super) time: Option<Duration>,
-    /// The part of comparisons in which some row may be decided wrongly.
-    pub(super) error: f64,
     /// The differences that matter.
     pub(super) limits: Limits,
     /// Filters and flags of each process.
@@ -76,7 +74,7 @@ pub(super) fn compared(
     let begin = Instant::now();
     let looks = process_looks(pairs.most as usize);
     // By Bonferroni's inequality all looks together err as often as one would.
-    let error = pairs.error / looks.len() as f64;
+    let error = DECISION_ERROR / looks.len() as f64;
     let mut undecided: Option<Vec<String>> = None;
     let mut found = None;
     for pair in 0..pairs.most as usize {

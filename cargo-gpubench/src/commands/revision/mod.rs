@@ -93,38 +93,10 @@ impl Revisions {
         self.repository.commit(name).map(Revision::Commit)
     }
 
-    /// Returns the commits between two, the later one with them, in their order. Of merges the first parent is followed.
-    pub(super) fn between(&self, good: &str, bad: &str) -> Result<Vec<Revision>, RevisionError> {
-        if let Some(name) = [good, bad].into_iter().find(|name| *name == WORKING_TREE) {
-            return Err(RevisionError::NoCommit(name.to_owned()));
-        }
-        let [good, bad] = [self.repository.commit(good)?, self.repository.commit(bad)?];
-        let between = self.repository.between(&good, &bad)?;
-        Ok(between.into_iter().map(Revision::Commit).collect())
-    }
-
-    /// Returns the hash of a commit, its day, its author and its subject.
-    pub(super) fn describe(&self, revision: &Revision) -> Result<String, RevisionError> {
-        match revision {
-            Revision::WorkingTree => Ok(revision.to_string()),
-            Revision::Commit(commit) => self.repository.describe(commit),
-        }
-    }
-
-    /// Builds the suites of a revision that `args` name.
-    pub(super) fn build(
-        &self,
-        revision: &Revision,
-        args: &BuildArgs,
-    ) -> Result<BuiltRevision, RevisionError> {
-        self.check_out(revision, None, args)?.build(args)
-    }
-
-    /// Checks a revision out, in the work tree of an `earlier` one if that is free: what both have in common is built there.
+    /// Checks a revision out: the working tree where it is, a commit in a work tree of its own.
     pub(super) fn check_out(
         &self,
         revision: &Revision,
-        earlier: Option<&Revision>,
         args: &BuildArgs,
     ) -> Result<CheckedOut<'_>, RevisionError> {
         let name = revision.to_string();
@@ -132,11 +104,7 @@ impl Revisions {
         let Revision::Commit(commit) = revision else {
             return CheckedOut::of(name, cargo, None, args);
         };
-        let earlier = earlier.and_then(|earlier| match earlier {
-            Revision::Commit(earlier) => Some(earlier),
-            Revision::WorkingTree => None,
-        });
-        let tree = Trees::below(&self.home()).check_out(&self.repository, commit, &name, earlier)?;
+        let tree = Trees::below(&self.home()).check_out(&self.repository, commit, &name)?;
         let workspace = tree.sources().join(&self.workspace);
         // In the folder that the user is in, if the commit has it: settings of cargo and toolchains are those of folders.
         let folder = Some(tree.sources().join(&self.folder)).filter(|folder| folder.is_dir());

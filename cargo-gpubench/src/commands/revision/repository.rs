@@ -47,7 +47,7 @@ impl Commit {
 
 impl Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = shown(&self.hash);
+        let short = &self.hash[..self.hash.len().min(SHOWN_DIGITS)];
         if self.hash.starts_with(&self.name) {
             f.write_str(short)
         } else {
@@ -82,39 +82,6 @@ impl Repository {
         Ok(Commit { name: name.to_owned(), hash: line(&told) })
     }
 
-    /// Returns the commits behind `good` up to `bad`, in their order, along the first parents. Each of them contains `good`: a change
-    /// that came before it is in none.
-    pub(super) fn between(&self, good: &Commit, bad: &Commit) -> Result<Vec<Commit>, RevisionError> {
-        let is_before = output(&self.root, &["merge-base", "--is-ancestor", &good.hash, &bad.hash])?;
-        if good == bad || !is_before.status.success() {
-            return Err(RevisionError::NotBefore { good: good.to_string(), bad: bad.to_string() });
-        }
-        let range = format!("{}..{}", good.hash, bad.hash);
-        let line_of = lines(&output(&self.root, &["rev-list", "--first-parent", "--reverse", &range])?);
-        let before = line_of.first().map(|first| output(&self.root, &["rev-parse", &format!("{first}^1")]));
-        if before.transpose()?.is_none_or(|before| line(&before) != good.hash) {
-            return Err(self.not_on_line(good, bad, &range, &line_of)?);
-        }
-        Ok(line_of.into_iter().map(|hash| Commit { name: hash.clone(), hash }).collect())
-    }
-
-    /// Returns the error of a `good` that is no first parent: it came in by the earliest commit of the line that contains it.
-    fn not_on_line(
-        &self,
-        good: &Commit,
-        bad: &Commit,
-        range: &str,
-        line_of: &[String],
-    ) -> Result<RevisionError, RevisionError> {
-        let behind = lines(&output(&self.root, &["rev-list", "--ancestry-path", range])?);
-        let merge = line_of.iter().find(|commit| behind.contains(commit)).unwrap_or(&bad.hash);
-        Ok(RevisionError::NotOnLine {
-            good: good.to_string(),
-            bad: bad.to_string(),
-            merge: shown(merge).to_owned(),
-        })
-    }
-
     /// Returns the place of each of these commits in the repository's history, every one behind its parents. Those that it does not have
     /// are missing.
     pub(super) fn order(&self, commits: &BTreeSet<&str>) -> Result<CommitOrder, RevisionError> {
@@ -130,24 +97,6 @@ impl Repository {
             .into_iter()
             .filter_map(|(commit, hash)| Some((commit.to_owned(), *places.get(hash)?)))
             .collect())
-    }
-
-    /// Returns the hash of a commit, its day, its author and its subject.
-    pub(super) fn describe(&self, commit: &Commit) -> Result<String, RevisionError> {
-        let format = format!("--abbrev={SHOWN_DIGITS}");
-        let told = output(
-            &self.root,
-            &[
-                "log",
-                "-1",
-                "--no-show-signature",
-                "--date=short",
-                &format,
-                "--format=%h %ad %an: %s",
-                &commit.hash,
-            ],
-        )?;
-        Ok(line(&told))
     }
 
     /// Makes a work tree of `commit` in `folder`, which is none yet. Returns false if git does not; its words are printed.
@@ -221,15 +170,6 @@ fn succeeds(command: &mut Command) -> Result<bool, RevisionError> {
 /// Returns true if git did what it was asked for. A terminal sends Ctrl-C to git too, and its end says nothing of the repository then.
 fn ended(status: ExitStatus) -> Result<bool, RevisionError> {
     killed(status).map_or(Ok(status.success()), |exit| Err(RevisionError::Interrupted(exit)))
-}
-
-/// Returns the first digits of a hash, which a user sees.
-fn shown(hash: &str) -> &str {
-    &hash[..hash.len().min(SHOWN_DIGITS)]
-}
-
-fn lines(told: &Output) -> Vec<String> {
-    String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect()
 }
 
 fn line(told: &Output) -> String {

@@ -44,7 +44,6 @@ impl Trees {
         repository: &Repository,
         commit: &Commit,
         name: &str,
-        instead_of: Option<&Commit>,
     ) -> Result<Tree, RevisionError> {
         let (begin, mut free) = (Instant::now(), self.free()?);
         // Another comparison holds them all for the moment in which it chooses.
@@ -54,10 +53,8 @@ impl Trees {
         }
         // Of those without sources the first, as if it had not been used for longest.
         free.sort_by_key(|(used, tree)| (tree.sources().exists(), *used));
-        let has = |commit: &Commit| {
-            free.iter().position(|(_, tree)| head(&tree.sources()).as_deref() == Some(commit.hash()))
-        };
-        let chosen = has(commit).or_else(|| instead_of.and_then(has));
+        let chosen =
+            free.iter().position(|(_, tree)| head(&tree.sources()).as_deref() == Some(commit.hash()));
         if free.is_empty() {
             return Err(RevisionError::AllInUse(self.folder.clone()));
         }
