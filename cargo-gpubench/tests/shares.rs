@@ -1,4 +1,4 @@
-//! Shares of a split: their merge, and the batch scripts that measure them.
+//! The shares of a split, merged.
 
 use std::fs;
 
@@ -40,30 +40,4 @@ fn shares_become_one_run_and_what_is_missing_is_told() {
     let damaged = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(1).stderr();
     assert_snapshot!("merged-shares-damaged", damaged);
     assert_eq!(load(merged.as_ref()).expect("a run").run.records.len(), 2);
-}
-
-#[test]
-fn a_batch_script_is_printed_for_an_array_and_for_nodes() {
-    let project = Project::new();
-    let suite = ["--", "target/release/suite", "--quick", "--arg", "n=1024", "it's one"];
-    let script = |flags: &[&str]| project.run(&[&["slurm"], flags, &suite].concat()).code(0).stdout();
-    assert_snapshot!(
-        "slurm-array",
-        script(&["--array", "8", "--share", "split", "--sbatch", "partition=gpu"])
-    );
-    assert_snapshot!(
-        "slurm-nodes",
-        script(&["--nodes", "4", "--gpus-per-node", "8", "--runs-dir", "/shared/my runs"])
-    );
-    let replicated = script(&["--array", "8", "--sbatch=--time=30"]);
-    assert!(
-        replicated.contains("#SBATCH --time=30\n") && replicated.contains(" --share replicate "),
-        "{replicated}"
-    );
-    for wrong in
-        [&[][..], &["--array", "0"], &["--array", "2", "--nodes", "2"], &["--nodes", "1", "--share", "3/8"]]
-    {
-        let refused = project.run(&[&["slurm"], wrong, &suite].concat()).code(2);
-        assert!(refused.stdout().is_empty() && refused.stderr().starts_with("error: "), "{wrong:?}");
-    }
 }

@@ -148,12 +148,6 @@ pub(crate) enum Command {
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Print a batch script for Slurm's `sbatch`, which measures a suite on several GPUs and may be started again; nothing is
-    /// submitted
-    #[command(
-        after_help = "For example: cargo gpubench slurm --array 8 --share split -- target/release/suite --quick > job.sh"
-    )]
-    Slurm(SlurmArgs),
     /// Find slow GPUs among the runs of many; exit with 3 if there is one
     Fleet {
         /// Files of runs, folders with such files, or names with `*` and `?`
@@ -207,46 +201,6 @@ pub(crate) enum Command {
         #[command(flatten)]
         selection: SelectionArgs,
     },
-}
-
-/// The tasks of a batch script.
-#[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("tasks").args(["array", "nodes"]).required(true))]
-pub(crate) struct SlurmArgs {
-    /// Submit an array of N jobs, each with one GPU, which may run at different times
-    #[arg(long, value_name = "N", value_parser = count())]
-    pub(crate) array: Option<u64>,
-    /// Take N nodes at once, with a task for each GPU
-    #[arg(long, value_name = "N", value_parser = count(), default_value = "1", hide_default_value = true)]
-    pub(crate) nodes: u64,
-    /// The number of GPUs that each node has
-    #[arg(long, value_name = "M", value_parser = count(), default_value = "1", conflicts_with = "array")]
-    pub(crate) gpus_per_node: u64,
-    /// Measure everything on each GPU, or a part of the cases
-    #[arg(long, default_value = "replicate")]
-    pub(crate) share: ShareArg,
-    /// The folder of runs, which all nodes see
-    #[arg(long, value_name = "FOLDER", default_value = "gpubench-runs")]
-    pub(crate) runs_dir: String,
-    /// A further option for sbatch, such as partition=gpu or time=30
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    pub(crate) sbatch: Vec<String>,
-    /// The suite with its arguments
-    #[arg(value_name = "SUITE", last = true, required = true)]
-    pub(crate) suite: Vec<String>,
-}
-
-fn count() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(1..)
-}
-
-/// What each task measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShareArg {
-    /// Everything
-    Replicate,
-    /// A part of the cases
-    Split,
 }
 
 /// The flags that select cases, as those of a suite do.

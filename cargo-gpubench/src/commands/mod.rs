@@ -15,7 +15,6 @@ mod report;
 mod revision;
 mod run;
 mod show;
-mod slurm;
 mod suites;
 mod tuned;
 
@@ -54,7 +53,6 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             compare::compare(&stored()?, &comparison, exports, print_options)
         }
         Command::Merge { runs, output } => merge::merge(&stored()?, runs, output),
-        Command::Slurm(args) => slurm::slurm(args, print_options),
         Command::Fleet { files, least, fdr, selection, json, html } => {
             let fleet =
                 fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json, html };
