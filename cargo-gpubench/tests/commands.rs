@@ -86,39 +86,6 @@ fn a_tuning_is_reported_as_text_and_as_a_page() {
     assert!(refused.contains("would be written over"), "{refused}");
 }
 
-#[test]
-fn the_best_variants_are_written_as_a_module() {
-    let project = Project::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-records/tests/tuning.json");
-    let json = fs::read_to_string(file).expect("it is there");
-    let copy = |name: &str, json: &str| {
-        fs::write(project.path(name), json).expect("it can be written");
-        project.text(name)
-    };
-    let other = copy(
-        "other.json",
-        &json.replace("\"model\": \"a clock with known hands\"", "\"model\": \"another\""),
-    );
-    let module = project.run(&["tuned", file, &other]).code(0).stdout();
-    for words in
-        ["pub mod kernel {", "(\"another\", &[", "(Problem { n: 4 }, Variant { BLOCK: 256, unroll: 2 }),"]
-    {
-        assert!(module.contains(words), "{words} in {module}");
-    }
-    let to = project.text("tuned.rs");
-    assert_eq!(project.run(&["tuned", file, &other, "-o", &to]).code(0).stdout(), "");
-    assert_eq!(fs::read_to_string(&to).expect("it was written"), module);
-
-    let refused = |arguments: &[&str]| project.run(&[&["tuned"], arguments].concat()).code(2).stderr();
-    assert!(refused(&[file, file]).contains("was tuned twice on a clock with known hands"));
-    assert!(refused(&[file, "-o", file]).contains("would be written over"));
-    assert!(refused(&["none.json"]).contains("none.json"));
-    let run = refused(&[recorded().to_str().expect("UTF-8")]);
-    assert!(run.contains("suite.json: "), "{run}");
-    let lost = copy("lost.json", &json.replace("\"standing\": \"best\"", "\"standing\": \"undecided\""));
-    assert!(refused(&[&lost]).contains("has no winner for n=1"));
-}
-
 /// By the number in the list, from standard input, and as part of a file with several.
 #[test]
 fn a_run_is_read_from_wherever_it_is() {

@@ -33,8 +33,6 @@ pub(crate) struct Benchmark {
     pub(crate) sweeps: Vec<usize>,
     /// The names of the axes that are variants of one problem.
     pub(crate) tune: Vec<Ident>,
-    /// The hash of the axes that the program's table was tuned with.
-    pub(crate) tuned: Option<Expr>,
     pub(crate) setup: Option<Code>,
     pub(crate) counts: Vec<Named>,
     pub(crate) item: Option<LitStr>,
@@ -87,7 +85,6 @@ impl Benchmark {
             axes: options.args.axes,
             sweeps: options.args.sweeps,
             tune: options.tune,
-            tuned: options.tuned.map(|(_, axes)| axes),
             setup: options.setup.map(Code::of),
             counts: options.counts,
             item: options.item,
@@ -214,12 +211,6 @@ fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
     let generics = types.chain(options.consts.iter().map(|choices| &choices.name));
     let swept = generics.chain(options.args.axes.iter().map(|axis| &axis.name));
     let swept: Vec<String> = swept.map(|name| name.unraw().to_string()).collect();
-    if let Some((name, _)) = options.tuned.as_ref().filter(|_| options.tune.is_empty()) {
-        errors.at(
-            name,
-            "`tuned` names the table of a benchmark's variants: say by `tune(…)` which of its axes they are",
-        );
-    }
     for name in &options.tune {
         let written = name.unraw().to_string();
         if !swept.contains(&written) {

@@ -100,11 +100,7 @@ impl Benchmark {
             let names = self.tune.iter().map(shown);
             quote_spanned!(mixed()=> tune: &[#(#names),*],)
         });
-        let tuned = self
-            .tuned
-            .as_ref()
-            .map(|axes| quote_spanned!(mixed()=> tuned: ::core::option::Option::Some(#axes),));
-        let fields: TokenStream = own.chain(item).chain(tune).chain(tuned).collect();
+        let fields: TokenStream = own.chain(item).chain(tune).collect();
         let base = group
             .and_then(GroupOption::base)
             .unwrap_or_else(|| quote_spanned!(mixed()=> __gb::BenchmarkOptions::DEFAULT));

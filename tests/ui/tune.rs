@@ -17,10 +17,4 @@ fn nothing(n: usize, _stream: &host::Stream) {}
 #[gpu_bench(tune = "n")]
 fn a_text(_stream: &host::Stream) {}
 
-#[gpu_bench(args(n = [1]), tuned = "0123abcd")]
-fn a_table_without_variants(n: usize, _stream: &host::Stream) {}
-
-#[gpu_bench(args(n = [1]), tune(n), tuned = 0x0123)]
-fn a_number(n: usize, _stream: &host::Stream) {}
-
 fn main() {}

@@ -175,19 +175,6 @@ pub(crate) enum Command {
                       A folder that is called `add` is ./add."
     )]
     History(HistoryArgs),
-    /// Write the best variants of tunings as a Rust module: constants by the device's model, which need no crate and no file
-    #[command(
-        after_help = "For example: my-suite matmul --tune --save-tuning h200.json && cargo gpubench tuned h200.json -o src/tuned.rs\n\
-                            A problem without a winner is refused, and so are files that contradict each other."
-    )]
-    Tuned {
-        /// The files of tunings, such as one for each model of GPU
-        #[arg(value_name = "TUNING", required = true)]
-        files: Vec<String>,
-        /// The file to write, rather than standard output
-        #[arg(long, short, value_name = "FILE", default_value = "-")]
-        output: PathBuf,
-    },
     /// Write a run in another format
     Convert {
         /// The run

@@ -16,7 +16,6 @@ mod revision;
 mod run;
 mod show;
 mod suites;
-mod tuned;
 
 use std::env;
 
@@ -59,7 +58,6 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             fleet::fleet(&fleet, print_options)
         }
         Command::History(args) => history::history(&stored()?, args, print_options),
-        Command::Tuned { files, output } => tuned::tuned(files, output),
         Command::Convert { run, to, output, selection } => {
             convert::convert(&stored()?, run, &selection.selection()?, *to, output)
         }

@@ -15,7 +15,6 @@ use gpubench_records::files::{FormatError, LoadRunError};
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
-use gpubench_records::tuning::NoTable;
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
 pub(crate) use self::device::DeviceCommandError;
@@ -81,8 +80,6 @@ pub(crate) enum CommandError {
     Revision(#[from] RevisionError),
     #[error(transparent)]
     History(#[from] HistoryError),
-    #[error(transparent)]
-    NoTable(#[from] NoTable),
     #[error("{file}: {error}")]
     NoTuning { file: String, error: Box<FormatError> },
     #[error("--explain and flags that select cases are for runs: {0} is a tuning")]

@@ -19,9 +19,9 @@ pub(crate) use self::sweeps::{Choices, Sweeps};
 use self::read::{number, separated, text_after, value};
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 19] = [
-    "args", "types", "consts", "tune", "tuned", "setup", "bytes", "reads", "writes", "flops", "items",
-    "reset", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
+const KNOWN: [&str; 18] = [
+    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
+    "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
 /// The options of the attribute.
@@ -32,8 +32,6 @@ pub(crate) struct AttributeOptions {
     pub(crate) consts: Vec<Choices<Expr>>,
     /// The arguments, types and constants that are variants of one problem.
     pub(crate) tune: Vec<Ident>,
-    /// The hash of the axes that the program's table was tuned with, behind the option's name.
-    pub(crate) tuned: Option<(Ident, Expr)>,
     pub(crate) setup: Option<Expr>,
     pub(crate) reset: Option<Expr>,
     pub(crate) check: Option<Expr>,
@@ -79,7 +77,6 @@ impl AttributeOptions {
             "types" => self.types = sweeps::types(name, input, errors)?,
             "consts" => self.consts = sweeps::consts(name, input, errors)?,
             "tune" => self.tune = sweeps::tune(name, input, errors)?,
-            "tuned" => self.tuned = Some((name.clone(), value(name, input, Expr::parse)?)),
             "setup" => self.setup = Some(value(name, input, Expr::parse)?),
             "reset" => self.reset = Some(value(name, input, Expr::parse)?),
             "check" => self.check = Some(value(name, input, Expr::parse)?),

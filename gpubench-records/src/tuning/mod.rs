@@ -4,7 +4,6 @@
 mod energy;
 mod problem;
 mod shipped;
-mod table;
 
 use std::io::{self, Write};
 
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub use self::energy::TunedEnergy;
 pub use self::problem::{RaceEnd, TunedLook, TunedProblem, TunedVariant};
 pub use self::shipped::{Alone, Shipped};
-pub use self::table::{ModelTable, NoTable, TunedTable};
 
 use crate::exit::Exit;
 use crate::facts::Facts;
@@ -187,14 +185,6 @@ impl Tuning {
     pub fn exit(&self) -> Exit {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }
-    }
-
-    /// Returns true unless `tuned` was raced cold, and hot too.
-    fn is_preferred(&self, tuned: &TunedBenchmark) -> bool {
-        let is_same = |other: &&TunedBenchmark| {
-            (&other.benchmark, &other.model) == (&tuned.benchmark, &tuned.model) && other.cache == Cache::Hot
-        };
-        tuned.cache == Cache::Hot || !self.benchmarks.iter().any(|other| is_same(&other))
     }
 
     /// Returns the best variant for a problem of a benchmark whose axes have this hash, on devices of this model, hot if it was raced

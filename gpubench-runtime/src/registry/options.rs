@@ -26,8 +26,6 @@ pub struct BenchmarkOptions {
     pub group_tags: &'static [&'static str],
     /// The arguments, types and constants that are variants of one problem; the others are the problem.
     pub tune: &'static [&'static str],
-    /// The hash of the axes with which the variants were tuned that the program ships.
-    pub tuned: Option<&'static str>,
     /// The unit of `items`.
     pub item: Option<&'static str>,
     /// The link that the bytes move over, if it is not the device's memory.
@@ -51,7 +49,6 @@ impl BenchmarkOptions {
         tags: &[],
         group_tags: &[],
         tune: &[],
-        tuned: None,
         item: None,
         link: None,
         host_work: false,

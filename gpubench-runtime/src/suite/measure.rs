@@ -11,7 +11,7 @@ use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
 use super::signals::Stop;
-use super::{SuiteError, ceilings, tuned};
+use super::{SuiteError, ceilings};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::Plan;
@@ -97,10 +97,6 @@ impl<'a> Prepared<'a> {
         if options.one_at_a_time || options.in_process {
             plan.one_at_a_time();
         }
-        // A run that goes on has those of its beginning.
-        let changed: Vec<String> =
-            tuned::notes(&plan, &entries).into_iter().filter(|note| !notes.contains(note)).collect();
-        notes.extend(changed);
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
         notes.extend(remarks);
         let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;

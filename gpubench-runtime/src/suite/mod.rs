@@ -29,7 +29,6 @@ mod stored;
 mod test_mode;
 mod trials;
 mod tune;
-mod tuned;
 
 use std::env;
 use std::io::ErrorKind;

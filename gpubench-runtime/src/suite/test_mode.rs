@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
 use super::trials::{self, Uncounted};
-use super::{SuiteError, messages, tuned};
+use super::{SuiteError, messages};
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::trial::{self, Outcome, Trial};
@@ -42,8 +42,7 @@ pub(super) fn test(
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let mut plan = Sharing::of(options, suite, None)?.narrow(plan);
-    tuned::refuse(&mut plan, &entries);
+    let plan = Sharing::of(options, suite, None)?.narrow(plan);
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let config = run_config(options, PeakSources::default(), Vec::new(), lister.library.take());

@@ -11,7 +11,6 @@ use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
-use super::tuned::axes_of;
 use super::{SuiteError, ceilings};
 use crate::environment::environment;
 use crate::plan::{Fate, Job, Plan};
@@ -30,7 +29,7 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::Program;
 use gpubench_records::tuning::{
     Objective, Shipped, TunedBenchmark, TunedEnergy, TunedLook, TunedProblem, TunedVariant, Tuning,
-    TuningMethod,
+    TuningMethod, hash_of_axes,
 };
 use gpubench_stats::race::{LookTaken, RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
@@ -286,4 +285,20 @@ impl Races<'_> {
         }
         stopped.map_or(Ok(()), |why| Err(why.into()))
     }
+}
+
+/// Returns the hash of a benchmark's axes; `args` are those of any of its jobs.
+fn axes_of(entry: &Entry, args: &[Arg]) -> String {
+    let mut generics: Vec<(&str, Vec<String>)> = Vec::new();
+    for generic in entry.variants.iter().flat_map(|variant| variant.generics) {
+        let value = (generic.value)();
+        match generics.iter_mut().find(|(name, _)| *name == generic.name) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => generics.push((generic.name, vec![value])),
+        }
+    }
+    let is_arg = |name: &&str| !generics.iter().any(|(generic, _)| generic == name);
+    let names: Vec<&str> = args.iter().map(|arg| arg.name.as_str()).filter(is_arg).collect();
+    hash_of_axes(&entry.path(), entry.options.tune, &names, &generics)
 }

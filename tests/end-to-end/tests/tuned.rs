@@ -233,20 +233,3 @@ fn energies_that_are_not_known_say_why() {
     let (_, tuning) = tuned(&["frugal", "--cache", "hot"], &[]);
     assert!(only(&tuning).problems[0].variants.iter().all(|variant| variant.energy.is_none()));
 }
-
-#[test]
-fn a_table_of_other_axes_is_refused_by_tests_and_noted_by_runs() {
-    let clockwork = ["--device", "clockwork"];
-    let told = "`tuned::changed` has other axes or values than when it was tuned: race it again by --tune";
-    let tried = run(SUITE, &[&clockwork[..], &["--test", "changed"]].concat()).with_code(1);
-    tried.shows("tuned::unchanged[v=1]");
-    assert_eq!(tried.stdout.matches("FAILED").count(), 3, "two benchmarks and the sum: {tried}");
-    assert!(tried.stdout.contains(&format!("args: {told}")), "{tried}");
-    _ = run(SUITE, &[&clockwork[..], &["--test", "unchanged"]].concat()).with_code(0);
-    let measured =
-        run(SUITE, &[&clockwork[..], &["--quick", "--width", "200", "changed"]].concat()).with_code(0);
-    assert!(measured.stdout.contains(told) && !measured.stdout.contains("`tuned::unchanged`"), "{measured}");
-    // Racing it is what mends it.
-    let (raced, tuning) = tuned(&["tuned::changed"], &[]);
-    assert!(!raced.with_code(0).stdout.contains(told) && only(&tuning).axes != "00000000");
-}

@@ -96,15 +96,3 @@ fn frugal(v: u64, stream: &Clockwork) {
 fn without_variants(n: u64, stream: &Clockwork) {
     spend(stream, n * EACH);
 }
-
-/// Its table is of the axes that it has.
-#[gpu_bench(args(v = 0..2), tune(v), tuned = "594c5e47")]
-fn unchanged(v: u64, stream: &Clockwork) {
-    spend(stream, EACH * (100 + v) / 100);
-}
-
-/// Its table is of axes that it had.
-#[gpu_bench(args(v = 0..2), tune(v), tuned = "00000000")]
-fn changed(v: u64, stream: &Clockwork) {
-    spend(stream, EACH * (100 + v) / 100);
-}
