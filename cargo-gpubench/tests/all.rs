@@ -8,7 +8,6 @@ mod doctor;
 mod errors;
 mod fleet;
 mod history;
-mod history_ref;
 mod init;
 mod repository;
 mod run;

@@ -41,7 +41,7 @@ pub(super) fn run_of(template: &Run, number: usize, factors: [f64; 2]) -> Run {
 }
 
 /// Forty nights: from the 25th on the first case takes 3 % longer, and from the 35th on the second 5 % less.
-pub(super) fn nights() -> Vec<Run> {
+fn nights() -> Vec<Run> {
     let template = slowed(1.0);
     let first = |number: usize| if number < 25 { 1.0 } else { 1.03 };
     let second = |number: usize| if number < 35 { 1.0 } else { 0.95 };
@@ -49,7 +49,7 @@ pub(super) fn nights() -> Vec<Run> {
 }
 
 /// A project with a history in `src/history`.
-pub(super) fn with_history(runs: &[Run]) -> Project {
+fn with_history(runs: &[Run]) -> Project {
     let project = Project::new();
     fs::create_dir_all(project.path("src")).expect("it can be made");
     fs::write(project.path("src/runs.json"), list(runs)).expect("it can be written");
@@ -282,4 +282,32 @@ fn ten_years_of_nights() {
     let page = fs::metadata(project.path("src/page.html")).expect("it was written").len();
     eprintln!("{took:?}, a page of {page} bytes: {}", told.lines().next().unwrap_or_default());
     assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+/// A commit that is named by its first digits is kept by its hash where the repository has it.
+#[cfg(unix)]
+#[test]
+fn first_digits_of_a_commit_are_made_its_hash() {
+    let repository = Repository::of(&[100]);
+    fs::write(repository.0.path("one.json"), list(&nights()[..1])).expect("it can be written");
+    let file = repository.0.text("one.json");
+    let hash = repository.hash("v100");
+    let add = |folder: &str, commit: &str| {
+        let words = ["history", "add", &file, "--history", "history", "--commit", commit];
+        repository.run_in(folder, &words).code(0).stderr()
+    };
+    for (folder, digits, expected) in [
+        ("repository", &hash[..8], &*hash),
+        ("repository", &hash[..8].to_uppercase(), &*hash),
+        ("repository", &hash, &*hash),
+        ("repository", "0123456789", "0123456789"),
+        // No repository.
+        (".", &hash[..8], &hash[..8]),
+    ] {
+        let told = add(folder, digits);
+        assert!(told.contains(&format!(": history/{expected}/")), "{digits}: {told}");
+    }
+    // A branch of such a name is no commit's first digits.
+    repository.git(&["branch", "abcdef0123"]);
+    assert!(add("repository", "abcdef0123").contains(": history/abcdef0123/"));
 }

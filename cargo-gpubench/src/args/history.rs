@@ -13,8 +13,7 @@ use super::suites::{BuildArgs, PairArgs, time};
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
     pub(crate) command: Option<HistoryCommand>,
-    /// The folder of the history, or a ref of the git repository here, such as refs/gpubench/history [default: `history` beside
-    /// the stored runs]
+    /// The folder of the history [default: `history` beside the stored runs]
     #[arg(value_name = "DIR", env = "GPUBENCH_HISTORY")]
     pub(crate) folder: Option<PathBuf>,
     /// Take only cases whose names contain one of these, or match it as in `/sum.*n=1024/`
@@ -83,7 +82,7 @@ pub(crate) enum HistoryCommand {
         /// The runs
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
-        /// The folder of the history, or a ref of the git repository here [default: `history` beside the stored runs]
+        /// The folder of the history [default: `history` beside the stored runs]
         #[arg(long, value_name = "DIR", env = "GPUBENCH_HISTORY")]
         history: Option<PathBuf>,
         /// The commit of a run that does not tell its own, or another

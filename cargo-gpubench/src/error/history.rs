@@ -9,7 +9,7 @@ use gpubench_records::history::AddError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HistoryError {
     #[error(
-        "{} is no history: {error}. The first argument is the folder or ref, and filters follow it; `cargo gpubench history add RUN` and a suite with --history DIR make one",
+        "{} is no history: {error}. The first argument is the folder, and filters follow it; `cargo gpubench history add RUN` and a suite with --history DIR make one",
         folder.display()
     )]
     Unreadable { folder: PathBuf, error: io::Error },

@@ -1,4 +1,4 @@
-//! The files of a history, in a folder or behind a git ref: a folder for each commit, in it a file for each run. In: runs; out: files of one
+//! The files of a history, in a folder: a folder for each commit, in it a file for each run. In: runs; out: files of one
 //! line with a checksum, and the runs in them, beside a sentence for each file that is none.
 
 use std::fs;
@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::entry::HistoryRun;
-use super::git_ref;
 use crate::files::{self, Checksum, Destination, create, time_of_day};
 use crate::record::Run;
 
@@ -56,19 +55,16 @@ pub enum AddError {
 /// # Errors
 /// If it cannot.
 pub fn prepare(folder: &Path) -> Result<(), AddError> {
-    let prepared = match git_ref::name_of(folder) {
-        Some(name) => git_ref::check(name, is_ours),
-        None if folder.exists() && !folder.is_dir() => {
-            Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, and a history is a folder"))
-        }
-        None => fs::create_dir_all(folder)
-            .and_then(|()| Destination::open(&folder.join(NO_COMMIT).with_extension(ENDING)).map(drop)),
+    let prepared = if folder.exists() && !folder.is_dir() {
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, and a history is a folder"))
+    } else {
+        fs::create_dir_all(folder)
+            .and_then(|()| Destination::open(&folder.join(NO_COMMIT).with_extension(ENDING)).map(drop))
     };
     prepared.map_err(|error| AddError::NotWritten { path: folder.to_owned(), error })
 }
 
-/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. A name that begins with `refs/` is a ref of the
-/// git repository that the current folder is in.
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.
 ///
 /// # Errors
 /// If it has no number, or the file cannot be written.
@@ -84,20 +80,13 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     let line = line(&kept).map_err(|error| written(error, folder))?;
     // Tasks of one second have a number each; a run that is added twice is there once.
     let name = time_of_day(kept.started).replace(':', "-");
-    let file_name = |number: usize| match number {
-        1 => format!("{name}.{ENDING}"),
-        number => format!("{name}-{number}.{ENDING}"),
-    };
     let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
-    if let Some(name) = git_ref::name_of(folder) {
-        let added =
-            git_ref::add(name, commit, file_name, &line, is_ours).map_err(|error| written(error, folder))?;
-        let (file, was_there) = added;
-        return Ok(Added { file, cases, was_there });
-    }
     let below = folder.join(commit);
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
-    let path = |number| below.join(file_name(number));
+    let path = |number: usize| match number {
+        1 => below.join(format!("{name}.{ENDING}")),
+        number => below.join(format!("{name}-{number}.{ENDING}")),
+    };
     let mut there = (1..).map(path).take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
         return Ok(Added { file, cases, was_there: true });
@@ -120,24 +109,12 @@ fn folder_name(commit: Option<&str>) -> &str {
     commit.filter(is_hash).unwrap_or(NO_COMMIT)
 }
 
-/// Returns true for the name of a folder that a run may be in.
-fn is_ours(name: &str) -> bool {
-    folder_name(Some(name)) == name
-}
-
-/// Reads all runs below `folder`, or behind the ref of that name, and gives each to `take`. Returns a sentence for each file that is none.
+/// Reads all runs below `folder`, and gives each to `take`. Returns a sentence for each file that is none.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Result<Vec<String>> {
     let mut faults = Vec::new();
-    if let Some(name) = git_ref::name_of(folder) {
-        git_ref::read(name, |file, contents| match run(&contents) {
-            Ok(run) => take(run),
-            Err(why) => faults.push(format!("{}: {why}", file.display())),
-        })?;
-        return Ok(faults);
-    }
     for commit in entries(folder)? {
         if !commit.is_dir() {
             continue;

@@ -96,7 +96,7 @@ impl History {
         history
     }
 
-    /// Reads the history in `folder`, or behind the git ref of that name, as [`add`](super::add) has it. Its runs are in the order of their times.
+    /// Reads the history in `folder`, as [`add`](super::add) has it. Its runs are in the order of their times.
     ///
     /// # Errors
     /// If the folder cannot be read. A file that is no run of a history is told in the report.

@@ -1,7 +1,7 @@
 //! The runs of a suite over commits, and the changes of each case. In: runs, as they end; out: a small file for each below a folder, and
 //! a [`HistoryReport`] of all of them.
 //!
-//! [`HistoryRun`] is a run without its samples, [`add`] and `folder` keep it in a file or, by `git_ref`, in a git repository, [`History`] gathers series of one case each,
+//! [`HistoryRun`] is a run without its samples, [`add`] and `folder` keep it in a file, [`History`] gathers series of one case each,
 //! `joined` puts those together that were both measured on the same commits, and [`gpubench_stats::changes`] finds the changes, of which `judge` chooses those to tell.
 
 mod case;
@@ -10,7 +10,6 @@ mod confirmation;
 mod entry;
 mod folder;
 mod gather;
-mod git_ref;
 mod joined;
 mod judge;
 mod report;

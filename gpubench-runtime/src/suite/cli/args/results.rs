@@ -79,7 +79,7 @@ pub(crate) struct StoredArgs {
     pub(crate) runs_dir: Option<PathBuf>,
 
     /// Add the run to this history, a small file under its commit, for `cargo gpubench history`: a folder, as in "$PWD/history" since `cargo bench`
-    /// runs suites in their package's folder, or a ref of the git repository here, such as refs/gpubench/history; `none` adds it to none
+    /// runs suites in their package's folder; `none` adds it to none
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_HISTORY", help_heading = STORED)]
     pub(crate) history: Option<PathBuf>,
 }
