@@ -322,11 +322,6 @@ fn main_share(measured: &Measurement) -> Option<&Share> {
     share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.precision.clone())))
 }
 
-/// The share of the peak that bytes are limited by.
-pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
-    measured.metrics.share(&Link::quantity(measured.link))
-}
-
 /// The share of the compute peak, if that is the one that binds.
 fn compute_share(measured: &Measurement) -> Option<&Share> {
     measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))

@@ -13,7 +13,6 @@ mod json;
 mod junit;
 mod markdown;
 mod names;
-mod nvbench;
 mod sections;
 mod visible;
 
@@ -71,7 +70,6 @@ formats! {
     CsvSamples: "csv-samples", csv_samples::CsvSamples, "Write a row for each sample, with its event time and its time, as CSV";
     Markdown: "markdown", markdown::Markdown, "Write the table as Markdown, for a pull request";
     Html: "html", crate::html::Html, "Write a page with drawings, one file that needs no network, as HTML";
-    NvbenchJson: "nvbench-json", nvbench::Nvbench, "Write JSON that NVBench's own compare scripts read";
     Bmf: "bmf", bmf::Bmf, "Write the Bencher Metric Format";
     GithubBenchmark: "github-benchmark", github::GithubBenchmark, "Write JSON for github-action-benchmark's tool customSmallerIsBetter";
     Junit: "junit", junit::Junit, "Write JUnit XML, a test for each case";

@@ -108,22 +108,6 @@ proptest! {
     }
 
     #[test]
-    fn names_and_numbers_survive_in_nvbench_json(cases in cases()) {
-        let run = run(&cases);
-        let json = json(Format::NvbenchJson, &run);
-        for (record, benchmark) in run.records.iter().zip(json["benchmarks"].as_array().expect("an array")) {
-            prop_assert_eq!(benchmark["name"].as_str(), Some(&*record.case.benchmark));
-            let state = &benchmark["states"][0];
-            prop_assert_eq!(state["axis_values"][0]["value"].as_str(), Some(&*record.case.args[0].value));
-            let tag = |summary: &&Value| summary["tag"] == "nv/cold/time/gpu/median";
-            let median = state["summaries"].as_array().expect("an array").iter().find(tag).expect("a median");
-            let seconds: f64 = median["data"][0]["value"].as_str().expect("a text").parse().expect("a number");
-            let stored = record.measurement.as_ref().expect("a number").samples.time.median;
-            prop_assert_eq!(seconds.to_bits(), stored.as_seconds().to_bits());
-        }
-    }
-
-    #[test]
     fn names_survive_in_junit(cases in cases()) {
         let run = run(&cases);
         let text = exported(Format::Junit, &run);
