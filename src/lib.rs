@@ -66,7 +66,6 @@ pub mod comparison {
 /// The settings of a measurement.
 pub mod options {
     pub use gpubench_records::certificate::Verifiers;
-    pub use gpubench_records::selection::{BadExpression, Expression};
     pub use gpubench_records::task::{NoPart, Part, ShareMode};
     pub use gpubench_runtime::device::{ClockTarget, UnknownClock};
     pub use gpubench_runtime::{MeasureOptions, RunsDir, ShareChoice};

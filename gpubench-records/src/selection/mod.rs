@@ -2,7 +2,6 @@
 //! selected, and runs with those alone. Records do not contain the attribute's options, such as tags.
 
 mod amount;
-mod expression;
 mod filter;
 mod given;
 
@@ -17,7 +16,6 @@ use crate::record::{Record, Run, Skipped};
 use crate::text::printable;
 
 pub use self::amount::{amount, is_value};
-pub use self::expression::{BadExpression, Expression, SelectedCase};
 pub use self::filter::{BadFilter, NameFilter, Pattern};
 pub use self::given::{NoArg, parse_args, parse_filters, split_names, split_outside_brackets};
 

@@ -239,15 +239,9 @@ impl Plan {
             true => Shares::over(entry.options.link),
             false => Shares::Machine,
         };
-        let taken = |args: &[Arg]| -> Vec<Cache> {
-            let takes = |cache: &Cache| {
-                selection.takes_by_expression(&entry.options, &benchmark, args, (device, *cache))
-            };
-            caches.iter().copied().filter(takes).collect()
-        };
         let job = |args: Vec<Arg>| Job {
             benchmark: benchmark.clone(),
-            caches: taken(&args),
+            caches: caches.clone(),
             args,
             device: device.to_owned(),
             timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
@@ -255,7 +249,7 @@ impl Plan {
             shares,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
-        let mut listed = match listed {
+        let listed = match listed {
             Ok(listed) => listed,
             Err(failure) => {
                 let wanted = selection.cases.matches(&benchmark);
@@ -263,7 +257,6 @@ impl Plan {
                 Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
             }
         };
-        listed.combinations.retain(|(args, _)| !taken(args).is_empty());
         if listed.combinations.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use super::{Arg, BenchmarkId};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_records::method::Cache;
-use gpubench_records::selection::{CaseSelection, Expression, SelectedCase};
+use gpubench_records::selection::CaseSelection;
 
 /// The user's selection of benchmarks and cases.
 #[derive(Clone, Debug, Default)]
@@ -13,8 +13,6 @@ pub struct Selection {
     pub cases: CaseSelection,
     /// Tags, one of which a benchmark must have.
     pub tags: Vec<String>,
-    /// An expression that takes cases.
-    pub expression: Option<Expression>,
     /// The treatment of ignored benchmarks.
     pub ignored: Ignored,
     /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
@@ -48,47 +46,16 @@ impl Selection {
     /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
     /// decides.
     #[must_use]
-    pub fn takes(
-        &self,
-        entries: &[&Entry],
-        benchmark: &str,
-        args: &[Arg],
-        (device, cache): (&str, Cache),
-    ) -> bool {
+    pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
+        self.cases.takes_cache(cache) && self.takes_benchmark(entries, benchmark, args)
+    }
+
+    /// Returns true if a case of this benchmark would be measured, in any cache state.
+    pub(crate) fn takes_benchmark(&self, entries: &[&Entry], benchmark: &str, args: &[Arg]) -> bool {
         let options = options_of(entries, benchmark);
         self.takes_tags_of(&options)
             && self.ignored.takes(options.ignore)
             && self.cases.takes_benchmark(benchmark, args)
-            && self.cases.takes_cache(cache)
-            && self.takes_by_expression(&options, benchmark, args, (device, cache))
-    }
-
-    /// Returns true if a case of this benchmark would be measured, in any cache state.
-    pub(crate) fn takes_benchmark(
-        &self,
-        entries: &[&Entry],
-        benchmark: &str,
-        args: &[Arg],
-        device: &str,
-    ) -> bool {
-        [Cache::Hot, Cache::Cold]
-            .into_iter()
-            .any(|cache| self.takes(entries, benchmark, args, (device, cache)))
-    }
-
-    /// Returns true if the expression takes a case of a benchmark with these options, or there is none.
-    pub(super) fn takes_by_expression(
-        &self,
-        options: &BenchmarkOptions,
-        benchmark: &str,
-        args: &[Arg],
-        (device, cache): (&str, Cache),
-    ) -> bool {
-        let tags = || [options.tags, options.group_tags].concat();
-        let takes = |expression: &Expression| {
-            expression.takes(&SelectedCase { benchmark, args, device, cache, tags: &tags() })
-        };
-        self.expression.as_ref().is_none_or(takes)
     }
 
     /// Returns true if a benchmark with these options has a selected tag.
@@ -120,7 +87,6 @@ impl Selection {
         if !self.tags.is_empty() {
             words.push(format!("with the tag `{}`", self.tags.join("` or `")));
         }
-        words.extend(self.expression.as_ref().map(|expression| format!("with `{expression}`")));
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());
         }

@@ -214,7 +214,7 @@ pub(super) fn compare(
     let is_selected = |record: &Record| {
         let CaseId { benchmark, args, model, cache } = &record.case;
         (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
-            && options.selection.takes(entries, benchmark, args, (&record.device, *cache))
+            && options.selection.takes(entries, benchmark, args, *cache)
     };
     run.threshold = options.threshold;
     baselines.check(run, &is_selected);

@@ -114,17 +114,12 @@ impl<'a> Chosen<'a> {
     fn takes(&self, record: &Record) -> bool {
         let case = &record.case;
         self.devices.contains(&record.device)
-            && self.selection.takes(self.entries, &case.benchmark, &case.args, (&record.device, case.cache))
+            && self.selection.takes(self.entries, &case.benchmark, &case.args, case.cache)
     }
 
     fn takes_skipped(&self, skipped: &Skipped) -> bool {
         self.devices.contains(&skipped.device)
-            && self.selection.takes_benchmark(
-                self.entries,
-                &skipped.benchmark,
-                &skipped.args,
-                &skipped.device,
-            )
+            && self.selection.takes_benchmark(self.entries, &skipped.benchmark, &skipped.args)
     }
 
     /// Returns the filters that match none of the cases of `run`.

@@ -246,31 +246,6 @@ fn sizes_are_written_as_people_do() {
         .says_only("--arg n: `1.0001k` is not a value of `n` (it has 1, 2, 10)");
 }
 
-/// In a list, in a run and of a stored one; by all that it can look at.
-#[test]
-fn an_expression_selects_cases() {
-    let (beat, sweep) = ("two_devices::beat", |n: u32| format!("two_devices::sweep[n={n}] hot"));
-    assert_eq!(measured(&["-E", "benchmark(/sweep$/) & arg(n>1)"]), [sweep(2), sweep(10)]);
-    assert_eq!(measured(&["-E", "benchmark(=two_devices::beat) & cache(cold)"]), [format!("{beat} cold")]);
-    let of = |device: &str| listed(&["-E", &format!("device({device})")]);
-    assert_eq!([of("clockwork"), of("host")].map(|names| names.is_empty()), [false; 2]);
-    assert_eq!(listed(&["-E", "device(clock) | device(=host)"]), listed(&[]));
-    assert_eq!(listed(&["-E", "!device(clockwork)"]), of("host"));
-    // It stands beside other filters, and all must hold.
-    assert_eq!(measured(&["sweep", "--skip", "n=10", "-E", "arg(n>=2)"]), [sweep(2)]);
-    assert_eq!(measured(&["sweep", "--arg", "n=1k,3", "-E", "arg(n>=1k)"]), [sweep(1000)]);
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("run.json");
-    let stored = file.to_str().expect("UTF-8");
-    _ = run(SUITE, &["sweep", "beat", "--device", "clockwork", "--quick", "--json", stored]).with_code(0);
-    run(SUITE, &["--from", stored, "-E", "cache(cold) | arg(n=1)"]).with_code(0).shows("2 cases: 2 valid");
-    run(SUITE, &["-E", "arg(n>1M)"]).with_code(4).says_only("no benchmark matches with `arg(n>1M)` on ");
-    run(SUITE, &["-E", "name(sum)"])
-        .with_code(2)
-        .says_only("--filterset: the expression `name(sum)` cannot be read at `");
-    assert_eq!(listed(&["-E", "tag(nightly)"]), [""; 0]);
-}
-
 /// Of a run, live or stored, and of a program.
 #[test]
 fn a_filter_that_matches_nothing_beside_others_is_told() {

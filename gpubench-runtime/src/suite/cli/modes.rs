@@ -23,9 +23,8 @@ const NOT_STORED: [&str; 10] = [
 ];
 
 /// What test mode obeys.
-const TESTED: [&str; 17] = [
+const TESTED: [&str; 16] = [
     "filters",
-    "filterset",
     "exact",
     "skip",
     "tag",

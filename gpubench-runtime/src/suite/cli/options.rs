@@ -230,7 +230,6 @@ fn selection(args: &Args) -> Result<Selection, OptionsError> {
             device: None,
         },
         tags: args.cases.tag.clone(),
-        expression: args.cases.filterset.as_deref().map(str::parse).transpose()?,
         ignored,
         compare_with: args.comparisons.compare_with.as_deref().map(parse_partner).transpose()?,
     })

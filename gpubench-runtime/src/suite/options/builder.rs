@@ -12,7 +12,7 @@ use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_records::selection::{Expression, NameFilter};
+use gpubench_records::selection::NameFilter;
 use gpubench_stats::units::Nanoseconds;
 
 /// The selection of cases.
@@ -59,13 +59,6 @@ impl MeasureOptions {
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.selection.tags.push(tag.into());
-        self
-    }
-
-    /// Measures only cases that this expression takes, such as `"arg(n>=1M)".parse()?`.
-    #[must_use]
-    pub fn filterset(mut self, expression: Expression) -> Self {
-        self.selection.expression = Some(expression);
         self
     }
 

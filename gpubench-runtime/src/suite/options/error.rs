@@ -5,7 +5,7 @@ use std::error::Error;
 
 use crate::config::PeakTextError;
 use gpubench_records::sampling::MOST_SAMPLES;
-use gpubench_records::selection::{BadExpression, BadFilter, NoArg};
+use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::SamePlace;
 
 /// An option that cannot be obeyed, or two that contradict each other.
@@ -186,9 +186,6 @@ pub enum OptionsError {
     /// A filter is no regular expression.
     #[error(transparent)]
     Filter(#[from] BadFilter),
-    /// An expression cannot be read.
-    #[error("--filterset: {0}")]
-    Expression(#[from] BadExpression),
     /// Settings from elsewhere than the command line cannot be obeyed.
     #[error("{error} ({})", places.join(", "))]
     Placed {

@@ -15,13 +15,6 @@ pub(crate) struct CaseArgs {
     #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", help_heading = CASES)]
     pub(crate) filters: Vec<String>,
 
-    /// Measure only cases that an expression takes, as in "device(cuda) & benchmark(/sum/) & arg(n>=1M)"
-    ///
-    /// The tests are benchmark(…), device(…), tag(…) with a part of the name, =NAME or /regular expression/, cache(hot), cache(cold),
-    /// and arg(…) with an argument, one of = != < <= > >= and a value. They are joined by `&`, `|`, `!` and brackets.
-    #[arg(short = 'E', long, value_name = "EXPRESSION", env = "GPUBENCH_FILTERSET", help_heading = CASES)]
-    pub(crate) filterset: Option<String>,
-
     /// Match whole names, in filters and in --skip
     #[arg(long, env = "GPUBENCH_EXACT", value_parser = BoolishValueParser::new(), help_heading = CASES)]
     pub(crate) exact: bool,
