@@ -40,7 +40,7 @@ pub use self::page::Page;
 pub use self::remarks::no_records;
 pub use self::table::{Planned, TableWriter};
 pub use self::text::paragraph;
-pub use self::tuning::{tuning, write_tuning_page};
+pub use self::tuning::tuning;
 
 /// A run as it is printed on `page`: its devices, then its results. The same as [`header`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.

@@ -9,7 +9,7 @@ use gpubench_records::files::{StoredRuns, TUNING};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::tuning::Tuning;
 use gpubench_report as report;
-use gpubench_report::export::{Export, ExportArgs, ExportTo, Format, exports};
+use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
 use super::{load_all, select};
 use crate::error::CommandError;
@@ -28,10 +28,10 @@ pub(super) fn report(
     if let [file] = runs
         && let Some(json) = tuning_in(file)
     {
-        if explain || *selection != CaseSelection::default() {
+        if explain || !exports.is_empty() || *selection != CaseSelection::default() {
             return Err(CommandError::NotOfTunings(file.clone()));
         }
-        return tuning(file, &json, &exports, print_options);
+        return tuning(file, &json, print_options);
     }
     // A file may have several.
     let runs = runs.iter().map(|name| load_all(stored, name)).collect::<Result<Vec<_>, _>>()?;
@@ -69,22 +69,9 @@ fn tuning_in(file: &str) -> Option<Vec<u8>> {
     TUNING.is_format_of(&json).then_some(json)
 }
 
-fn tuning(
-    file: &str,
-    json: &[u8],
-    exports: &[Export],
-    print_options: PrintOptions,
-) -> Result<Exit, CommandError> {
+fn tuning(file: &str, json: &[u8], print_options: PrintOptions) -> Result<Exit, CommandError> {
     let tuning = Tuning::parse(json)
         .map_err(|error| CommandError::NoTuning { file: file.to_owned(), error: Box::new(error) })?;
-    if let Some(other) = exports.iter().find(|export| export.format != Format::Html) {
-        return Err(CommandError::PageOfTunings { file: file.to_owned(), format: other.format.name() });
-    }
-    if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-        output::print(&report::tuning(&tuning, print_options.page()), print_options)?;
-    }
-    for export in exports {
-        output::write_to(&export.to, &|out| report::write_tuning_page(&tuning, out))?;
-    }
+    output::print(&report::tuning(&tuning, print_options.page()), print_options)?;
     Ok(tuning.exit())
 }

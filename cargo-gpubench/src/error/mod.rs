@@ -82,10 +82,8 @@ pub(crate) enum CommandError {
     History(#[from] HistoryError),
     #[error("{file}: {error}")]
     NoTuning { file: String, error: Box<FormatError> },
-    #[error("--explain and flags that select cases are for runs: {0} is a tuning")]
+    #[error("--explain, exports and flags that select cases are for runs: {0} is a tuning")]
     NotOfTunings(String),
-    #[error("--{format} is for runs: {file} is a tuning, of which there is --html")]
-    PageOfTunings { file: String, format: &'static str },
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }

@@ -7,7 +7,7 @@ use gpubench_records::tuning::{TunedEnergy, TunedProblem, TunedVariant};
 use gpubench_stats::Ratio;
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::race::FrontStanding;
-use gpubench_stats::units::{Joules, Watts};
+use gpubench_stats::units::Joules;
 
 use super::words::names;
 
@@ -16,7 +16,6 @@ use super::words::names;
 pub(super) struct EnergyRow<'a> {
     pub(super) variant: &'a TunedVariant,
     pub(super) per_launch: Joules,
-    pub(super) power: Watts,
     /// Its energy over the fastest one's.
     pub(super) ratio: Option<Ratio>,
     pub(super) standing: FrontStanding,
@@ -24,11 +23,10 @@ pub(super) struct EnergyRow<'a> {
 
 impl<'a> EnergyRow<'a> {
     pub(super) fn of(variant: &'a TunedVariant) -> Option<Self> {
-        let TunedEnergy::Measured { per_launch, power, ratio, standing, .. } = *variant.energy.as_ref()?
-        else {
+        let TunedEnergy::Measured { per_launch, ratio, standing, .. } = *variant.energy.as_ref()? else {
             return None;
         };
-        Some(Self { variant, per_launch, power, ratio, standing })
+        Some(Self { variant, per_launch, ratio, standing })
     }
 
     /// The place of its kind in a list, and its time over the best's.
@@ -113,8 +111,9 @@ pub(super) fn interval(ratio: Option<Ratio>) -> String {
 mod tests {
     use super::*;
     use crate::page::Page;
-    use crate::tuning::{html, tuning};
+    use crate::tuning::tuning;
     use gpubench_records::tuning::{Objective, Tuning};
+    use gpubench_stats::units::Watts;
 
     /// Recorded races, with energies of the first problem's variants.
     fn with_energies() -> Tuning {
@@ -163,25 +162,5 @@ mod tests {
         without.method.objective = Objective::Time;
         without.benchmarks[0].problems.truncate(0);
         assert!(!tuning(&without, Page::default()).contains("energ"));
-    }
-
-    #[test]
-    fn the_page_draws_energy_against_time_once_there_are_two() {
-        let mut tuning = with_energies();
-        let page = html::page(&tuning);
-        for words in [
-            "Energy against time",
-            "on the front",
-            "BLOCK=256, unroll=1: 40.0 mJ at 400 W, +3.96 % time",
-            "Energy of a launch, hot, of 3 variants: 1 on the front of time and energy, 1 undecided.",
-            "energy not known: the device &lt;b&gt;does&lt;/b&gt; not count.",
-        ] {
-            assert!(page.contains(words), "{words}");
-        }
-        tuning.benchmarks[0].problems[0].variants[1..].iter_mut().for_each(|variant| variant.energy = None);
-        let page = html::page(&tuning);
-        assert!(
-            !page.contains("Energy against time") && page.contains("Energy of a launch, hot, of 1 variant")
-        );
     }
 }
