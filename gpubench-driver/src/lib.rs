@@ -54,7 +54,6 @@ mod kernel_facts;
 mod launches;
 mod library;
 mod memory;
-pub mod nvtx;
 mod place;
 mod proc_address;
 mod result;

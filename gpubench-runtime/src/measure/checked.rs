@@ -3,8 +3,6 @@
 
 use std::time::Instant;
 
-use gpubench_driver::nvtx::{self, Range};
-
 use crate::device::{PairSampler, Sampler};
 use gpubench_records::clock_faults::{ClockFaults, is_time};
 use gpubench_records::failure::{Failure, Stage};
@@ -29,11 +27,6 @@ pub(super) struct Group {
     pub(super) device: Nanoseconds,
     /// The time that it takes from a budget: that, or its time by this machine's clock if the device is not simulated and that is more.
     pub(super) spent: Nanoseconds,
-}
-
-/// Begins the range of a group, for tools that look on.
-fn group_range() -> Range {
-    nvtx::range(|| "group".to_owned())
 }
 
 impl CheckedGroups {
@@ -61,9 +54,7 @@ impl CheckedGroups {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Group, Failure> {
         let (before, begin) = (events.len(), Instant::now());
-        let range = group_range();
         let device = sampler.group(samples, events)?;
-        drop(range);
         let wall = begin.elapsed().into();
         let group = self.count(&events[before..], events.len() - before, device, wall)?;
         let starts = sampler.starts().iter().zip(&events[before..]);
@@ -86,9 +77,7 @@ impl CheckedGroups {
         events: &mut Vec<[Nanoseconds; 2]>,
     ) -> Result<Group, Failure> {
         let (before, begin) = (events.len(), Instant::now());
-        let range = group_range();
         let device = sampler.group(pairs, events)?;
-        drop(range);
         let wall = begin.elapsed().into();
         let group = self.count(events[before..].as_flattened(), events.len() - before, device, wall)?;
         retain_from(events, before, |pair| pair.iter().all(|event| is_time(*event)));

@@ -3,8 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use gpubench_driver::nvtx;
-
 use super::Reply;
 use super::afterwards::{Afterwards, OnUsedInputs, no_time_for_fresh_inputs};
 use super::measurement::MeasurementContext;
@@ -108,9 +106,7 @@ impl Visitor for JobVisitor<'_> {
             if let Some(failure) = self.no_inputs.clone() {
                 return self.fail(&failure);
             }
-            let range = nvtx::range(|| self.task.job.case(cache).to_string());
             let record = self.record(case, cache, &prepared, hot);
-            drop(range);
             let failed = record.measurement.is_none();
             if record.verdict.state != State::Invalid {
                 sampled.extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));

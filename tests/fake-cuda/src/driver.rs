@@ -166,9 +166,7 @@ enum Needs {
 
 fn needs(name: &str) -> Needs {
     match name {
-        "cuInit" | "cuDriverGetVersion" | "cuGetErrorName" | "cuGetErrorString" | "nvtxRange" => {
-            Needs::Nothing
-        }
+        "cuInit" | "cuDriverGetVersion" | "cuGetErrorName" | "cuGetErrorString" => Needs::Nothing,
         "cuCtxSynchronize" | "cuCtxGetDevice" => Needs::Context,
         _ if name.starts_with("cuDevice") || name.starts_with("cuCtx") => Needs::Initialisation,
         _ => Needs::Context,

@@ -63,8 +63,7 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
         let value =
             if ["LOG", "ONCE"].contains(name) { at(&name.to_lowercase()) } else { (*value).to_owned() };
         // Programs are looked for in the folders of this one.
-        let is_own = *name == "PATH" || name.starts_with("NVTX_");
-        let variable = if is_own { (*name).to_owned() } else { format!("GPUBENCH_FAKE_{name}") };
+        let variable = if *name == "PATH" { (*name).to_owned() } else { format!("GPUBENCH_FAKE_{name}") };
         environment.push((variable, value));
     }
     let environment: Vec<_> = environment.iter().map(|(name, value)| (&**name, &**value)).collect();

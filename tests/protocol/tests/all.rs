@@ -20,7 +20,6 @@ mod log;
 mod moving;
 mod ncu;
 mod no_gpu;
-mod nvtx;
 mod opened;
 mod places;
 mod raced;

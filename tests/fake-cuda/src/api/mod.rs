@@ -11,5 +11,4 @@ mod links;
 mod memory;
 mod modules;
 mod nvml;
-mod nvtx;
 mod streams;
