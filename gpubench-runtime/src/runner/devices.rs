@@ -110,7 +110,7 @@ impl Lane<'_> {
             | Reply::Traced { .. }
             | Reply::Planning(_)
             | Reply::Remark(_)
-            | Reply::Changed(_)
+            | Reply::Changed
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;

@@ -135,7 +135,7 @@ impl Lane<'_> {
                 | Reply::Writes(_)
                 | Reply::Planning(_)
                 | Reply::Remark(_)
-                | Reply::Changed(_)
+                | Reply::Changed
                 | Reply::DeviceLost
                 | Reply::Done => {}
             });

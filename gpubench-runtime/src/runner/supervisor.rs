@@ -132,7 +132,7 @@ impl<'a> Supervisor<'a> {
             Ok(Reply::Remark(remark)) => remarks.push(remark),
             Ok(Reply::DeviceLost) => is_spent = true,
             // This process cannot be replaced.
-            Ok(Reply::Changed(_)) => is_spent = !shared,
+            Ok(Reply::Changed) => is_spent = !shared,
             Ok(Reply::Record(record)) => {
                 // A loss from here on belongs to the next case.
                 step = Some(Step::Preparation);

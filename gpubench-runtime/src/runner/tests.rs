@@ -191,7 +191,7 @@ impl Worker for FakeWorker {
                     }
                 }
                 if changes {
-                    reply(Reply::Changed("the umask".to_owned()));
+                    reply(Reply::Changed);
                 }
             }
             Request::Test { .. }

@@ -134,7 +134,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         | Reply::Traced { .. }
         | Reply::Planning(_)
         | Reply::Remark(_)
-        | Reply::Changed(_)
+        | Reply::Changed
         | Reply::Step(_)
         | Reply::Interval { .. }
         | Reply::DeviceLost

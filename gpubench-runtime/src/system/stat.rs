@@ -11,7 +11,7 @@ impl<'a> Stat<'a> {
     }
 
     /// Returns a word. The state is the third.
-    pub(crate) fn word(&self, number: usize) -> Option<&'a str> {
+    fn word(&self, number: usize) -> Option<&'a str> {
         self.0.get(number.checked_sub(3)?).copied()
     }
 

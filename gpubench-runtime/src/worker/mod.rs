@@ -25,7 +25,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use self::leaks::ProcessState;
 use crate::catch::ThreadPanics;
 use crate::device::{Device, DeviceError};
 use crate::devices::kinds;
@@ -144,8 +143,8 @@ pub enum Reply {
     NoDevice(String),
     /// Something that the user needs to know and that is no result.
     Remark(String),
-    /// The job has left this process in another state than it found, in words: the next one needs a new process.
-    Changed(String),
+    /// The job left another current context, another rounding mode, or running threads: the next job needs a new process.
+    Changed,
     /// After an error the device is of no more use to this process; another process may use it. A worker process says
     /// nothing after this: it ends at once, so that nothing is dropped on a lost device.
     DeviceLost,
@@ -304,13 +303,18 @@ impl WorkerState {
             .and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
         match found {
             Ok((found, device)) => {
-                let before = ProcessState::now();
+                let arithmetic = leaks::arithmetic();
                 watched(reply, |reply| work(found, device, reply));
-                let left = matches!(device.make_current(), Ok(Some(_))).then_some("the current context");
+                let left_context = matches!(device.make_current(), Ok(Some(_)));
                 if device.settle().is_err() {
                     reply(Reply::DeviceLost);
-                } else if let Some(what) = left.or_else(|| ProcessState::now().change_since(&before)) {
-                    reply(Reply::Changed(what.to_owned()));
+                } else if left_context || leaks::arithmetic() != arithmetic {
+                    reply(Reply::Changed);
+                } else if leaks::threads_run() {
+                    reply(Reply::Remark(format!(
+                        "`{job}` left threads running: later cases get a new process"
+                    )));
+                    reply(Reply::Changed);
                 }
             }
             Err(error) => reply(Reply::NoDevice(error.to_string())),

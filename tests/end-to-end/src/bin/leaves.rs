@@ -2,57 +2,21 @@
 //! Those whose names begin with `after` find nothing of it.
 
 use std::arch::asm;
-use std::ffi::c_char;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, Once};
 use std::time::Duration;
-use std::{env, fs, hint, mem, process, thread};
+use std::{env, fs, hint, process, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;
-use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit, umask};
 
 gpubench::main!();
 
 const LAUNCH: u64 = 3_200;
 
-#[gpu_bench]
-#[expect(unsafe_code, reason = "changes the environment, as a library in C may")]
-fn leaves_everything_changed(stream: &Clockwork) {
-    unsafe extern "C" {
-        fn setenv(name: *const c_char, value: *const c_char, overwrite: i32) -> i32;
-    }
-    stream.advance(LAUNCH);
-    env::set_current_dir("/").expect("it is there");
-    umask(Mode::from_raw_mode(0o777));
-    let core = getrlimit(Resource::Core);
-    setrlimit(Resource::Core, Rlimit { current: Some(1), maximum: core.maximum }).expect("less is allowed");
-    // SAFETY: no other thread of this program reads the environment.
-    unsafe { setenv(c"LEFT_BEHIND".as_ptr(), c"1".as_ptr(), 1) };
-}
-
-#[gpu_bench]
-fn after_everything(stream: &Clockwork) -> Result<(), String> {
-    stream.advance(LAUNCH);
-    // No test starts it there.
-    let folder = env::current_dir().map_err(|error| error.to_string())?;
-    if folder == Path::new("/") || env::var_os("LEFT_BEHIND").is_some() {
-        return Err(format!("in {} and with {:?}", folder.display(), env::var_os("LEFT_BEHIND")));
-    }
-    // The state can only be read by another change.
-    let mask = umask(Mode::from_raw_mode(0o22));
-    umask(mask);
-    let limit = getrlimit(Resource::Core).current;
-    if mask.as_raw_mode() == 0o777 || limit == Some(1) {
-        return Err(format!("with the umask {mask:?} and the limit {limit:?}"));
-    }
-    Ok(())
-}
-
 /// Each case leaves one thing changed, and finds no process in which another has.
-#[gpu_bench(args(what = ["denormals", "rounding", "nice", "score", "descriptors", "thread", "nothing"]))]
+#[gpu_bench(args(what = ["denormals", "rounding", "thread", "nothing"]))]
 fn leaves_one_thing(stream: &Clockwork, what: &str) -> Result<(), String> {
     static LEFT: Mutex<Option<String>> = Mutex::new(None);
 
@@ -64,24 +28,19 @@ fn leaves_one_thing(stream: &Clockwork, what: &str) -> Result<(), String> {
     match what {
         "denormals" => control_arithmetic(0x8040, 1 << 24),
         "rounding" => control_arithmetic(0x2000, 1 << 23),
-        "nice" => setpriority_process(None, 19).map_err(|error| error.to_string())?,
-        "score" => fs::write("/proc/self/oom_score_adj", "1000").map_err(|error| error.to_string())?,
-        "descriptors" => once(|| (0..200).for_each(|_| mem::forget(File::open("/dev/null")))),
-        "thread" => once(|| {
-            thread::spawn(|| {
-                loop {
-                    hint::spin_loop();
-                }
+        "thread" => {
+            static SPINS: Once = Once::new();
+            SPINS.call_once(|| {
+                thread::spawn(|| {
+                    loop {
+                        hint::spin_loop();
+                    }
+                });
             });
-        }),
+        }
         _ => {}
     }
     Ok(())
-}
-
-fn once(leak: fn()) {
-    static LEAK: Once = Once::new();
-    LEAK.call_once(leak);
 }
 
 /// Sets these bits of the floating-point control beside the usual ones, as a library in C may.
