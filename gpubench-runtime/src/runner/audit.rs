@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::expected::shown;
 use crate::plan::{Fate, Plan};
 use crate::runner::RunError;
 use gpubench_records::id::PlannedCase;
@@ -64,7 +63,7 @@ pub(super) fn audit(plan: &Plan, records: &[Record], runs: usize) -> Result<(), 
             (0, std::cmp::Ordering::Greater) => &mut found.unplanned,
             (_, std::cmp::Ordering::Greater) => &mut found.doubled,
         };
-        list.push(shown(case));
+        list.push(format!("`{case}` on `{}`", case.device));
     }
     if found == OtherRecords::default() { Ok(()) } else { Err(found.into()) }
 }

@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::devices::kinds::KINDS;
-    use crate::worker::{Answer, Loss, Numbered, Worker};
+    use crate::worker::{Loss, Worker};
 
     /// A worker that is lost over lists and devices of these names: each time, the first time, or after its limit.
     struct FakePlanner {
@@ -169,12 +169,12 @@ mod tests {
     impl Worker for FakePlanner {
         fn ask(
             &mut self,
-            Numbered { number, request }: &Numbered,
+            request: &Request,
             limit: Duration,
             _: &dyn Fn() -> bool,
-            hear: &mut dyn FnMut(Answer),
+            hear: &mut dyn FnMut(Reply),
         ) -> Result<(), Loss> {
-            let mut reply = |reply| hear(Answer::new(*number, Reply::Planning(reply)));
+            let mut reply = |reply| hear(Reply::Planning(reply));
             reply(PlanningReply::Begun);
             match request {
                 Request::Planning(PlanningRequest::List { variants, .. }) => {

@@ -8,7 +8,6 @@ pub(crate) mod counters;
 mod devices;
 mod error;
 mod events;
-mod expected;
 pub(crate) mod front;
 mod job;
 mod lane;

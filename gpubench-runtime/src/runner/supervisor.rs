@@ -7,8 +7,7 @@ use std::fmt::{self, Display};
 use std::io;
 use std::time::Duration;
 
-use super::expected::Expected;
-use crate::worker::{Libraries, Loss, Numbered, Process, Reply, Request, Worker, WorkerState};
+use crate::worker::{Libraries, Loss, Process, Reply, Request, Worker, WorkerState};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The link from the process that plans and reports to the workers that measure.
@@ -20,9 +19,7 @@ pub(crate) struct Supervisor<'a> {
     /// True if one worker has all devices open.
     shared: bool,
     stop: &'a dyn Fn() -> bool,
-    /// The number of requests so far.
-    asked: u64,
-    /// Replies that were dropped, and the reasons.
+    /// Warnings of workers.
     remarks: Vec<String>,
 }
 
@@ -66,10 +63,9 @@ impl Lost {
     /// Returns this loss as a failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
         let failure = Failure::new(Stage::Worker, &self.loss);
-        match (self.step, &self.loss) {
-            // The worker has gone on since the fork.
-            (_, Loss::Forked) | (None, _) => failure,
-            (Some(step), _) => failure.at(step),
+        match self.step {
+            Some(step) => failure.at(step),
+            None => failure,
         }
     }
 }
@@ -89,13 +85,13 @@ impl<'a> Supervisor<'a> {
         } else {
             Box::new(move || Ok(Box::new(Process::start(&libraries)?)))
         };
-        Self { workers: BTreeMap::new(), start, shared: in_process, stop, asked: 0, remarks: Vec::new() }
+        Self { workers: BTreeMap::new(), start, shared: in_process, stop, remarks: Vec::new() }
     }
 
     /// Uses workers made by `start`, one for each device.
     #[cfg(test)]
     pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool) -> Self {
-        Self { workers: BTreeMap::new(), start, shared: false, stop, asked: 0, remarks: Vec::new() }
+        Self { workers: BTreeMap::new(), start, shared: false, stop, remarks: Vec::new() }
     }
 
     /// Returns true if the user wants to stop.
@@ -117,28 +113,24 @@ impl<'a> Supervisor<'a> {
             None => KeptWorker { worker: (self.start)().map_err(Ended::NoWorker)?, is_used: false },
         };
         let is_used = is_used || request.is_job();
-        self.asked += 1;
-        let request = Numbered { number: self.asked, request: request.clone() };
-        let mut expected = Expected::of(&request);
         let (mut step, mut is_spent) = (None, false);
         let shared = self.shared;
         let remarks = &mut self.remarks;
-        let asked = worker.ask(&request, limit, self.stop, &mut |answer| match expected.take(answer) {
-            Err(unexpected) => remarks.push(unexpected.to_string()),
-            Ok(Reply::Step(reached)) => {
+        let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
+            Reply::Step(reached) => {
                 step = Some(reached);
                 reply(Reply::Step(reached));
             }
-            Ok(Reply::Remark(remark)) => remarks.push(remark),
-            Ok(Reply::DeviceLost) => is_spent = true,
+            Reply::Remark(remark) => remarks.push(remark),
+            Reply::DeviceLost => is_spent = true,
             // This process cannot be replaced.
-            Ok(Reply::Changed) => is_spent = !shared,
-            Ok(Reply::Record(record)) => {
+            Reply::Changed => is_spent = !shared,
+            Reply::Record(record) => {
                 // A loss from here on belongs to the next case.
                 step = Some(Step::Preparation);
                 reply(Reply::Record(record));
             }
-            Ok(answer) => reply(answer),
+            answer => reply(answer),
         });
         match asked {
             Ok(()) if is_spent => {
@@ -155,7 +147,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Takes the remarks on replies that were dropped.
+    /// Takes the warnings of workers.
     pub(crate) fn take_remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.remarks)
     }

@@ -24,7 +24,7 @@ use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan, Shares};
 use crate::worker::Libraries;
-use crate::worker::{Answer, Loss, Numbered, Reply, Request, Worker};
+use crate::worker::{Loss, Reply, Request, Worker};
 use gpubench_records::certificate::Verifiers;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
@@ -47,14 +47,8 @@ enum Fault {
     EndsOver(&'static str),
     /// It sends no record and no error.
     SaysNothing(&'static str),
-    /// A launch of its hot case forks, and both processes return, each time.
-    Forks(&'static str),
     /// It leaves its process changed.
     Changes(&'static str),
-    /// It answers an earlier request once more.
-    AnswersLate(&'static str),
-    /// It sends the first of its records twice, and the record of a case that nobody asked for in place of the last.
-    MixesUp(&'static str),
 }
 
 /// The state that all fake workers share: faults, each of which happens once, and the requests by worker.
@@ -118,12 +112,11 @@ struct FakeWorker {
 impl Worker for FakeWorker {
     fn ask(
         &mut self,
-        numbered: &Numbered,
+        request: &Request,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        hear: &mut dyn FnMut(Answer),
+        reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        let Numbered { number, request } = numbered;
         if let Request::Measure { job, facts, .. } = request {
             assert_eq!(facts.device, job.device, "a job comes with the facts of its device");
             if job.benchmark.starts_with("slow") {
@@ -131,7 +124,6 @@ impl Worker for FakeWorker {
             }
         }
         let mut script = self.shared.lock();
-        let mut reply = |reply| hear(Answer::new(*number, reply));
         match request {
             Request::Facts { device, .. } => {
                 script.asked.push((self.number, format!("facts of {device}")));
@@ -162,29 +154,13 @@ impl Worker for FakeWorker {
                 if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
                     return Ok(());
                 }
-                let forks = script.faults.iter().any(|fault| matches!(fault, Fault::Forks(name) if is(name)));
-                if forks && job.caches.contains(&Cache::Hot) {
-                    return Err(Loss::Forked);
-                }
                 let changes = script.befalls(|fault| matches!(fault, Fault::Changes(name) if is(name)));
-                if script.befalls(|fault| matches!(fault, Fault::AnswersLate(name) if is(name))) {
-                    let failed = Record::failed(job.case(Cache::Hot), Failure::new(Stage::Launch, "late"));
-                    hear(Answer::new(number - 1, Reply::Record(Box::new(failed))));
-                }
-                let mut reply = |reply| hear(Answer::new(*number, reply));
                 let loses = script.befalls(|fault| matches!(fault, Fault::LosesDevice(name) if is(name)));
-                let mixes_up = script.befalls(|fault| matches!(fault, Fault::MixesUp(name) if is(name)));
                 for &cache in &job.caches {
                     let failure = Failure::new(Stage::Launch, "it always does");
                     let fails = job.benchmark.starts_with("fails").then_some(Reason::Failed(failure));
                     let verdict = Verdict::of(fails.into_iter().collect());
-                    let mut record = Box::new(Record::new(job.case(cache), None, verdict));
-                    if mixes_up && cache == Cache::Hot {
-                        reply(Reply::Record(record.clone()));
-                    } else if mixes_up {
-                        "another".clone_into(&mut record.case.benchmark);
-                    }
-                    reply(Reply::Record(record));
+                    reply(Reply::Record(Box::new(Record::new(job.case(cache), None, verdict))));
                     if loses {
                         reply(Reply::DeviceLost);
                         return Ok(());
@@ -449,38 +425,6 @@ fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
     );
     assert_eq!(done.script.started, 2);
     assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
-}
-
-/// The copy's records would be doubles of the worker's, or take the places of others.
-#[test]
-fn a_worker_that_forks_and_returns_twice_costs_one_case() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Forks("a")]);
-    assert!(done.ended.is_ok());
-    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
-    let [failure] = &done.failures()[..] else { panic!("{:?}", done.failures()) };
-    assert!(failure.starts_with("worker: the process was forked and both came back"), "{failure}");
-}
-
-#[test]
-fn a_reply_to_another_request_is_dropped_and_told() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::AnswersLate("b")]);
-    assert!(done.ended.is_ok());
-    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
-    let warning = "dropped a reply to request 2, which came while request 3 was in progress";
-    assert_eq!(done.heard.warnings, [warning]);
-}
-
-#[test]
-fn records_that_nobody_asked_for_are_dropped_and_the_missing_one_is_no_success() {
-    let done = measured(&plan(&["a"], &["fake"]), &[Fault::MixesUp("a")]);
-    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")], "the rest is asked for again");
-    assert_eq!(
-        done.heard.warnings,
-        [
-            "dropped a second record of `a hot` on `fake`",
-            "dropped a record of `another cold` on `fake`, which was not asked for"
-        ]
-    );
 }
 
 /// Whatever the reason: a run that is not complete must not look so.

@@ -2,8 +2,16 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A request, or a reply with the number of its request: the reply of a forked copy of a worker is never taken for the reply to a
+/// later request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Numbered<T> {
+    pub(super) number: u64,
+    pub(super) message: T,
+}
 
 /// Writes one message.
 pub(super) fn send(to: &mut dyn Write, message: &impl Serialize) -> io::Result<()> {

@@ -4,13 +4,11 @@
 mod action;
 mod afterwards;
 mod comparison;
-mod copies;
 mod job;
 mod leaks;
 mod measurement;
 mod message;
 mod mirrored;
-mod numbered;
 mod pipe;
 mod places;
 mod planning;
@@ -41,7 +39,6 @@ use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Bytes;
 
-pub(crate) use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
 pub(crate) use self::planning::{PlanningReply, PlanningRequest};
 pub use self::process::FLAG;

@@ -7,8 +7,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process;
 use std::sync::mpsc::{Sender, channel};
 
-use super::message::{decode, send};
-use super::{Answer, Numbered, Reply, Request, WorkerState, copies};
+use super::message::{Numbered, decode, send};
+use super::{Reply, Request, WorkerState};
 use crate::system::stdio::Patient;
 use crate::system::{children, stdio};
 use gpubench_records::threads;
@@ -25,23 +25,22 @@ pub fn serve() -> io::Result<()> {
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
     threads::start("requests", move || receive(from, &sender))?;
-    copies::watch(&replies)?;
+    gpubench_driver::mark_copies();
     let mut replies = Patient(replies);
     let mut worker = WorkerState::for_one_device();
     for request in requests {
-        let Numbered { number, request } = request?;
-        copies::begin(number);
-        worker.answer(&request, &mut |reply| say(&mut replies, &Answer::new(number, reply)));
+        let Numbered { number, message } = request?;
+        worker.answer(&message, &mut |reply| say(&mut replies, &Numbered { number, message: reply }));
     }
     Ok(())
 }
 
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
-fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
+fn receive(from: File, to: &Sender<io::Result<Numbered<Request>>>) {
     for line in BufReader::new(Patient(from)).lines() {
         match line.and_then(|line| decode(&line)) {
-            Ok(Numbered { request: Request::End, .. }) => return,
+            Ok(Numbered { message: Request::End, .. }) => return,
             request => {
                 // The receiver is gone only when this process ends.
                 _ = to.send(request);
@@ -51,15 +50,15 @@ fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
     children::end_own_family();
 }
 
-/// Sends an answer of the worker. A copy of the worker sends that it is one, and ends.
-fn say(replies: &mut Patient<File>, answer: &Answer) {
-    copies::end_copy();
+/// Sends a reply of the worker.
+fn say(replies: &mut Patient<File>, reply: &Numbered<Reply>) {
+    end_if_copied();
     // Printed output comes before the reply.
-    let sent = Patient(io::stdout()).flush().and_then(|()| send(replies, answer));
+    let sent = Patient(io::stdout()).flush().and_then(|()| send(replies, reply));
     if sent.is_err() {
         children::end_own_family();
     }
-    if let Reply::DeviceLost = answer.reply {
+    if let Reply::DeviceLost = reply.message {
         leave();
     }
 }
@@ -69,4 +68,14 @@ fn say(replies: &mut Patient<File>, answer: &Answer) {
 #[expect(clippy::exit, reason = "the supervisor has been told, and starts another process")]
 fn leave() -> ! {
     process::exit(0)
+}
+
+/// Ends the worker if this process is a forked copy of it, which a launch makes that calls `fork` and returns in both processes.
+/// Copies that went on would double at each launch until the machine has no room for another process. In the worker this reads one
+/// value of memory, since it is part of what is timed on the CPU.
+#[inline]
+pub(super) fn end_if_copied() {
+    if gpubench_driver::is_copy() {
+        children::end_copied_worker();
+    }
 }

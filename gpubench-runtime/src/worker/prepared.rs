@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Reply, copies};
+use super::Reply;
+use super::pipe::end_if_copied;
 use crate::catch::catch;
 use crate::device::{Device, Memory, Work, not_left};
 use crate::registry::{ArgAxis, BenchmarkOptions, Case};
@@ -209,13 +210,13 @@ impl Work for Launches<'_> {
 
     fn reset(&mut self) -> Result<(), Failure> {
         let reset = catch(Stage::Reset, || self.0.reset());
-        copies::end_marked();
+        end_if_copied();
         reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
         let launched = self.0.launch();
-        copies::end_marked();
+        end_if_copied();
         launched
     }
 

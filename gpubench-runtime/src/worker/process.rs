@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::message::{decode, send};
-use super::{Answer, Loss, Numbered, Reply, Request, Worker};
+use super::message::{Numbered, decode, send};
+use super::{Loss, Reply, Request, Worker};
 use crate::system::children::{self, Family, Requests};
 use gpubench_records::threads;
 
@@ -58,7 +58,9 @@ const OPENING: Duration = Duration::from_secs(60);
 pub(crate) struct Process {
     family: Family,
     requests: Requests,
-    replies: Receiver<io::Result<Answer>>,
+    replies: Receiver<io::Result<Numbered<Reply>>>,
+    /// The number of requests so far.
+    asked: u64,
     /// True if the process was reaped, after which its number may belong to another.
     gone: bool,
 }
@@ -66,34 +68,33 @@ pub(crate) struct Process {
 impl Worker for Process {
     fn ask(
         &mut self,
-        request: &Numbered,
+        request: &Request,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        hear: &mut dyn FnMut(Answer),
+        hear: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        if send(&mut self.requests, request).is_err() {
+        self.asked += 1;
+        let number = self.asked;
+        if send(&mut self.requests, &Numbered { number, message: request }).is_err() {
             return Err(self.lost(stop));
         }
         let mut begin = Instant::now();
         let (mut opened, mut allowed) = (false, limit.max(OPENING));
         loop {
             match self.replies.recv_timeout(GLANCE) {
-                Ok(Ok(answer)) if answer.number != request.number => hear(answer),
-                Ok(Ok(Answer { is_copy: true, .. })) => return Err(Loss::Forked),
-                Ok(Ok(Answer { reply: Reply::Done, .. })) => return Ok(()),
-                Ok(Ok(answer)) => {
+                // Only a forked copy of the worker replies to an earlier request.
+                Ok(Ok(reply)) if reply.number != number => {}
+                Ok(Ok(Numbered { message: Reply::Done, .. })) => return Ok(()),
+                Ok(Ok(Numbered { message: reply, .. })) => {
                     // The limit is per case. The first case begins with its first step, each other with the record
                     // before it. For a plan the limit is per list.
                     if !opened
-                        || matches!(
-                            answer.reply,
-                            Reply::Record(_) | Reply::Traced { .. } | Reply::Planning(_)
-                        )
+                        || matches!(reply, Reply::Record(_) | Reply::Traced { .. } | Reply::Planning(_))
                     {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
-                    let is_last = matches!(answer.reply, Reply::DeviceLost);
-                    hear(answer);
+                    let is_last = matches!(reply, Reply::DeviceLost);
+                    hear(reply);
                     if is_last {
                         return Ok(());
                     }
@@ -114,7 +115,7 @@ impl Worker for Process {
     /// Asks an idle worker to end by itself, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
         // Fails if the worker is already ending.
-        _ = send(&mut self.requests, &Numbered { number: u64::MAX, request: Request::End });
+        _ = send(&mut self.requests, &Numbered { number: self.asked + 1, message: Request::End });
         self.ends_within(LAST_WORDS);
     }
 }
@@ -131,7 +132,7 @@ impl Process {
         let (family, requests, stream) = Family::start_with_channel(command)?;
         let (sender, replies) = channel();
         // Made first, so that the process is ended if there is no thread to listen to it.
-        let process = Self { family, requests, replies, gone: false };
+        let process = Self { family, requests, replies, asked: 0, gone: false };
         threads::start("replies", move || forward(stream, &sender))?;
         Ok(process)
     }
@@ -192,7 +193,7 @@ fn is_from_outside(loss: &Loss) -> bool {
 }
 
 /// Reads replies until the channel closes. One that is reset is closed too: its process ended with requests unread.
-fn forward(from: impl Read, to: &Sender<io::Result<Answer>>) {
+fn forward(from: impl Read, to: &Sender<io::Result<Numbered<Reply>>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     /// Reads what `says` writes before its end of the socket is closed with a request unread.
-    fn heard(says: &[u8]) -> Vec<io::Result<Answer>> {
+    fn heard(says: &[u8]) -> Vec<io::Result<Numbered<Reply>>> {
         let (mut ours, mut theirs) = UnixStream::pair().expect("a socket");
         ours.write_all(b"a request\n").expect("it is open");
         theirs.write_all(says).expect("it is open");
@@ -228,9 +229,9 @@ mod tests {
     fn a_worker_that_ends_before_it_reads_a_request_has_said_nothing_wrong() {
         assert!(heard(b"").is_empty());
         let mut done = Vec::new();
-        send(&mut done, &Answer::new(7, Reply::Done)).expect("it takes everything");
+        send(&mut done, &Numbered { number: 7, message: Reply::Done }).expect("it takes everything");
         let replies = heard(&done);
-        assert!(matches!(&replies[..], [Ok(Answer { number: 7, .. })]), "{replies:?}");
+        assert!(matches!(&replies[..], [Ok(Numbered { number: 7, .. })]), "{replies:?}");
         for garbled in [&b"no reply\n"[..], b"\xff\n"] {
             let replies = heard(garbled);
             assert!(matches!(&replies[..], [Err(_)]), "{replies:?}");

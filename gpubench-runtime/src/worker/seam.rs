@@ -5,22 +5,22 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use super::{Answer, Numbered, WorkerState};
+use super::{Reply, Request, WorkerState};
 use crate::system::children;
 
 /// Answers requests. It is a process of its own, this very process (for debuggers), or a script (in tests).
 pub(crate) trait Worker {
-    /// Sends `request` and passes each answer to `hear`, also one to another request, until the request is done, a case takes
-    /// longer than `limit`, or `stop` returns true.
+    /// Sends `request` and passes each reply to `hear`, until the request is done, a case takes longer than `limit`, or `stop`
+    /// returns true.
     ///
     /// # Errors
     /// Returns a [`Loss`] if the worker was lost; it is of no use then.
     fn ask(
         &mut self,
-        request: &Numbered,
+        request: &Request,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        hear: &mut dyn FnMut(Answer),
+        hear: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss>;
 
     /// Ends a worker that has nothing left to do.
@@ -31,12 +31,12 @@ pub(crate) trait Worker {
 impl Worker for WorkerState {
     fn ask(
         &mut self,
-        request: &Numbered,
+        request: &Request,
         _: Duration,
         _: &dyn Fn() -> bool,
-        hear: &mut dyn FnMut(Answer),
+        hear: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        self.answer(&request.request, &mut |reply| hear(Answer::new(request.number, reply)));
+        self.answer(request, hear);
         Ok(())
     }
 
@@ -52,8 +52,6 @@ pub(crate) enum Loss {
     TimedOut(Duration),
     /// It did not even open its device, and was killed.
     Silent(Duration),
-    /// A `fork` made a copy of it, which came back from the user's code too.
-    Forked,
     /// It sent something that is no reply.
     Garbled(io::Error),
     /// It sends nothing more, and does not end though it was killed.
@@ -76,9 +74,6 @@ impl Display for Loss {
             Self::Silent(limit) => {
                 write!(f, "took longer than {} s over its device, and was killed", limit.as_secs_f64())
             }
-            Self::Forked => f.write_str(
-                "the process was forked and both came back: the copy must end by itself or become another program",
-            ),
             Self::Garbled(error) => write!(f, "the process said what is no reply: {error}"),
             Self::Stays => f.write_str("the process was killed and does not end: the driver may hold it"),
             Self::Interrupted => f.write_str("interrupted"),

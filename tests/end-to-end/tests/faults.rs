@@ -86,7 +86,7 @@ const LOSSES: [Fault; 9] = [
     (
         "a launch that forks and returns twice",
         "forks hot",
-        &["worker: the process was forked and both came back: "],
+        &["worker (checked launch): the process was ended by signal SIGKILL"],
     ),
     ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by signal SIGSEGV"]),
     ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
@@ -187,7 +187,10 @@ fn what_is_lost_hot_is_tried_cold() {
 fn a_forked_copy_launches_nothing() {
     let (ended, run) = faults(&["forks", "good"]);
     assert!(!ended.stderr.contains("launched by a copy"), "{ended}");
-    assert!(reason(&run, "faults::forks hot").contains("the process was forked and both came back: "));
+    let told =
+        "a launch forked this process and returned in both: have the copy end or become another program";
+    assert!(ended.stderr.contains(told), "{ended}");
+    assert!(reason(&run, "faults::forks hot").contains("ended by signal SIGKILL"));
     is_measured(&run, "faults::good hot");
 }
 

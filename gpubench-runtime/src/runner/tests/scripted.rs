@@ -59,15 +59,15 @@ impl Scripted {
 impl Worker for ScriptedWorker {
     fn ask(
         &mut self,
-        Numbered { number, request }: &Numbered,
+        request: &Request,
         _: Duration,
         _: &dyn Fn() -> bool,
-        hear: &mut dyn FnMut(Answer),
+        hear: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
         let mut asked = self.scripted.asked.lock().expect("nobody panics with it");
         asked.push((self.number, request.clone()));
         let (replies, lost) = (self.scripted.script)(asked.len(), request);
-        replies.into_iter().for_each(|reply| hear(Answer::new(*number, reply)));
+        replies.into_iter().for_each(hear);
         lost.map_or(Ok(()), Err)
     }
 

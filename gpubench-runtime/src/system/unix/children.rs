@@ -12,8 +12,8 @@ use std::process::{self, Child, Command, ExitStatus};
 use std::sync::{Arc, Once};
 
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_current_process_group, kill_process,
-    kill_process_group, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_current_process_group, kill_process_group,
+    waitid,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
@@ -134,10 +134,13 @@ pub(crate) fn end_own_family() -> ! {
     process::abort()
 }
 
-/// Ends this process alone, and at once.
-pub(crate) fn end_this_process() -> ! {
-    // This cannot fail: it is this process.
-    _ = kill_process(getpid(), Signal::KILL);
+/// Ends a worker, from a forked copy of it, with everything that it has started.
+pub(crate) fn end_copied_worker() -> ! {
+    let reason = "error: a launch forked this process and returned in both: have the copy end or become another program\n";
+    // Without the lock of standard error, which another thread may have held during the fork.
+    _ = rustix::io::write(rustix::stdio::stderr(), reason.as_bytes());
+    // This cannot fail: the group contains this process.
+    _ = kill_current_process_group(Signal::KILL);
     process::abort()
 }
 

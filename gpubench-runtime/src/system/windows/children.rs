@@ -152,14 +152,15 @@ pub(crate) fn is_from_outside(status: ExitStatus) -> bool {
 /// Ends this process, whose supervisor is gone. Everything that it has started ends with the job, whose last handle was the
 /// supervisor's.
 pub(crate) fn end_own_family() -> ! {
-    end_this_process()
-}
-
-/// Ends this process alone, and at once: no destructor of a library runs, which might wait for a device.
-pub(crate) fn end_this_process() -> ! {
+    // At once: no destructor of a library runs, which might wait for a device.
     // SAFETY: the handle is that of this process, and nothing runs behind the call.
     unsafe { TerminateProcess(GetCurrentProcess(), KILLED) };
     std::process::abort()
+}
+
+/// Ends this process. This system makes no forked copies.
+pub(crate) fn end_copied_worker() -> ! {
+    end_own_family()
 }
 
 /// Does nothing: a process that hears Ctrl-C, and goes on, is out of its reach.
