@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use gpubench_records::files::load;
-use gpubench_records::record::{Record, Run};
+use gpubench_records::files::{Store, load};
+use gpubench_records::record::{Package, Record, Run};
 use gpubench_records::work::Counts;
 use gpubench_report::Page;
 use gpubench_report::export::Format;
@@ -96,16 +96,15 @@ fn a_run_is_read_from_wherever_it_is() {
     let second = project.write("second.json", &slowed(1.03));
     assert_eq!(table(&format!("{several}#2")), table(&second));
     assert!(shown.contains(&table(&second)));
-    // One of them is converted and compared; all of them are listed and merged.
+    // One of them is written and compared; all of them are merged.
     let part = format!("{several}#2");
-    let json = project.run(&["convert", &part, "--to", "json"]).code(0).output.stdout;
+    let json = project.run(&["report", &part, "--json", "-"]).code(0).output.stdout;
     assert_eq!(json, fs::read(&second).expect("it is there"));
     _ = project.run(&["compare", "main", &part, "--fail-on-regression", "0.6%"]).code(3);
     // One process on each side does not tell 1 % from what processes differ by.
     let close = project.write("close.json", &slowed(1.01));
     let ended = project.run(&["compare", "main", &close, "--fail-on-regression", "0.6%"]).code(1);
     assert!(ended.stdout().contains("not judged: 2 cases whose noise is not known"), "{}", ended.stdout());
-    assert_snapshot!("list-of-a-file", project.run(&["list", "../runs.json"]).code(0).stdout());
     let merged = project.text("merged.json");
     _ = project.run(&["merge", &several, "-o", &merged]).code(0);
     let run = load(merged.as_ref()).expect("a run").run;
@@ -119,11 +118,12 @@ fn recorded_lists_of_runs_are_read() {
     for name in ["hot_cold", "metrics", "mixes", "pitfalls", "throttle", "transfers"] {
         let file = recorded().with_file_name(format!("{name}-runs.json"));
         let file = file.to_str().expect("UTF-8");
-        let listed = project.run(&["list", file]).code(0).stdout();
+        let json = fs::read(file).expect("it is there");
+        let runs: Vec<serde_json::Value> = serde_json::from_slice(&json).expect("a list");
         let shown = project.run(&["report", file]);
         assert!(shown.stderr().is_empty(), "{}", shown.stderr());
         let tables = shown.stdout().matches(" valid, ").count();
-        assert_eq!(tables, listed.lines().count() - 1, "{name}");
+        assert_eq!(tables, runs.len(), "{name}");
     }
 }
 
@@ -147,9 +147,12 @@ fn cases_are_selected_as_by_a_suite() {
 }
 
 #[test]
-fn a_case_is_shown_with_everything() {
+fn a_case_is_explained() {
     let project = Project::with_runs();
-    let shown = project.run(&["show", "2026-08-01T12-33-10Z", "copy", "--color", "always"]).code(0).stdout();
+    let shown = project
+        .run(&["report", "2026-08-01T12-33-10Z", "--explain", "--color", "always", "--", "copy"])
+        .code(0)
+        .stdout();
     let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
     run.records.retain(|record| record.case.benchmark.contains("copy"));
     run.planned = 2;
@@ -167,9 +170,9 @@ fn a_case_is_shown_with_everything() {
 #[test]
 fn a_failed_case_is_shown_and_ends_with_1() {
     let project = Project::with_runs();
-    let failed = project.run(&["show", "last", "::fails_when_cold"]).code(1).stdout();
+    let failed = project.run(&["report", "last", "--", "::fails_when_cold"]).code(1).stdout();
     assert!(failed.contains("failed"), "{failed}");
-    _ = project.run(&["show", "last", "::good"]).code(0);
+    _ = project.run(&["report", "last", "--", "::good"]).code(0);
 }
 
 /// Whatever shows or writes it.
@@ -185,7 +188,8 @@ fn a_run_without_records_is_told_by_all() {
         assert!(ended.stdout().contains(none) && ended.stderr().is_empty(), "{}", ended.stdout());
     }
     for format in Format::ALL {
-        let ended = project.run(&["convert", &empty, "--to", format.name()]).code(0);
+        let flag = format!("--{}", format.name());
+        let ended = project.run(&["report", &empty, &flag, "-"]).code(4);
         assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name());
         let says = [Format::Markdown, Format::Html, Format::Junit].contains(format);
         assert_eq!(ended.stdout().contains(none), says, "{}", format.name());
@@ -195,15 +199,58 @@ fn a_run_without_records_is_told_by_all() {
     assert!(project.run(&["report", &empty]).code(4).stdout().contains("\nno records, in "));
 }
 
+/// Packages share a target folder. Without arguments a command takes the runs of the package that the folder is in.
 #[test]
-fn stored_runs_are_listed() {
-    let project = Project::with_runs();
-    fs::write(project.in_home("runs/2026-08-03T12-33-10Z/records.jsonl"), "{}\n").expect("it can be written");
-    assert_snapshot!("list", project.run(&["list"]).code(0).stdout());
-    let empty = Project::new();
-    let home = empty.text("none");
-    let told = empty.run(&["list", "--home", &home]).code(0).stdout();
-    assert_eq!(told, "no stored runs in PROJECT/none/runs\n");
+fn without_arguments_the_last_runs_of_the_package_are_taken() {
+    let project = Project::new();
+    let store = |second: u32, package: &str, factor: f64| {
+        let mut run = slowed(factor);
+        run.started = 1_785_587_590 + u64::from(second);
+        run.program.suite = format!("{package}/kernels");
+        run.program.package = Some(Package { name: package.to_owned(), ..Package::default() });
+        let records = std::mem::take(&mut run.records);
+        let runs = project.in_home("runs").join("..").join("runs");
+        let mut store = Store::create(&runs, &run, &[]).expect("it can be written");
+        records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
+        store.end(run.wall).expect("it can be written");
+    };
+    store(0, "ours", 1.0);
+    store(1, "ours", 1.5);
+    store(2, "theirs", 1.0);
+    let newest = project.run(&["report", "last"]).code(0).stdout();
+    assert_eq!(project.run(&["report"]).code(0).stdout(), newest, "a folder without a package");
+    fs::write(
+        project.path("Cargo.toml"),
+        "[package]
+name = \"ours\"
+",
+    )
+    .expect("it can be written");
+    let ours = project.run(&["report", "2"]).code(0).stdout();
+    assert!(ours != newest && project.run(&["report"]).code(0).stdout() == ours);
+    let csv = project.run(&["report", "--csv", "-", "--cache", "hot", "--", "copy"]).code(0).stdout();
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    let compared = project.run(&["compare", "--fail-on-regression", "5%"]).code(3).stdout();
+    assert!(compared.contains("against baseline `2026-08-01T12-33-10Z`"), "{compared}");
+    _ = project.run(&["compare", "1", "--fail-on-regression", "5%"]).code(3);
+    fs::write(
+        project.path("Cargo.toml"),
+        "[package]
+name = \"theirs\"
+",
+    )
+    .expect("it can be written");
+    let none = project.run(&["compare"]).code(2).stderr();
+    assert!(none.contains("no complete run of `theirs/kernels`"), "{none}");
+    fs::write(
+        project.path("Cargo.toml"),
+        "[package]
+name = \"others\"
+",
+    )
+    .expect("it can be written");
+    let none = project.run(&["report"]).code(2).stderr();
+    assert!(none.contains("is of the package `others`: `last` is"), "{none}");
 }
 
 /// A planted change of 10 % is a regression, or an improvement, beyond doubt; a run is the same as itself.
@@ -294,20 +341,17 @@ fn merged_runs_have_the_samples_of_all() {
 
 /// Every format, on standard output and in a file, as the exporter writes it.
 #[test]
-fn runs_are_converted_to_every_format() {
+fn runs_are_written_in_every_format() {
     let project = Project::with_runs();
     let run = load(&recorded()).expect("a run").run;
     for format in Format::ALL {
         let mut expected = Vec::new();
         format.exporter().export(&run, &mut expected).expect("a vector takes everything");
         let (file, from) = (project.text(format.name()), recorded());
-        let arguments = ["convert", from.to_str().expect("UTF-8"), "--to", format.name()];
-        let printed = project.run(&arguments).code(0).output.stdout;
-        assert!(printed == expected, "{}", format.name());
-        _ = project.run(&[&arguments[..], &["-o", &file]].concat()).code(0);
+        let (flag, from) = (format!("--{}", format.name()), from.to_str().expect("UTF-8"));
+        _ = project.run(&["report", from, &flag, &file]).code(0);
         assert!(fs::read(&file).expect("it is there") == expected, "{}", format.name());
-        let flag = format!("--{}", format.name());
-        let reported = project.run(&["report", arguments[1], &flag, "-"]).code(0).output.stdout;
+        let reported = project.run(&["report", from, &flag, "-"]).code(0).output.stdout;
         assert!(reported == expected, "standard output carries nothing else than {}", format.name());
     }
 }
@@ -322,9 +366,7 @@ fn no_name_moves_the_cursor() {
     let name = "\u{1b}[31mred\u{7}\u{9b}, \"千\"";
     run.records.iter_mut().for_each(|record| name.clone_into(&mut record.case.benchmark));
     let run = project.write("run.json", &run);
-    for arguments in
-        [&["convert", &run, "--to", "csv"][..], &["report", &run, "--csv", "-"], &["report", &run]]
-    {
+    for arguments in [&["report", &run, "--csv", "-"][..], &["report", &run]] {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("it is ours");
         let theirs = ptsname(&ours, Vec::new()).expect("it has a name");
@@ -345,7 +387,7 @@ fn no_name_moves_the_cursor() {
         );
         assert!(!shown.contains(|c: char| c.is_control() && !"\r\n".contains(c)), "{shown:?}");
     }
-    let piped = project.run(&["convert", &run, "--to", "csv"]).code(0).stdout();
+    let piped = project.run(&["report", &run, "--csv", "-"]).code(0).stdout();
     let file = project.text("run.csv");
     _ = project.run(&["report", &run, "--csv", &file]).code(0);
     for csv in [piped, fs::read_to_string(&file).expect("UTF-8")] {

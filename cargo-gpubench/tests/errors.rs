@@ -77,7 +77,7 @@ fn names_of_nothing_are_refused() {
     let empty = Project::new();
     let home = empty.text("none");
     let mut told = refused(&project, &["report", "mian"], 2);
-    told += &refused(&project, &["show", "last", "nothing"], 4);
+    told += &refused(&project, &["report", "last", "--", "nothing"], 4);
     told += &refused(&project, &["report", "last", "--device", "7", "--", "copy"], 4);
     told += &refused(&project, &["report", "2", "--arg", "n=1"], 4);
     told += &refused(&project, &["report", "2", "--arg", "m=1"], 2);
@@ -99,7 +99,7 @@ fn no_run_is_written_over() {
     let before = fs::read(&run).expect("it is there");
     let spelt_otherwise = run.replace("run.json", "./run.json");
     let mut told = refused(&project, &["report", &run, "--csv", &spelt_otherwise], 2);
-    told += &refused(&project, &["convert", &run, "--to", "bmf", "-o", &run], 2);
+    told += &refused(&project, &["report", &run, "--bmf", &run], 2);
     told += &refused(&project, &["merge", &run, &other, "-o", &run], 2);
     told += &refused(&project, &["compare", &other, &run, "--json", &run], 2);
     told += &refused(&project, &["report", &run, "--csv", "x", "--bmf", "./x"], 2);
@@ -112,7 +112,7 @@ fn no_run_is_written_over() {
     insta::assert_snapshot!("places", told);
     assert!(fs::read(&run).expect("it is there") == before);
     let stored = project.text("target/gpubench/runs/2026-08-02T12-33-10Z/records.jsonl");
-    _ = refused(&project, &["convert", "last", "--to", "json", "-o", &stored], 2);
+    _ = refused(&project, &["report", "last", "--json", &stored], 2);
     // What fails while it is written is another matter, as by a suite too.
     let full = project.run(&["report", &run, "--csv", "/dev/full"]).code(1);
     assert!(full.stderr().starts_with("error: /dev/full: No space left on device"), "{}", full.stderr());
@@ -170,21 +170,16 @@ fn what_cannot_be_done_is_refused() {
     told += &refused(&project, &["report", "last", "main", "--csv", "-"], 2);
     told += &refused(&project, &["compare", "main", "last", "--fail-on-regression", "much"], 2);
     told += &refused(&project, &["compare", "main", "last", "--band", "0"], 2);
-    told += &refused(&project, &["convert", "last", "--to", "xls"], 2);
     told += &refused(&project, &["merge", "last", "-o", "-"], 2);
     told += &refused(&project, &["merge", "-o", "-"], 2);
     let several = project.text("runs.json");
     fs::write(&several, list(&[slowed(1.0), slowed(1.01)])).expect("it can be written");
-    for command in [
-        &["compare", "main", &*several][..],
-        &["show", &several, "copy"],
-        &["report", &several, "--csv", "-"],
-    ] {
+    for command in [&["compare", "main", &*several][..], &["report", &several, "--csv", "-"]] {
         told += &refused(&project, command, 2);
     }
     told += &refused(&project, &["report", &format!("{several}#3")], 2);
     for width in ["0", "39", "wide"] {
-        told += &refused(&project, &["list", "--width", width], 2);
+        told += &refused(&project, &["report", "--width", width], 2);
     }
     insta::assert_snapshot!("usage", told);
 }

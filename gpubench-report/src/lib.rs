@@ -16,7 +16,6 @@ mod header;
 mod html;
 mod launch;
 mod links;
-mod listing;
 mod notes;
 mod page;
 mod remarks;
@@ -35,7 +34,6 @@ use gpubench_records::record::{Record, Run};
 
 pub use self::explain::explain;
 pub use self::header::{header, peaks_of};
-pub use self::listing::{ListedRun, listing};
 pub use self::page::Page;
 pub use self::remarks::no_records;
 pub use self::table::{Planned, TableWriter};

@@ -10,7 +10,7 @@ const [program, chromium, installed, folder, docs] = process.argv.slice(2).map((
 const puppeteer = createRequire(path.join(installed, "package.json"))("puppeteer-core");
 
 const file = path.join(folder, "pictures.html");
-execFileSync(program, ["gpubench", "convert", "docs/results/h200/suite.json", "--to", "html", "-o", file], { stdio: "inherit" });
+execFileSync(program, ["gpubench", "report", "docs/results/h200/suite.json", "--html", file], { stdio: "inherit" });
 const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
 
 // Opens the row of `name`, scrolls `top` to the upper edge, and takes the picture.

@@ -26,7 +26,7 @@ const ODD = [
 
 const page = (json, name) => {
   const file = path.join(folder, name);
-  execFileSync(program, ["gpubench", "convert", json, "--to", "html", "-o", file], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(program, ["gpubench", "report", json, "--html", file], { stdio: ["ignore", "ignore", "inherit"] });
   return pathToFileURL(file).href;
 };
 

@@ -9,12 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
-use gpubench_report::export::{ExportArgs, Format};
+use gpubench_report::export::ExportArgs;
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
 pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, ClocksCommand, InitArgs, RunArgs};
 
-use crate::error::{CommandError, UnknownFormat};
+use crate::error::CommandError;
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Debug, Parser)]
@@ -23,7 +23,7 @@ pub(crate) enum Cargo {
     Gpubench(Gpubench),
 }
 
-/// Set up and run GPU benchmarks; report, compare, merge and convert stored runs; find slow GPUs
+/// Set up and run GPU benchmarks; report, compare and merge stored runs; find slow GPUs
 #[derive(Debug, Args)]
 #[command(
     version,
@@ -89,10 +89,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ClocksCommand,
     },
-    /// Print the table of a run; of several, each in turn; or the answer of a tuning
+    /// Print the table of a run, or write it in another format
+    #[command(
+        after_help = "For example: cargo gpubench report                          # the last run of this package\n             \
+                                  cargo gpubench report last --html page.html -- saxpy\n             \
+                                  cargo gpubench report run.json --explain --cache cold"
+    )]
     Report {
-        /// The runs, or the file of a tuning
-        #[arg(value_name = "RUN", required = true)]
+        /// The runs, or the file of a tuning [default: the last run of this package]
+        #[arg(value_name = "RUN")]
         runs: Vec<String>,
         /// Add how each number came about
         #[arg(long)]
@@ -102,30 +107,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         exports: ExportArgs<false>,
     },
-    /// Print everything about the cases whose names contain CASE
-    Show {
-        /// The run
-        run: String,
-        /// Part of their names; with --exact, a whole name
-        case: String,
-        /// Take CASE as a whole name
-        #[arg(long)]
-        exact: bool,
-    },
-    /// List the stored runs, the newest first, and the baselines; or the runs of files
-    List {
-        /// The files
-        #[arg(value_name = "RUN")]
-        runs: Vec<String>,
-    },
     /// Compare a run with an earlier one, case by case
     Compare {
-        /// The earlier run
+        /// The earlier run [default: the complete run of the same benchmark binary before LATER]
         #[arg(value_name = "EARLIER")]
-        earlier: String,
-        /// The run that is held against it
+        earlier: Option<String>,
+        /// The later run [default: the last run of this package]
         #[arg(value_name = "LATER")]
-        later: String,
+        later: Option<String>,
         /// The difference of two times that does not matter, in percent, rather than that of the later run
         #[arg(long, value_name = "PERCENT")]
         band: Option<String>,
@@ -175,19 +164,6 @@ pub(crate) enum Command {
                       A folder that is called `add` is ./add."
     )]
     History(HistoryArgs),
-    /// Write a run in another format
-    Convert {
-        /// The run
-        run: String,
-        /// The format
-        #[arg(long, value_name = "FORMAT", value_parser = format)]
-        to: Format,
-        /// The file to write, rather than standard output
-        #[arg(long, short, value_name = "FILE", default_value = "-")]
-        output: PathBuf,
-        #[command(flatten)]
-        selection: SelectionArgs,
-    },
 }
 
 /// The flags that select cases, as those of a suite do.
@@ -247,8 +223,4 @@ impl SelectionArgs {
             device: device.clone(),
         })
     }
-}
-
-fn format(name: &str) -> Result<Format, UnknownFormat> {
-    Format::named(name).ok_or(UnknownFormat)
 }

@@ -63,8 +63,8 @@ pub(crate) struct RunArgs {
     pub(crate) cache_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
-    /// Filters and flags of a suite, which each one gets
-    #[arg(value_name = "FLAG", last = true)]
+    /// Filters and flags of each suite; flags of this command go before them
+    #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) flags: Vec<String>,
 }
 

@@ -5,6 +5,7 @@ use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
+use gpubench_records::join::NamedRun;
 use gpubench_records::selection::CaseSelection;
 use gpubench_report as report;
 use gpubench_report::export::{ExportArgs, ExportTo, exports};
@@ -15,7 +16,8 @@ use crate::output::{self, PrintOptions};
 
 /// The runs to compare.
 pub(super) struct ComparedRuns<'a> {
-    pub(super) earlier: &'a str,
+    /// Without a name, the complete run of the same benchmark binary before the later one.
+    pub(super) earlier: Option<&'a str>,
     pub(super) later: &'a str,
     pub(super) selection: CaseSelection,
     pub(super) limits: Limits,
@@ -45,13 +47,17 @@ pub(super) fn compare(
 ) -> Result<Exit, CommandError> {
     let ComparedRuns { earlier, later, selection, limits } = comparison;
     let exports = exports(given.0.clone())?;
-    output::check(&exports, &[(*earlier).to_owned(), (*later).to_owned()], stored)?;
-    let mut before = load(stored, earlier)?;
+    let read: Vec<String> = earlier.iter().chain([later]).map(ToString::to_string).collect();
+    output::check(&exports, &read, stored)?;
     let mut run = load_selected(stored, later, selection)?;
-    selection.narrow(&mut before);
+    let mut before = match earlier {
+        Some(earlier) => NamedRun { name: (*earlier).to_owned(), run: load(stored, earlier)? },
+        None => stored.before(&run.program.suite, run.started)?,
+    };
+    selection.narrow(&mut before.run);
+    let baseline = Baseline::of(before.name, before.run);
     run.threshold = limits.threshold;
     run.sampling.band = limits.band(run.sampling.band);
-    let baseline = Baseline::of((*earlier).to_owned(), before);
     run.check = Some(check(&run, &baseline, &|_| true));
     if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
         output::print(&report::render(&run, print_options.page()), print_options)?;

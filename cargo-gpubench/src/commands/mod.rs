@@ -3,30 +3,28 @@
 mod ab;
 mod clocks;
 mod compare;
-mod convert;
 mod doctor;
 mod fleet;
 mod history;
 mod init;
-mod list;
 mod merge;
 mod pairs;
 mod report;
 mod revision;
 mod run;
-mod show;
 mod suites;
 
 use std::env;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::{NamedStored, Stored, StoredRuns};
+use gpubench_records::files::{LAST, NamedStored, Stored, StoredRuns};
 use gpubench_records::join::NamedRun;
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 
 use crate::args::{Command, Gpubench};
 use crate::error::CommandError;
+use crate::manifest::Manifest;
 use crate::output;
 use crate::output::PrintOptions;
 
@@ -41,15 +39,21 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Doctor { json } => doctor::doctor(*json, print_options),
         Command::Clocks { command } => clocks::clocks(command, print_options),
         Command::Report { runs, explain, selection, exports } => {
-            report::report(&stored()?, runs, &selection.selection()?, *explain, exports, print_options)
+            let stored = stored()?;
+            let runs = if runs.is_empty() { vec![last_run(&stored, args)?] } else { runs.clone() };
+            report::report(&stored, &runs, &selection.selection()?, *explain, exports, print_options)
         }
-        Command::Show { run, case, exact } => show::show(&stored()?, run, case, *exact, print_options),
-        Command::List { runs } => list::list(&stored()?, runs, print_options),
         Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
             let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
-            let comparison =
-                compare::ComparedRuns { earlier, later, selection: selection.selection()?, limits };
-            compare::compare(&stored()?, &comparison, exports, print_options)
+            let stored = stored()?;
+            let later = later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
+            let comparison = compare::ComparedRuns {
+                earlier: earlier.as_deref(),
+                later: &later,
+                selection: selection.selection()?,
+                limits,
+            };
+            compare::compare(&stored, &comparison, exports, print_options)
         }
         Command::Merge { runs, output } => merge::merge(&stored()?, runs, output),
         Command::Fleet { files, least, fdr, selection, json, html } => {
@@ -58,9 +62,6 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             fleet::fleet(&fleet, print_options)
         }
         Command::History(args) => history::history(&stored()?, args, print_options),
-        Command::Convert { run, to, output, selection } => {
-            convert::convert(&stored()?, run, &selection.selection()?, *to, output)
-        }
     }
 }
 
@@ -70,6 +71,17 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
     }
     let folder = env::current_dir().map_err(CommandError::NoFolder)?;
     StoredRuns::of_project(&folder).ok_or(CommandError::NoHome)
+}
+
+/// Returns the name of the last run of the package that the current folder is in; of the last run of all in a folder without a
+/// package, and with `--home`.
+fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String, CommandError> {
+    let here = env::current_dir().ok().filter(|_| args.home.is_none());
+    let package = here.and_then(|here| {
+        let folder = here.ancestors().find(|folder| folder.join("Cargo.toml").is_file())?;
+        Some(Manifest::read(folder).ok()?.package().ok()?.to_owned())
+    });
+    Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 
 /// Loads the run that is called `name`, and warns of the faults of its file.

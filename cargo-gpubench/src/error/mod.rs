@@ -15,7 +15,7 @@ use gpubench_records::files::{FormatError, LoadRunError};
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
-use gpubench_report::export::{ExportTo, Format, SamePlace};
+use gpubench_report::export::{ExportTo, SamePlace};
 
 pub(crate) use self::device::DeviceCommandError;
 pub(crate) use self::history::HistoryError;
@@ -23,11 +23,6 @@ pub(crate) use self::init::InitError;
 pub(crate) use self::manifest::ManifestError;
 pub(crate) use self::revision::RevisionError;
 pub(crate) use self::run::RunError;
-
-/// A format that there is not. The sentence lists those that there are.
-#[derive(Debug, thiserror::Error)]
-#[error("there is {}", Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", "))]
-pub(crate) struct UnknownFormat;
 
 /// A text that is no span of time.
 #[derive(Debug, thiserror::Error)]

@@ -39,7 +39,7 @@ pub(crate) enum RunError {
     #[error("git does not start: {0}")]
     NoGit(io::Error),
     #[error(
-        "--{format}: {suites} suites would write the same results: name one by --bench, or write stored runs by `cargo gpubench convert`"
+        "--{format}: {suites} suites would write the same results: name one by --bench, or write each stored run by `cargo gpubench report`"
     )]
     SharedResults { format: &'static str, suites: usize },
     #[error("{program} does not start: {error}")]

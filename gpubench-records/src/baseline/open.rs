@@ -24,12 +24,15 @@ pub struct OpenBaselines {
 }
 
 impl BaselineOptions {
-    /// Reads the one, and checks that the other can be written.
+    /// Reads the one, unless `last` is given in its place, and checks that the other can be written.
     ///
     /// # Errors
     /// See [`BaselineError`].
-    pub fn open(&self) -> Result<OpenBaselines, BaselineError> {
-        let against = self.against.as_ref().map(Place::load).transpose()?;
+    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, BaselineError> {
+        let against = match last {
+            None => self.against.as_ref().map(Place::load).transpose()?,
+            last => last,
+        };
         self.save.as_ref().map(Place::prepare).transpose()?;
         Ok(OpenBaselines { against, save: self.save.clone() })
     }
@@ -71,10 +74,10 @@ mod tests {
         let whole = stored_run();
         let place = |name: &str| Place::within(folder.path(), name);
         let saving = BaselineOptions { against: None, save: Some(place("old")) };
-        saving.open().expect("it can be written").save(&whole).expect("it is written");
+        saving.open(None).expect("it can be written").save(&whole).expect("it is written");
 
         let both = BaselineOptions { against: Some(place("old")), save: Some(place("new")) };
-        let open = both.open().expect("it was stored");
+        let open = both.open(None).expect("it was stored");
         let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
         open.check(&mut part, &|_| true);
         let check = part.check.as_ref().expect("it was held against the baseline");
@@ -87,7 +90,7 @@ mod tests {
         assert_eq!(stored.records.len(), part.records.len());
 
         let mut alone = whole;
-        saving.open().expect("it can be written").check(&mut alone, &|_| true);
+        saving.open(None).expect("it can be written").check(&mut alone, &|_| true);
         assert!(alone.check.is_none(), "there is nothing to hold it against");
     }
 }

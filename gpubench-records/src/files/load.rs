@@ -78,12 +78,28 @@ pub enum LoadRunError {
         number: usize,
     },
     /// There are fewer stored runs than the number of the one that is wanted.
-    #[error("there is no run {number}: {} in {}; `cargo gpubench list` shows them with their numbers", stored(*count), runs.display())]
+    #[error("there is no run {number}: {} in {}, of which 1 is the newest", stored(*count), runs.display())]
     NoSuchNumber {
         /// The number that the user gave.
         number: usize,
         /// The number of stored runs.
         count: usize,
+        /// The folder of the runs.
+        runs: PathBuf,
+    },
+    /// No stored run is of the package.
+    #[error("no run in {} is of the package `{package}`: `last` is the newest run of any package", runs.display())]
+    NoRunOfPackage {
+        /// The package.
+        package: String,
+        /// The folder of the runs.
+        runs: PathBuf,
+    },
+    /// No complete run of the benchmark binary is older.
+    #[error("no complete run of `{suite}` in {} is older: run it once more", runs.display())]
+    NoneBefore {
+        /// The benchmark binary.
+        suite: String,
         /// The folder of the runs.
         runs: PathBuf,
     },

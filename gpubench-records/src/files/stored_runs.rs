@@ -2,16 +2,18 @@
 //! the run, or an error that says what to give instead.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::earlier::{LAST, last as last_of};
-use super::lines::Stored;
-use super::load::{LoadRunError, STANDARD_INPUT, load_all};
+use super::lines::{NotARun, Stored, head_of, is_done};
+use super::load::{LoadRunError, STANDARD_INPUT, load, load_all};
 use super::names;
 use super::place::{self, RECORDS, kept, run_names, state};
 use crate::baseline::Place;
+use crate::join::NamedRun;
+use crate::record::Run;
 
 /// The number of names in the error about an unknown one.
 const SHOWN_NAMES: usize = 8;
@@ -73,6 +75,38 @@ impl StoredRuns {
     pub fn runs(&self) -> Vec<(String, PathBuf)> {
         let names = run_names(&self.runs).unwrap_or_default();
         names.into_iter().rev().map(|name| (name.clone(), self.runs.join(name).join(RECORDS))).collect()
+    }
+
+    /// Returns the name of the newest run of a package.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn last_of_package(&self, package: &str) -> Result<String, LoadRunError> {
+        let is_of_package = |run: &Run| {
+            run.program.package.as_ref().is_some_and(|package_of_run| package_of_run.name == package)
+        };
+        let found =
+            self.runs().into_iter().find(|(_, path)| head(path).is_some_and(|run| is_of_package(&run)));
+        let missing =
+            || LoadRunError::NoRunOfPackage { package: package.to_owned(), runs: self.runs.clone() };
+        found.map(|(name, _)| name).ok_or_else(missing)
+    }
+
+    /// Returns the newest complete run of the benchmark binary `suite` that began before `started`, in seconds since
+    /// 1970-01-01 UTC, with its name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn before(&self, suite: &str, started: u64) -> Result<NamedRun, LoadRunError> {
+        let is_wanted = |run: &Run| run.program.suite == suite && run.started < started;
+        let complete = |(name, path): (String, PathBuf)| {
+            head(&path).filter(is_wanted)?;
+            let is_complete = File::open(&path).ok().and_then(|file| is_done(file).ok())?;
+            let run = load(&path).ok().filter(|stored| is_complete && !stored.run.records.is_empty())?.run;
+            Some(NamedRun { name, run })
+        };
+        let missing = || LoadRunError::NoneBefore { suite: suite.to_owned(), runs: self.runs.clone() };
+        self.runs().into_iter().find_map(complete).ok_or_else(missing)
     }
 
     /// Returns the names of the baselines.
@@ -223,6 +257,11 @@ impl StoredRuns {
     }
 }
 
+/// The run of a file without its records.
+fn head(path: &Path) -> Option<Run> {
+    File::open(path).map_err(NotARun::Unreadable).and_then(head_of).ok()
+}
+
 /// Returns true if `name` means a stored run, or a part of a file, whatever baselines there are: no new one is called so.
 #[must_use]
 pub fn is_name_of_run(name: &str) -> bool {
@@ -235,7 +274,6 @@ pub fn is_name_of_run(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::files::Store;
-    use crate::record::Run;
 
     #[test]
     fn names_of_runs_are_known() {
@@ -333,6 +371,42 @@ mod tests {
                 "{number}"
             );
         }
+    }
+
+    /// Packages share a target folder. A run that did not come to its end is no baseline.
+    #[test]
+    fn the_run_before_is_complete_and_of_the_same_program() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        let store = |started: u64, package: &str, is_complete: bool| {
+            let mut run = Run { started, planned: 1, records: Vec::new(), ..clockwork() };
+            run.program.suite = format!("{package}/kernels");
+            run.program.package =
+                Some(crate::record::Package { name: package.to_owned(), ..Default::default() });
+            let mut store = Store::create(&home.path().join("runs"), &run, &[]).expect("it can be written");
+            store.add(&clockwork().records[0]).expect("it can be written");
+            if is_complete {
+                store.end(run.wall).expect("it can be written");
+            }
+        };
+        let second = 1_785_587_590;
+        for (after, package, is_complete) in [
+            (0, "ours", true),
+            (1, "ours", false),
+            (2, "theirs", true),
+            (3, "ours", true),
+            (4, "theirs", true),
+        ] {
+            store(second + after, package, is_complete);
+        }
+        let before = |after| stored.before("ours/kernels", second + after).map(|baseline| baseline.name);
+        assert_eq!(before(9).expect("it is there"), "2026-08-01T12-33-13Z");
+        assert_eq!(before(3).expect("it is there"), "2026-08-01T12-33-10Z");
+        assert!(matches!(before(0), Err(LoadRunError::NoneBefore { .. })));
+        assert_eq!(stored.last_of_package("ours").expect("it is there"), "2026-08-01T12-33-13Z");
+        assert_eq!(stored.last_of_package("theirs").expect("it is there"), "2026-08-01T12-33-14Z");
+        let none = stored.last_of_package("others");
+        assert!(matches!(none, Err(LoadRunError::NoRunOfPackage { .. })));
     }
 
     #[test]

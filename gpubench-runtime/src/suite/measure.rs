@@ -11,7 +11,7 @@ use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
 use super::signals::Stop;
-use super::{SuiteError, ceilings};
+use super::{SuiteError, ceilings, stored};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::Plan;
@@ -99,7 +99,8 @@ impl<'a> Prepared<'a> {
         }
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
         notes.extend(remarks);
-        let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
+        let last = stored::last_baseline(&program.suite, u64::MAX, options)?;
+        let baselines = options.baselines().open(last).map_err(SuiteError::Baseline)?;
         if let Some(folder) = history_of(task, options) {
             history::prepare(folder).map_err(SuiteError::History)?;
         }

@@ -184,7 +184,8 @@ fn show_stored(
     let files = [source.into_iter().collect(), printer.files(), NamedFile::of_options(options)].concat();
     each_has_one_purpose(&files)?;
     let run = stored::read(file, suite, &entries, options)?;
-    let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
+    let last = stored::last_baseline(suite, run.started, options)?;
+    let baselines = options.baselines().open(last).map_err(SuiteError::Baseline)?;
     let outputs = printer.open_outputs()?;
     printer.show(stored::finish(run, &baselines, &entries, options), LiveOutput::default(), &outputs)
 }

@@ -9,7 +9,7 @@ use super::options::{MeasureOptions, OptionsError, RunsDir};
 use super::{StoredRunError, SuiteError};
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
-use gpubench_records::baseline::OpenBaselines;
+use gpubench_records::baseline::{Baseline, OpenBaselines};
 use gpubench_records::facts::Facts;
 use gpubench_records::files::{self, StoredRuns};
 use gpubench_records::record::{Record, Run, Skipped};
@@ -73,6 +73,19 @@ pub(super) fn finish(
     compare(&mut run, baselines, entries, options);
     let problems = save(&mut run, baselines).err().into_iter().collect();
     MeasuredRun { run, problems, is_stored: true }
+}
+
+/// Returns the baseline that `--baseline last` means: the newest complete run of `suite` that began before `started`.
+pub(super) fn last_baseline(
+    suite: &str,
+    started: u64,
+    options: &MeasureOptions,
+) -> Result<Option<Baseline>, SuiteError> {
+    if options.baseline.as_deref() != Some(files::LAST) {
+        return Ok(None);
+    }
+    let found = kept(suite, options).before(suite, started).map_err(StoredRunError::NotLoaded)?;
+    Ok(Some(Baseline::of(found.name, found.run)))
 }
 
 /// The runs that `suite` keeps.

@@ -78,7 +78,7 @@ fn baseline(bytes: &[u8]) -> bool {
     let place = folder.path().join("baseline.json");
     fs::write(&place, bytes).expect("it can be written");
     let asked = BaselineOptions { against: Some(Place::of(place.to_str().expect("UTF-8"))), save: None };
-    match asked.open() {
+    match asked.open(None) {
         Ok(held) => {
             let mut run = Run::parse(bytes).expect("it was read");
             held.check(&mut run, &|_| true);

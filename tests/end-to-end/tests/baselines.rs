@@ -87,6 +87,21 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
 }
 
 #[test]
+fn the_last_complete_run_is_a_baseline() {
+    let target = Target::new();
+    let runs = target.path("runs");
+    let run = |arguments: &[&str], time: &str| {
+        let arguments = [&["told", "--runs-dir", text(&runs)], arguments].concat();
+        target.run(&arguments, &[("SUITE_TIME", time)])
+    };
+    let gate = ["--baseline", "last", "--fail-on-regression", "5%"];
+    run(&gate, "100").with_code(2).says_only("no complete run of `");
+    _ = run(&[], "100").with_code(0);
+    run(&gate, "106").with_code(3).shows("4 regressions of 5.00 % or more");
+    run(&gate, "106").with_code(0).shows("0 regressions of 5.00 % or more");
+}
+
+#[test]
 fn other_work_is_not_comparable() {
     let target = Target::new();
     _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);

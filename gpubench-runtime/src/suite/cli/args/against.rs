@@ -33,7 +33,7 @@ pub(crate) struct ComparisonArgs {
 
     /// Compare each case with a baseline
     ///
-    /// NAME is a saved name, or a file written by --json.
+    /// NAME is a saved name, a file written by --json, or `last`: the newest complete stored run.
     #[arg(long, value_name = "NAME", env = "GPUBENCH_BASELINE", help_heading = COMPARISONS)]
     pub(crate) baseline: Option<String>,
 
