@@ -196,6 +196,20 @@ fn what_cannot_be_run_is_told() {
     insta::assert_snapshot!("run-refused", told);
 }
 
+#[test]
+fn flags_of_a_benchmark_binary_need_no_separator() {
+    let workspace = Workspace::of(&[("a", "kernels", 0)]);
+    for (arguments, passed) in [
+        (&["--quick"][..], "--quick"),
+        (&["saxpy", "--quick"], "saxpy --quick"),
+        (&["-p", "a", "-q", "--arg", "n=1"], "-q --arg n=1"),
+        (&["--locked", "--", "--quick"], "--quick"),
+    ] {
+        let told = workspace.run(arguments).code(0).stdout();
+        assert!(told.starts_with(&format!("kernels: {passed} --bench;")), "{told}");
+    }
+}
+
 /// By git, from a repository on this machine: what is there now, each time.
 #[test]
 fn a_repository_is_fetched() {
