@@ -416,3 +416,14 @@ fn a_closed_pipe_is_no_error() {
 fn counts(record: &mut Record) -> &mut Counts {
     &mut record.measurement.as_mut().expect("it was measured").counts
 }
+
+#[test]
+fn completions_and_a_manual_page_are_printed() {
+    let project = Project::new();
+    let script = project.run(&["--completions", "bash"]).code(0).stdout();
+    assert!(script.contains("cargo-gpubench") && script.contains("--fail-on-regression"), "{script}");
+    let page = project.run(&["--man"]).code(0).stdout();
+    assert!(page.contains(".TH cargo-gpubench 1") && page.contains("fail\\-on\\-regression"), "{page}");
+    let nothing = project.run(&[]).code(2).stderr();
+    assert!(nothing.contains("Usage: cargo gpubench"), "{nothing}");
+}

@@ -6,6 +6,7 @@ mod suites;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
@@ -27,6 +28,9 @@ pub(crate) enum Cargo {
 #[derive(Debug, Args)]
 #[command(
     version,
+    arg_required_else_help = true,
+    group = clap::ArgGroup::new("text").args(["completions", "man"]).required(true),
+    subcommand_negates_reqs = true,
     after_help = "A RUN is a file that --json wrote, `-` for standard input, a run's folder, the name or the number of a stored \
                   run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
@@ -36,7 +40,15 @@ pub(crate) enum Cargo {
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+
+    /// Print a script that completes these commands in a shell
+    #[arg(long, value_name = "SHELL")]
+    pub(crate) completions: Option<Shell>,
+
+    /// Print the manual page
+    #[arg(long)]
+    pub(crate) man: bool,
 
     /// The folder with stored runs and baselines, rather than the nearest `target/gpubench` above
     #[arg(long, value_name = "FOLDER", global = true)]

@@ -7,6 +7,7 @@ mod doctor;
 mod fleet;
 mod history;
 mod init;
+mod manual;
 mod merge;
 mod pairs;
 mod report;
@@ -32,7 +33,8 @@ use crate::output::PrintOptions;
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     let print_options = PrintOptions { color: args.color, width: args.width };
     let stored = || stored_runs(args);
-    match &args.command {
+    let Some(command) = &args.command else { return manual::print(args.completions, print_options) };
+    match command {
         Command::Init(args) => init::init(args, print_options),
         Command::Run(args) => run::run(args, print_options),
         Command::Ab(args) => ab::ab(args, print_options),

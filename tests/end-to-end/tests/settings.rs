@@ -168,15 +168,6 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
     assert_eq!(run.sampling.warm_up_launches, Some(3));
 }
 
-/// Of another case than the flags are: what a shell completes.
-#[test]
-fn completions_and_a_manual_page_are_printed() {
-    let script = run(SUITE, &["--completions", "bash"]).with_code(0).stdout;
-    assert!(script.contains("two_devices") && script.contains("--fail-on-regression"), "{script}");
-    let page = run(SUITE, &["--man"]).with_code(0).stdout;
-    assert!(page.contains(".TH two_devices 1") && page.contains("GPUBENCH_PRECISION"), "{page}");
-}
-
 /// A gate that does not hold is worse than a stop.
 #[test]
 fn a_misspelt_variable_is_no_setting() {

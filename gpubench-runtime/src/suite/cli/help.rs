@@ -1,8 +1,7 @@
-//! Both help texts, the version, completions and the manual page, all from the table of flags. In: the program. Out: a command with
+//! Both help texts and the version, from the table of flags. In: the program. Out: a command with
 //! the table, or the text.
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
-use clap_complete::Shell;
 
 use super::args::{Args, INSTEAD};
 
@@ -95,25 +94,6 @@ pub(super) fn short(caller: &Caller) -> Command {
     })
 }
 
-/// A script for `shell` that completes the flags of the program called `name`.
-pub(super) fn completions(caller: &Caller, shell: Shell, name: &str) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(caller), name, &mut script);
-    String::from_utf8_lossy(&script).into_owned()
-}
-
-/// The manual page of the program called `name`.
-pub(super) fn manual(caller: &Caller, name: &str) -> String {
-    let mut page = Vec::new();
-    let command = command(caller)
-        .name(name.to_owned())
-        .display_name(name.to_owned())
-        .mut_args(|arg| arg.hide_short_help(false));
-    // Writing to memory cannot fail.
-    _ = clap_mangen::Man::new(command).render(&mut page);
-    String::from_utf8_lossy(&page).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,18 +117,5 @@ mod tests {
     fn long_help_is_ordered_by_topic() {
         let text = command(&Caller::default()).term_width(100).render_long_help().to_string();
         insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn completions_and_the_manual_page_have_every_flag() {
-        let caller = Caller::default();
-        let (script, page) = (completions(&caller, Shell::Bash, "suite"), manual(&caller, "suite"));
-        let command = command(&caller);
-        for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-            let Some(flag) = arg.get_long() else { continue };
-            assert!(script.contains(&format!("--{flag}")), "--{flag} is not completed");
-            // Roff writes a hyphen that is no line's end as `\-`.
-            assert!(page.contains(&flag.replace('-', "\\-")), "--{flag} has no entry in {page}");
-        }
     }
 }

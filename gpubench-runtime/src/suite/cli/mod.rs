@@ -42,10 +42,8 @@ use gpubench_records::selection::split_names;
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let settings = Settings::read(&arguments, caller)?;
-    let name =
-        arguments.first().map(Path::new).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let args = settings.args()?;
-    if let Some(text) = settings.text(&args, caller, &name) {
+    if let Some(text) = settings.text(&args) {
         return Options::printing(args, text).map_err(|error| settings.refused(error));
     }
     let measured = || {
@@ -85,8 +83,6 @@ pub(crate) fn from_env() -> Result<MeasureOptions, SuiteError> {
         ("GPUBENCH_MEASURE_PEAKS", args.peaks.measure_peaks),
         ("GPUBENCH_TUNE", args.tuning.tune),
         ("GPUBENCH_SHOW_CONFIG", args.actions.show_config),
-        ("GPUBENCH_COMPLETIONS", args.actions.completions.is_some()),
-        ("GPUBENCH_MAN", args.actions.man),
     ];
     if let Some((variable, _)) = others.into_iter().find(|(_, is_set)| *is_set) {
         return Err(OptionsError::NoMeasurement { variable }.into());
@@ -150,13 +146,8 @@ impl Settings {
     }
 
     /// Returns the text to print instead of anything else, if the user wants one.
-    fn text(&self, args: &Args, caller: &Caller, name: &str) -> Option<String> {
-        match (args.actions.completions, args.actions.man, args.actions.show_config) {
-            (Some(shell), _, _) => Some(help::completions(caller, shell, name)),
-            (None, true, _) => Some(help::manual(caller, name)),
-            (None, false, true) => Some(self.origins().show()),
-            (None, false, false) => None,
-        }
+    fn text(&self, args: &Args) -> Option<String> {
+        args.actions.show_config.then(|| self.origins().show())
     }
 
     /// Returns the error of a setting with the place that it comes from.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use clap_complete::Shell;
 
 use super::{CONFIG, INSTEAD};
 
@@ -28,14 +27,6 @@ pub(crate) struct ActionArgs {
     /// Show all settings and where each comes from
     #[arg(long, env = "GPUBENCH_SHOW_CONFIG", value_parser = BoolishValueParser::new(), help_heading = INSTEAD)]
     pub(crate) show_config: bool,
-
-    /// Print a script for a shell that completes these flags
-    #[arg(long, value_name = "SHELL", env = "GPUBENCH_COMPLETIONS", help_heading = INSTEAD)]
-    pub(crate) completions: Option<Shell>,
-
-    /// Print this help as a manual page, in roff
-    #[arg(long, env = "GPUBENCH_MAN", value_parser = BoolishValueParser::new(), help_heading = INSTEAD)]
-    pub(crate) man: bool,
 }
 
 /// The file of settings.

@@ -1,5 +1,5 @@
 //! The table of flags: one field for each, with its environment twin `GPUBENCH_…` and its help. The command line, the
-//! environment, `gpubench.toml`, both help texts, completions and the manual page come from it. What the values mean together is
+//! environment, `gpubench.toml`, both help texts come from it. What the values mean together is
 //! settled in [`options`](super::options).
 
 mod actions;
