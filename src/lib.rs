@@ -102,10 +102,10 @@ pub mod stats {
 /// The answers of races of variants (`--tune`), as `--save-tuning` writes them.
 pub mod tuning {
     pub use gpubench_records::tuning::{
-        Alone, NotTuned, Objective, RaceEnd, SCHEMA, Shipped, TunedBenchmark, TunedEnergy, TunedProblem,
-        TunedVariant, Tuning, TuningMethod,
+        Alone, NotTuned, RaceEnd, SCHEMA, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
+        TuningMethod,
     };
-    pub use gpubench_stats::race::{FrontStanding, Standing};
+    pub use gpubench_stats::race::Standing;
 }
 
 /// Verdicts and their reasons.

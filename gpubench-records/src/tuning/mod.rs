@@ -1,7 +1,6 @@
 //! The answer of a race of variants. In: placings, with the failures of those that are out; out: a [`Tuning`], which serde writes and
 //! reads: for each problem the best, its ties and the rest, and over all problems of a benchmark what to ship.
 
-mod energy;
 mod problem;
 mod shipped;
 
@@ -9,7 +8,6 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::energy::TunedEnergy;
 pub use self::problem::{RaceEnd, TunedLook, TunedProblem, TunedVariant};
 pub use self::shipped::{Alone, Shipped};
 
@@ -64,29 +62,8 @@ pub struct TuningMethod {
     /// The time that all races together might take, if there was a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Nanoseconds>,
-    /// What the user asked to be found.
-    #[serde(default, skip_serializing_if = "Objective::is_time")]
-    pub objective: Objective,
     /// The rules of sampling that the user asked for.
     pub sampling: Sampling,
-}
-
-/// What a race finds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Objective {
-    /// The fastest variants.
-    #[default]
-    Time,
-    /// The fastest variants, and behind each hot race the front of time and energy.
-    Energy,
-}
-
-impl Objective {
-    fn is_time(&self) -> bool {
-        *self == Self::Time
-    }
 }
 
 impl TuningMethod {
@@ -94,7 +71,7 @@ impl TuningMethod {
     #[must_use]
     pub fn of(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
         let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
-        Self { band: sampling.band, error, coarse_factor, budget, objective: Objective::Time, sampling }
+        Self { band: sampling.band, error, coarse_factor, budget, sampling }
     }
 }
 

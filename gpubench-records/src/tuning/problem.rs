@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::energy::TunedEnergy;
 use crate::failure::Failure;
 use crate::id::Arg;
 use crate::work::Counts;
@@ -85,9 +84,6 @@ pub struct TunedVariant {
     pub counts: Counts,
     /// True if its outputs were checked, and were right.
     pub checked: bool,
-    /// The energy of a launch, if it was asked for and the variant raced hot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy: Option<TunedEnergy>,
     /// The reason that it is out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -106,7 +102,6 @@ impl TunedVariant {
             coarse: None,
             counts: Counts::default(),
             checked: false,
-            energy: None,
             failure: None,
         }
     }

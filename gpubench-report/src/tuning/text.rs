@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 
-use super::energy::{self, EnergyRow};
 use super::words::{certainty, missing, names, size, to_ship, word};
 use crate::aligned::columns;
 use crate::page::Page;
@@ -13,7 +12,7 @@ use crate::text::{paragraph, plain, wrapped};
 use gpubench_records::comparison::Answer;
 use gpubench_records::tuning::{TunedBenchmark, TunedProblem, TunedVariant, Tuning};
 use gpubench_stats::format;
-use gpubench_stats::race::{FrontStanding, Standing};
+use gpubench_stats::race::Standing;
 
 /// The most variants of a kind that are shown; the file has them all.
 const MOST_ROWS: usize = 8;
@@ -63,47 +62,7 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
     for (lines, variant) in columns(&cells, 1..4, page).iter().zip(&shown) {
         text += &styled(lines, style(variant.standing));
     }
-    text + &the_rest(problem, page) + &energies(problem, page)
-}
-
-/// The front of time and energy, with the reasons of those whose energy is not known.
-fn energies(problem: &TunedProblem, page: Page) -> String {
-    let rows = energy::rows(problem);
-    let mut text = String::new();
-    if !rows.is_empty() {
-        text += &styled(&wrapped(&plain(&energy::summary(&rows)), "  ", page), Style::new());
-    }
-    let is_shown = |standing| rows.iter().filter(move |row| row.standing == standing).take(MOST_ROWS);
-    let kinds = [FrontStanding::Front, FrontStanding::Undecided, FrontStanding::Dominated];
-    let shown: Vec<&EnergyRow<'_>> = kinds.into_iter().flat_map(is_shown).collect();
-    let cells: Vec<Vec<String>> = shown
-        .iter()
-        .map(|row| {
-            let (change, interval) = (energy::change(row.ratio), energy::interval(row.ratio));
-            let name = plain(&names(&row.variant.args));
-            vec![
-                name,
-                energy::time(row),
-                format::energy(row.per_launch),
-                change,
-                interval,
-                row.word().to_owned(),
-            ]
-        })
-        .collect();
-    for (lines, row) in columns(&cells, 1..5, page).iter().zip(&shown) {
-        let is_front = row.standing == FrontStanding::Front;
-        text += &styled(lines, if is_front { of_answer(Answer::Faster) } else { Style::new() });
-    }
-    let mut lines = Vec::new();
-    for standing in kinds {
-        let more = energy::count(&rows, standing).saturating_sub(MOST_ROWS);
-        let word = rows.iter().find(|row| row.standing == standing).map(EnergyRow::word);
-        lines.extend(word.filter(|_| more > 0).map(|word| format!("{more} more {word}")));
-    }
-    lines.extend(energy::refusals(problem));
-    let lines = lines.iter().flat_map(|line| wrapped(&plain(line), "  ", page)).collect::<Vec<_>>();
-    text + &styled(&lines, NOTE)
+    text + &the_rest(problem, page)
 }
 
 fn row(variant: &TunedVariant) -> Vec<String> {

@@ -1,21 +1,15 @@
 //! Sentences about a tuning. Control characters in them are still to be escaped.
 
 use gpubench_records::id::{Arg, shown_name};
-use gpubench_records::tuning::{Objective, RaceEnd, TunedBenchmark, TunedProblem, Tuning};
+use gpubench_records::tuning::{RaceEnd, TunedBenchmark, TunedProblem, Tuning};
 use gpubench_stats::format;
 use gpubench_stats::race::Standing;
 
 /// The certainty of all answers.
 pub(super) fn certainty(tuning: &Tuning) -> String {
     let share = format::percent(1.0 - tuning.method.error);
-    let energies = match tuning.method.objective {
-        Objective::Time => "",
-        Objective::Energy => {
-            " In as many the intervals of energies do. Beyond doubt, another variant takes less time or energy than a dominated one and no more of the other, and none does of the front."
-        }
-    };
     format!(
-        "In {share} of races all intervals hold the truth together. A variant is slower or a tie beyond doubt, and else undecided.{energies}"
+        "In {share} of races all intervals hold the truth together. A variant is slower or a tie beyond doubt, and else undecided."
     )
 }
 

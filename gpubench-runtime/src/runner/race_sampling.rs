@@ -1,5 +1,5 @@
 //! The sampling of the variants of a race. In: the rules that the user gave for a case; out: those of a variant alone, of a step of two
-//! that take turns, and of an energy, which take as long as a race can afford.
+//! that take turns, which take as long as a race can afford.
 
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::race::PAIRS_OF_A_STEP;
@@ -22,10 +22,6 @@ const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
 /// The pairs that warm up a step, unless the user asks for more than the usual warm-up: both launches have run before, and the device has
 /// hardly rested since. The usual one took a seventh of a race.
 const WARM_UP: usize = 1;
-/// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
-/// updated every 100 ms.
-const ENERGY_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
-
 /// The sampling of a variant alone, whose time need not be precise.
 pub(super) fn alone(usual: Sampling) -> Sampling {
     Sampling {
@@ -38,11 +34,6 @@ pub(super) fn alone(usual: Sampling) -> Sampling {
         energy: Some(false),
         ..usual
     }
-}
-
-/// The sampling in front of the energy of a variant.
-pub(super) fn energy(usual: Sampling) -> Sampling {
-    Sampling { max_time: ENERGY_TIME, energy: Some(true), ..alone(usual) }
 }
 
 /// The sampling of a step of two variants, of which one may have its `first`. Of a variant whose time is not known yet, the fewest
@@ -91,13 +82,6 @@ mod tests {
         let found = [0.0, 3e5, 2e6, 3e6]
             .map(|warm_up| alone(Sampling { warm_up: Nanoseconds(warm_up), ..OURS }).warm_up.as_f64());
         assert_eq!(found, [0.0, 3e5, 5e5, 3e6]);
-    }
-
-    #[test]
-    fn an_energy_has_a_second_of_launches_before_it() {
-        let found = energy(OURS);
-        assert_eq!((found.max_time, found.own_max_time, found.energy), (Nanoseconds(1e9), false, Some(true)));
-        assert_eq!(found.samples, None);
     }
 
     #[test]

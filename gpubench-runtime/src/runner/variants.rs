@@ -1,10 +1,9 @@
 //! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, the checks of outputs, rounds of
-//! two that take turns, and energies. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
+//! two that take turns. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::front::EnergyMeter;
 use super::race::{DuelRounds, Racers};
 use super::supervisor::{Ended, Supervisor};
 use super::{RunConfig, RunError, race_sampling};
@@ -15,7 +14,6 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::record::{Compared, Measurement, Record};
-use gpubench_records::samples::Energy;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::work::Counts;
 use gpubench_stats::race::Duel;
@@ -36,7 +34,7 @@ pub(crate) struct Variants<'a, 's> {
     confirmed: BTreeMap<Stage, usize>,
     began: Instant,
     /// When the budget is spent.
-    pub(crate) deadline: Option<Instant>,
+    deadline: Option<Instant>,
     started: &'a mut dyn FnMut(&Job),
 }
 
@@ -204,21 +202,6 @@ impl Racers for Variants<'_, '_> {
 
     fn elapsed(&self) -> Nanoseconds {
         self.began.elapsed().into()
-    }
-}
-
-impl EnergyMeter for Variants<'_, '_> {
-    fn energy(&mut self, variant: usize) -> Result<Result<Energy, Failure>, Ended> {
-        let sampling = race_sampling::energy(self.config.sampling);
-        let job = self.jobs[variant].clone();
-        Ok(self.record(&job, sampling)?.and_then(|record| {
-            let energy = record.measurement.and_then(|measured| measured.energy);
-            energy.ok_or_else(|| Failure::new(Stage::Sampling, "has no energy"))
-        }))
-    }
-
-    fn is_spent(&self) -> bool {
-        Racers::is_spent(self)
     }
 }
 

@@ -16,7 +16,6 @@ use crate::environment::environment;
 use crate::plan::{Fate, Job, Plan};
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
-use crate::runner::front::front;
 use crate::runner::race::{RaceResult, race};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::variants::{self, Variants};
@@ -106,7 +105,7 @@ pub(super) fn tune(
     let mut notes = selected.notes;
     notes.extend(remarks);
     let budget = wanted.budget.map(Nanoseconds::from);
-    let method = TuningMethod { objective: wanted.objective, ..TuningMethod::of(options.sampling(), budget) };
+    let method = TuningMethod::of(options.sampling(), budget);
     let mut tuning = Tuning::new(program, environment(None), method);
     (tuning.started, tuning.notes) = (started, notes);
     let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &stops);
@@ -220,32 +219,16 @@ impl Races<'_> {
         let mut started = |job: &Job| progress.try_job(job);
         let rules = RaceRules { band: tuning.method.band, error: tuning.method.error };
         let count = jobs.len();
-        // Half of a budget is for energies.
-        let has_front = tuning.method.objective == Objective::Energy;
-        let half = |deadline: Instant| began + deadline.saturating_duration_since(began) / 2;
-        let race_deadline = if has_front { deadline.map(half) } else { deadline };
         let mut variants =
-            Variants::new(supervisor, self.config, facts, jobs.clone(), race_deadline, &mut started);
-        let RaceResult { coarse, placings, looks, failures, end, mut stopped } =
+            Variants::new(supervisor, self.config, facts, jobs.clone(), deadline, &mut started);
+        let RaceResult { coarse, placings, looks, failures, end, stopped } =
             race(&mut variants, count, rules);
-        let mut energies = Vec::new();
-        if has_front && cache == Cache::Hot && stopped.is_none() {
-            variants.deadline = deadline;
-            let found = front(&mut variants, &placings, rules);
-            (energies, stopped) = (found.energies, found.stopped);
-        } else if has_front && cache == Cache::Cold {
-            let best = placings.iter().position(|placing| placing.standing == Standing::Best);
-            let why = "launches that follow one another find their data cached: race hot, by --cache hot";
-            energies.extend(best.map(|best| (best, TunedEnergy::Refused(why.to_owned()))));
-        }
         let mut answers: Vec<TunedVariant> = Vec::with_capacity(count + broken.len());
         for (number, (job, placing)) in jobs.iter().zip(&placings).enumerate() {
             let mut answer = TunedVariant::failed_or(split(&job.args, tune).0, placing.standing);
             answer.place(placing);
             answer.coarse = coarse[number];
             (answer.counts, answer.checked) = (variants.seen[number].counts, variants.seen[number].checked);
-            let is_its = |(variant, _): &&(usize, TunedEnergy)| *variant == number;
-            answer.energy = energies.iter().find(is_its).map(|(_, energy)| energy.clone());
             answer.failure =
                 failures.iter().find(|(failed, _)| *failed == number).map(|(_, why)| why.clone());
             answers.push(answer);

@@ -9,11 +9,9 @@
 
 mod cover;
 mod error;
-mod front;
 mod noise;
 
 pub use self::cover::{Cover, best_alone, cover};
-pub use self::front::{Front, FrontPlacing, FrontStanding};
 
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use end_to_end::running::{Ended, run, run_with};
 use gpubench_records::id::Arg;
-use gpubench_records::tuning::{Objective, RaceEnd, TunedBenchmark, TunedEnergy, TunedProblem, Tuning};
-use gpubench_stats::race::{FrontStanding, PAIRS_OF_A_STEP, Standing};
+use gpubench_records::record::Run;
+use gpubench_records::samples::Energy;
+use gpubench_records::tuning::{RaceEnd, TunedBenchmark, TunedProblem, Tuning};
+use gpubench_stats::race::{PAIRS_OF_A_STEP, Standing};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_tuned");
 const RACE: [&str; 3] = ["--device", "clockwork", "--tune"];
@@ -131,8 +133,6 @@ fn races_refuse_what_they_do_not_obey() {
     }
     let told = refused(&["--json", "-"], 2);
     assert!(told.contains("--tune and an export such as --json"), "{told}");
-    let lone = run(SUITE, &["--objective", "energy"]).with_code(2).stderr;
-    assert!(lone.contains("--objective is for races: add --tune"), "{lone}");
     let lone = run(SUITE, &["--budget", "3s"]).with_code(2).stderr;
     assert!(lone.contains("--budget is for races: add --tune"), "{lone}");
     assert!(refused(&["without_variants"], 2).contains("none of the selected benchmarks says `tune(…)`"));
@@ -189,47 +189,14 @@ fn races_at_length() {
 }
 
 #[test]
-fn the_front_of_time_and_energy_is_the_known_one() {
-    use FrontStanding::{Dominated, Front};
-    let arguments = ["frugal", "--cache", "hot", "--objective", "energy", "--width", "200"];
-    let (ended, tuning) = tuned(&arguments, &[("CLOCKWORK_ENERGY", "1")]);
-    let ended = ended.with_code(0);
-    let problem = &only(&tuning).problems[0];
-    let mut found = Vec::new();
-    for variant in &problem.variants {
-        let Some(TunedEnergy::Measured { per_launch, ratio, standing, measurements, .. }) = &variant.energy
-        else {
-            panic!("{variant:?}")
-        };
-        let truth = [64e-6, 48e-6, 56e-6][variant.args[0].value.parse::<usize>().expect("a number")];
-        assert!((per_launch.0 / truth - 1.0).abs() < 0.05, "{per_launch:?} for {truth}");
-        let ratio = ratio.expect("it was compared");
-        assert!(ratio.low <= truth / 64e-6 && truth / 64e-6 <= ratio.high, "{ratio:?}");
-        assert!([8, 16].contains(measurements));
-        found.push((&*variant.args[0].value, *standing));
-    }
-    assert_eq!(found, [("0", Front), ("1", Front), ("2", Dominated)]);
-    assert_eq!(tuning.method.objective, Objective::Energy);
-    ended.shows("energy of a launch, hot, of 3 variants: 2 on the front of time and energy");
-    assert_eq!(ended.stdout.matches("  dominated\n").count(), 1, "{ended}");
-}
-
-#[test]
-fn energies_that_are_not_known_say_why() {
-    let arguments = ["frugal", "--objective", "energy", "--width", "200"];
-    let (ended, tuning) = tuned(&arguments, &[]);
-    let ended = ended.with_code(0);
-    let [hot, cold] = &tuning.benchmarks[..] else { panic!("{:?}", tuning.benchmarks) };
-    let whys = [hot, cold].map(|benchmark| benchmark.problems[0].variants[0].energy.clone());
-    let [Some(TunedEnergy::Refused(hot)), Some(TunedEnergy::Refused(cold))] = &whys else {
-        panic!("{whys:?}")
-    };
-    assert!(
-        hot.starts_with("there are no sensors: ") && cold.contains("race hot, by --cache hot"),
-        "{whys:?}"
-    );
-    ended.shows("v=0: energy not known: there are no sensors");
-    // Without the objective nobody asks.
-    let (_, tuning) = tuned(&["frugal", "--cache", "hot"], &[]);
-    assert!(only(&tuning).problems[0].variants.iter().all(|variant| variant.energy.is_none()));
+fn a_device_of_ones_own_counts_the_energy_of_a_launch() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let arguments = ["frugal", "--device", "clockwork", "--energy", "--json"];
+    let arguments = [&arguments[..], &[file.to_str().expect("UTF-8")]].concat();
+    _ = run_with(SUITE, &arguments, &[("CLOCKWORK_ENERGY", "1")]).with_code(0);
+    let run = Run::parse(&fs::read(&file).expect("it is there")).expect("a run");
+    let measured = run.records[0].measurement.as_ref().expect("a number");
+    let energy = measured.energy.as_ref().and_then(Energy::per_launch).expect("it is counted");
+    assert!((energy.0 / 64e-6 - 1.0).abs() < 0.05, "{energy:?}");
 }

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::scripted::{Replies, Scripted, failed, job, killed, measurement, record};
 use super::*;
-use crate::runner::front::EnergyMeter;
 use crate::runner::race::{DuelRounds, Racers};
 use crate::runner::race_sampling;
 use crate::runner::variants::{self, Variants};
@@ -12,7 +11,6 @@ use gpubench_records::comparison::{Answer as Compares, Comparison, Round};
 use gpubench_records::facts::{Property, Value};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::record::{Compared, Measurement};
-use gpubench_records::samples::Energy;
 use gpubench_stats::race::Duel;
 use gpubench_stats::resolution_of_pairs;
 use gpubench_stats::units::Nanoseconds;
@@ -105,21 +103,12 @@ fn two_variants_take_turns_for_a_step() {
 
 /// Without a comparison there are no rounds.
 #[test]
-fn a_step_without_rounds_and_an_energy_that_is_not_there_are_failures() {
-    let known = measurement("clockwork.jsonl");
-    let config = config(1);
-    let ((duel, energy), asked, _) = with_variants((&config, None), &["a", "b"], sends(&known), |variants| {
-        let duel = variants.duel(Duel { contender: 0, leader: 1 }).expect("a worker");
-        (duel, variants.energy(0).expect("a worker"))
+fn a_step_without_rounds_is_a_failure() {
+    let (config, known) = (config(1), measurement("clockwork.jsonl"));
+    let (duel, ..) = with_variants((&config, None), &["a", "b"], sends(&known), |variants| {
+        variants.duel(Duel { contender: 0, leader: 1 }).expect("a worker")
     });
     assert_eq!(duel.expect_err("it was not compared").to_string(), "sampling: was not compared");
-    assert_eq!(energy.expect_err("it has none").to_string(), "sampling: has no energy");
-    assert_eq!(sampling_of(&asked[1].1), race_sampling::energy(config.sampling));
-    let mut counted = known.clone();
-    let refused = Energy::Refused("the device does not count its energy".to_owned());
-    counted.energy = Some(refused.clone());
-    let (found, ..) = with_variants((&config, None), &["a"], sends(&counted), |variants| variants.energy(0));
-    assert_eq!(found.expect("a worker"), Ok(refused));
 }
 
 #[test]
@@ -218,9 +207,9 @@ fn a_budget_is_spent_at_its_deadline() {
         let (found, ..) = with_variants((&config(1), deadline), &["a"], nobody, |variants| {
             thread::sleep(Duration::from_millis(2));
             assert!(variants.elapsed() >= Nanoseconds(2e6));
-            (Racers::is_spent(variants), EnergyMeter::is_spent(variants))
+            variants.is_spent()
         });
-        assert_eq!(found, (is_spent, is_spent), "{deadline:?}");
+        assert_eq!(found, is_spent, "{deadline:?}");
     }
 }
 

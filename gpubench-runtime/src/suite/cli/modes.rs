@@ -9,18 +9,8 @@ use super::args::{Args, INSTEAD, METHOD, PEAKS, TextFormat};
 use crate::suite::options::OptionsError;
 
 /// Flags under other headings than those of [`measures`] that have no effect on a stored run.
-const NOT_STORED: [&str; 10] = [
-    "compare_with",
-    "band",
-    "runs",
-    "resume",
-    "runs_dir",
-    "history",
-    "share",
-    "budget",
-    "objective",
-    "save_tuning",
-];
+const NOT_STORED: [&str; 9] =
+    ["compare_with", "band", "runs", "resume", "runs_dir", "history", "share", "budget", "save_tuning"];
 
 /// What test mode obeys.
 const TESTED: [&str; 16] = [
@@ -67,7 +57,7 @@ pub(super) fn refuse_without_races(
     matches: &ArgMatches,
     args: &Args,
 ) -> Result<(), OptionsError> {
-    let is_of_races = |arg: &&Arg| ["budget", "objective", "save_tuning"].contains(&arg.get_id().as_str());
+    let is_of_races = |arg: &&Arg| ["budget", "save_tuning"].contains(&arg.get_id().as_str());
     let lone = given(command, matches).find(is_of_races).filter(|_| !args.tuning.tune);
     match lone.and_then(Arg::get_long) {
         Some(flag) => Err(OptionsError::WithoutRaces { flag: flag.to_owned() }),

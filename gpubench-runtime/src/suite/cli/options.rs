@@ -149,8 +149,7 @@ fn action(args: &Args, bench_target: bool) -> Result<Action, OptionsError> {
     let in_test_mode = args.actions.test || (bench_target && !args.libtest.bench);
     if args.tuning.tune && !in_test_mode {
         let budget = args.tuning.budget.as_deref().map(parse_budget).transpose()?;
-        let objective = args.tuning.objective.map(Into::into).unwrap_or_default();
-        return Ok(Action::Tune(TuneOptions { budget, objective, save: args.tuning.save_tuning.clone() }));
+        return Ok(Action::Tune(TuneOptions { budget, save: args.tuning.save_tuning.clone() }));
     }
     Ok(match args.peaks.measure_peaks {
         true => Action::MeasurePeaks,

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
-use gpubench_records::tuning::Objective;
 
 use super::TUNING;
 
@@ -30,32 +29,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "TIME", env = "GPUBENCH_BUDGET", help_heading = TUNING)]
     pub(crate) budget: Option<String>,
 
-    /// What --tune finds [default: time]
-    ///
-    /// With `energy` the energy of a launch is measured too, as by --energy, of the variants that raced hot: in turn, 8 times or 16, for 1 to 2 s each.
-    /// The answer then says which of them others beat in both.
-    #[arg(long, value_name = "WHAT", env = "GPUBENCH_OBJECTIVE", help_heading = TUNING)]
-    pub(crate) objective: Option<ObjectiveChoice>,
-
     /// Write the answer of --tune to this file, as JSON
     #[arg(long, value_name = "FILE", env = "GPUBENCH_SAVE_TUNING", help_heading = TUNING)]
     pub(crate) save_tuning: Option<PathBuf>,
-}
-
-/// What races find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ObjectiveChoice {
-    /// The fastest variants
-    Time,
-    /// The fastest, and the front of time and energy
-    Energy,
-}
-
-impl From<ObjectiveChoice> for Objective {
-    fn from(choice: ObjectiveChoice) -> Self {
-        match choice {
-            ObjectiveChoice::Time => Self::Time,
-            ObjectiveChoice::Energy => Self::Energy,
-        }
-    }
 }
