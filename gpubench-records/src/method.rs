@@ -177,8 +177,6 @@ pub enum Path {
     Host,
     /// The device's own clock around each launch.
     Device,
-    /// CUPTI's trace of launches on the stream.
-    Cupti,
 }
 
 impl Path {
@@ -190,7 +188,6 @@ impl Path {
             Self::Stream => "events on the stream, behind a delay",
             Self::Host => "the monotonic clock",
             Self::Device => "the device's own clock",
-            Self::Cupti => "CUPTI's trace",
         }
     }
 }
@@ -202,7 +199,6 @@ impl Display for Path {
             Self::Stream => "stream",
             Self::Host => "host",
             Self::Device => "device",
-            Self::Cupti => "cupti",
         })
     }
 }

@@ -12,7 +12,7 @@ use super::text::{paragraph, plain, plain_lines, wrapped};
 use gpubench_records::comparison::Comparison;
 use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::facts::{Facts, Peak, Quantity};
-use gpubench_records::method::{Cache, FlushProof, Method, Path, Timer};
+use gpubench_records::method::{Cache, FlushProof, Method, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, EnergyMeasurement};
@@ -115,12 +115,6 @@ fn in_turn(compared: &Compared) -> String {
 fn time(measured: &Measurement) -> String {
     let Timer { step, averaged_resolution, floor, empty_launch, one_more, reads_parameter, stamps, .. } =
         measured.samples.timer;
-    if measured.samples.method.path == Path::Cupti {
-        let [median, step] = [measured.median(), step].map(format::time);
-        return format!(
-            "{median} from the begin of a launch's first piece to the end of its last, by CUPTI; its stamps step by {step}"
-        );
-    }
     let event = format::time(event_time(measured));
     let own = measured.samples.overhead();
     let step = match measured.samples.method.batch {

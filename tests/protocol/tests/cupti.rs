@@ -1,13 +1,12 @@
 //! Times checked by CUPTI: the fake's, which traces what the fake driver does. Whatever is wrong with it costs the check and no row.
 
 use gpubench_records::certificate::{CuptiPass, CuptiTimes};
-use gpubench_records::method::{Cache, Path};
+use gpubench_records::method::Path;
 use gpubench_records::record::Record;
 use gpubench_records::verdict::{Reason, State};
 use protocol::fake::{Measured, library, measure};
 
 const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
-const STALLS: &str = env!("CARGO_BIN_EXE_stalls");
 
 /// Runs with the fake's CUPTI, which has these faults.
 fn verified(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
@@ -234,56 +233,4 @@ fn a_library_that_is_none_costs_the_check_alone() {
         assert!(why.contains(words), "{why}");
         assert_eq!(record.verdict.state, State::Valid);
     }
-}
-
-/// Samples by CUPTI: the same times, with nothing taken off, and the memory's stall in them.
-#[test]
-fn cupti_is_a_path() {
-    let library = library().to_str().expect("UTF-8");
-    let arguments = ["::reads", "--arg", "bytes=55574528", "--cache", "both", "--precision", "0.2%"];
-    let asked = [("STALL", "1400@100190"), ("NOISE", "0.002")];
-    let by_cupti = measure(
-        STALLS,
-        &[&arguments[..], &["--path", "cupti", "--cupti", library, "--explain"]].concat(),
-        &asked,
-    );
-    let by_events = measure(STALLS, &arguments, &asked);
-    for (record, other) in by_cupti.run.records.iter().zip(&by_events.run.records) {
-        let samples = &record.measurement.as_ref().expect("it was measured").samples;
-        assert_eq!((samples.method.path, samples.timer.overhead.0), (Path::Cupti, 0.0));
-        assert!(
-            (median(record) / median(other) - 1.0).abs() < 0.01,
-            "{} and {}",
-            median(record),
-            median(other)
-        );
-        assert_eq!(samples.stall.is_some(), record.case.cache == Cache::Cold);
-    }
-    let shown = &by_cupti.ended.stdout;
-    assert!(shown.contains(" by CUPTI; its stamps step by 1.000 ns"), "{shown}");
-}
-
-/// The clocks of two paths are not compared.
-#[test]
-fn times_of_cupti_are_not_compared_with_those_of_events() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("events.json");
-    let (file, library) = (file.to_str().expect("UTF-8"), library().to_str().expect("UTF-8"));
-    let case = ["::kernels", "--arg", "KERNELS=1"];
-    _ = measure(LAUNCHES, &[&case[..], &["--save-baseline", file]].concat(), &[]);
-    let against = ["--baseline", file, "--path", "cupti", "--cupti", library];
-    let measured = measure(LAUNCHES, &[&case[..], &against].concat(), &[]);
-    assert!(measured.ended.stdout.contains("not comparable"), "{}", measured.ended);
-    assert!(measured.ended.stdout.contains("path"), "{}", measured.ended);
-}
-
-/// A path that cannot be had is the row's failure, and not another path.
-#[test]
-fn without_cupti_its_path_fails() {
-    let arguments = ["::kernels", "--arg", "KERNELS=1", "--path", "cupti", "--cupti", "/nowhere/libcupti.so"];
-    let measured = measure(LAUNCHES, &arguments, &[]);
-    let [Reason::Failed(failure)] = &measured.run.records[0].verdict.reasons[..] else {
-        panic!("{:?}", measured.run.records)
-    };
-    assert!(failure.message.contains("/nowhere/libcupti.so cannot be opened"), "{failure}");
 }

@@ -257,7 +257,6 @@ fn sampling(args: &Args) -> Result<SamplingOptions, OptionsError> {
             PathChoice::Auto => None,
             PathChoice::Graph => Some(Path::Graph),
             PathChoice::Stream => Some(Path::Stream),
-            PathChoice::Cupti => Some(Path::Cupti),
         },
         energy: args.method.energy.then_some(true),
         band: percent("--band", &args.comparisons.band)?,

@@ -205,7 +205,6 @@ fn not_verified(beside: &str) -> &'static str {
         "--in-process" => {
             "tracing leaves something behind, so that each check needs a process that ends; leave out one of them"
         }
-        "--path cupti" => "the one clock cannot check itself; leave out one of them",
         _ => "launches that take turns are not traced; verify the two benchmarks in a run without it",
     }
 }

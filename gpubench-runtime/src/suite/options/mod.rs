@@ -24,7 +24,6 @@ use gpubench_records::certificate::Verifiers;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::files::is_name_of_run;
-use gpubench_records::method::Path;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::selection::NoArg;
 
@@ -150,7 +149,6 @@ impl MeasureOptions {
             verifiers if !verifiers.any() => return Ok(()),
             _ if compared => "--compare-with",
             _ if self.in_process => "--in-process",
-            Verifiers { cupti: true, .. } if self.sampling.path == Some(Path::Cupti) => "--path cupti",
             _ => return Ok(()),
         };
         Err(OptionsError::NotVerified { beside })

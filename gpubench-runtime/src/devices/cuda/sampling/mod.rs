@@ -28,7 +28,6 @@ use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::stream_path::StreamPath;
 use crate::devices::cuda::sampling::stream_reason::StreamReason;
-use crate::devices::cuda::trace::OnCupti;
 use crate::devices::cuda::watch::elsewhere;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
@@ -46,9 +45,6 @@ pub(crate) fn sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let flush = proof::choose(device, wanted)?;
-    if wanted.path == Some(Path::Cupti) {
-        return on_cupti(device, work, wanted, &flush);
-    }
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
@@ -61,25 +57,6 @@ pub(crate) fn sampler<'a>(
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
     })
-}
-
-/// Prepares to sample by CUPTI.
-fn on_cupti<'a>(
-    device: &'a mut Cuda,
-    work: Guarded<'a>,
-    wanted: &SampleOptions,
-    flush: &ChosenFlush,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    if wanted.host_work {
-        return Err(Failure::new(
-            Stage::Sampling,
-            "--path cupti cannot be had: CUPTI does not see the host's part, which belongs to this launch",
-        ));
-    }
-    let mut method = method(flush, &Err(StreamReason::AskedFor));
-    (method.path, method.path_reason) = (Path::Cupti, None);
-    let suspended = suspended(flush)?;
-    Ok(Box::new(OnCupti::new(device, work, (wanted.cache, method), suspended)?))
 }
 
 /// The work of a launch in a captured graph.

@@ -4,7 +4,6 @@
 
 mod launches;
 mod pass;
-mod path;
 mod profile;
 mod slowdown;
 
@@ -13,12 +12,10 @@ use std::time::Duration;
 use gpubench_driver::cupti::{self, Activity, Tracing};
 use gpubench_driver::{Piece, sys};
 
-pub(crate) use self::launches::TracedLaunch;
 pub(crate) use self::pass::pass;
-pub(crate) use self::path::OnCupti;
 pub(crate) use self::profile::profile;
 
-use self::launches::Expected;
+use self::launches::{Expected, TracedLaunch};
 use crate::device::Work;
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::check;
@@ -31,10 +28,10 @@ use gpubench_records::method::{Cache, Flush};
 /// The delay before a group, within which it is enqueued, so that the GPU does not wait for the host within it.
 const HOLD: Duration = Duration::from_millis(2);
 /// The most launches that are enqueued within that, if their calls take no longer than usual.
-pub(crate) const LONGEST: usize = 32;
+const LONGEST: usize = 32;
 
 /// Begins to trace this process.
-pub(crate) fn begin() -> Result<Tracing, Failure> {
+fn begin() -> Result<Tracing, Failure> {
     let failed = |error: &cupti::CuptiError| Failure::new(Stage::Sampling, error);
     let cupti = cupti::load().map_err(failed)?;
     cupti.trace().map_err(|error| failed(&error))
@@ -82,7 +79,7 @@ fn wait() -> Result<(), Failure> {
 }
 
 /// Launches as [`launch`] does, and returns each launch's work as CUPTI saw it: as many `pieces` as are known to be enqueued.
-pub(crate) fn group(
+fn group(
     device: &Cuda,
     work: &mut Guarded<'_>,
     how: (Cache, Flush),
@@ -103,7 +100,7 @@ pub(crate) fn group(
 
 /// The pieces of a launch that CUPTI has a record of, as the driver's forwarders saw them enqueued; `None` if that may differ, or if
 /// there is none to hold launches against.
-pub(crate) fn pieces(device: &Cuda) -> Option<usize> {
+fn pieces(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, piece): &(bool, Piece)| match piece {
             Piece::Kernel { .. } | Piece::Copy(_) | Piece::Memset(_) => Some(1),

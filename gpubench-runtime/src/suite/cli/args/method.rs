@@ -59,7 +59,7 @@ pub(crate) struct MethodArgs {
     #[arg(long, value_name = "HOW", env = "GPUBENCH_FLUSH", help_heading = METHOD)]
     pub(crate) flush: Option<FlushChoice>,
 
-    /// Choose the timing path on a GPU: events in a captured graph, or on the stream behind a delay, or CUPTI's trace
+    /// Choose the timing path on a GPU: events in a captured graph, or on the stream behind a delay
     #[arg(
         long,
         value_name = "PATH",
@@ -133,8 +133,6 @@ pub(crate) enum PathChoice {
     Graph,
     /// Stream
     Stream,
-    /// CUPTI's trace of launches on the stream: the clock of other tools
-    Cupti,
 }
 
 /// A tool to check rows by.
