@@ -20,7 +20,6 @@ mod place;
 mod replace;
 mod sound;
 mod stored_runs;
-mod times;
 mod upgrade;
 
 pub(crate) use self::checksum::{Checksum, add as add_checksum, look as look_at_checksum};
@@ -38,4 +37,3 @@ pub(crate) use self::replace::create;
 pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub(crate) use self::sound::sound_records;
 pub use self::stored_runs::{NamedStored, StoredRuns, is_name_of_run};
-pub use self::times::times_of_last;

@@ -1,12 +1,9 @@
 //! The events of a run in progress, for whoever shows it. In: what the runner does. Out: calls of an observer.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Step;
-use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 
 /// Observes a run while it goes on. Each method has an empty default: an observer implements those it needs.
@@ -16,8 +13,6 @@ use gpubench_records::record::{Record, Run};
 pub trait RunEvents {
     /// The cases to measure are known. `plan` will be measured `runs` times.
     fn planned(&mut self, plan: &Plan, runs: usize) {}
-    /// Cases took these times in an earlier run of the suite.
-    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {}
     /// The devices are about to be opened, and their peaks to be measured.
     fn devices_opening(&mut self) {}
     /// All devices are known and measurement is about to begin. `run` is complete except for its records, which will

@@ -1,16 +1,13 @@
 //! A run as it is shown while it is measured. In: its events. Out: rows on standard output as soon as their launch is
 //! measured, and its progress on standard error, neither of which spoils the other.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::progress::Progress;
 use super::show::{LiveOutput, Printer};
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
-use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 use gpubench_report::{self as report, Planned, TableWriter};
 
@@ -50,10 +47,6 @@ impl RunEvents for Live<'_> {
         let jobs = plan.jobs.iter().filter(|(_, fate)| has_rows(fate));
         self.jobs = jobs.map(|(job, _)| job.clone()).collect();
         self.streams = runs == 1 && self.printer.prints_rows();
-    }
-
-    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {
-        self.progress.timed_earlier(times);
     }
 
     fn devices_opening(&mut self) {

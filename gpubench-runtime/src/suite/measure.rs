@@ -153,9 +153,6 @@ impl<'a> Prepared<'a> {
         let stop = Stop::on_signals();
         let stops = || stop.signal().is_some();
         events.planned(&self.plan, options.repeats());
-        if let Some(folder) = &self.runs_folder {
-            events.timed_earlier(&store::times_of_last(folder, &self.program.suite));
-        }
         let (mut locks, mut clock_lock) = (Vec::new(), None);
         // If nothing is left to measure, the devices are not touched.
         let is_measured = !self.resumed.is_all_of(&self.plan);

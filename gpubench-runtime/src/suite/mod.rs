@@ -7,7 +7,6 @@ mod checkout;
 mod child;
 pub(crate) mod cli;
 mod error;
-mod estimate;
 mod list;
 mod live;
 mod machine_peaks;

@@ -1,7 +1,6 @@
 //! The progress of a run on standard error, with its warnings. In: the events of the run. Out: one line that moves, if
 //! standard error is a terminal; else a line now and then; and of several runs a line for each.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -9,12 +8,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::estimate::Estimate;
 use super::messages::{remark, warn};
 use crate::plan::{Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
-use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::text::printable;
 use gpubench_stats::format;
@@ -23,13 +20,12 @@ use gpubench_stats::format;
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its samples and
-/// interval so far, the number of cases done, and the time that is left.
+/// interval so far, and the number of cases done.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     mode: Mode,
     messages: Box<dyn Messages>,
-    estimate: Option<Estimate>,
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
     repeats: Repeats,
@@ -111,7 +107,7 @@ impl Progress {
 
     fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
         let (bar, repeats) = (ProgressBar::hidden(), Repeats::default());
-        Self { bar, mode, messages, estimate: None, several_devices: false, repeats, is_again: false }
+        Self { bar, mode, messages, several_devices: false, repeats, is_again: false }
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -133,7 +129,7 @@ impl Progress {
         };
         // A mistake in the template would leave the plain style.
         if let Ok(style) = ProgressStyle::with_template(&format!(
-            "{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}{{prefix}}  {{wide_msg}}"
+            "{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}  {{wide_msg}}"
         )) {
             self.bar.set_style(style);
         }
@@ -144,8 +140,7 @@ impl Progress {
         if self.mode == Mode::Bar {
             self.bar = ProgressBar::new_spinner();
         }
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {pos} measurements {elapsed}{prefix}  {wide_msg}")
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} measurements {elapsed}  {wide_msg}")
         {
             self.bar.set_style(style);
         }
@@ -162,21 +157,14 @@ impl Progress {
         self.bar.suspend(print)
     }
 
-    /// The time that is left, behind a comma.
-    fn left(&self) -> String {
-        let left = self.estimate.as_ref().and_then(Estimate::left);
-        left.map(|left| format!(", {} left", minutes(left))).unwrap_or_default()
-    }
-
     /// The name of a job, with its device if there are several.
     fn name(&self, job: &Job) -> String {
         let on = if self.several_devices { format!(" on {}", job.device) } else { String::new() };
         printable(&format!("{job}{on}"))
     }
 
-    /// Shows the activity, with the time that is left.
+    /// Shows the activity.
     fn show(&mut self, activity: String) {
-        let left = self.left();
         let now = self.messages.now();
         if let Mode::Lines(last) = self.mode
             && now.saturating_duration_since(last) >= BETWEEN_LINES
@@ -186,35 +174,19 @@ impl Progress {
                 Some(all) if all > 0 => format!("{done} of {all} done"),
                 _ => format::counted(done as usize, "measurement"),
             };
-            self.messages.remark(&format!("{done}{left}: {activity}"));
+            self.messages.remark(&format!("{done}: {activity}"));
             self.mode = Mode::Lines(now);
         }
-        self.bar.set_prefix(left);
         self.bar.set_message(activity);
-    }
-}
-
-/// A time that nobody needs to the second: `45 s`, `3 min`.
-fn minutes(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..=90 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds.div_ceil(60)),
     }
 }
 
 impl RunEvents for Progress {
     fn planned(&mut self, plan: &Plan, runs: usize) {
         self.begin(plan.cases() * runs, "cases");
-        self.estimate = Some(Estimate::of(plan, runs));
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
         self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
         self.repeats = Repeats { runs, cases: plan.cases(), done: 0 };
-    }
-
-    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {
-        if let Some(estimate) = &mut self.estimate {
-            estimate.learn(times.clone());
-        }
     }
 
     fn devices_opening(&mut self) {
@@ -223,9 +195,6 @@ impl RunEvents for Progress {
 
     fn run_started(&mut self, _: &Run, resumed: &[&Record]) {
         self.bar.inc(resumed.len() as u64);
-        if let Some(estimate) = &mut self.estimate {
-            estimate.begin(resumed);
-        }
     }
 
     fn job_started(&mut self, job: &Job) {
@@ -241,11 +210,7 @@ impl RunEvents for Progress {
         self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
     }
 
-    fn record_finished(&mut self, record: &Record) {
-        if let Some(estimate) = &mut self.estimate {
-            estimate.count(&record.planned());
-        }
-        self.bar.set_prefix(self.left());
+    fn record_finished(&mut self, _: &Record) {
         self.bar.inc(1);
         if let (Some(run), false) = (self.repeats.count(), self.mode == Mode::Quiet) {
             let all = self.repeats.runs;
@@ -373,11 +338,11 @@ mod tests {
         measure(&mut progress, &recorded, "copy");
         assert_eq!(recorded.lines(), [""; 0], "eight seconds");
         measure(&mut progress, &recorded, "sum");
-        assert_eq!(recorded.lines(), ["2 of 6 done, 0 s left: 64 samples, ± 1.20 %: sum"], "ten seconds");
+        assert_eq!(recorded.lines(), ["2 of 6 done: 64 samples, ± 1.20 %: sum"], "ten seconds");
         recorded.pass(60);
         measure(&mut progress, &recorded, "dot\u{1b}");
         // However late, one line; and no escape of a name.
-        assert_eq!(recorded.lines(), ["4 of 6 done, 0 s left: dot\\u{1b}"]);
+        assert_eq!(recorded.lines(), ["4 of 6 done: dot\\u{1b}"]);
         progress.warning("no clock");
         assert_eq!(recorded.lines(), ["warning: no clock"]);
     }
