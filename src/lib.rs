@@ -43,7 +43,7 @@ pub use gpubench_records::{conditions, facts, failure, id, launch, method};
 pub use gpubench_report::drawing;
 pub use gpubench_runtime::device::{self, LaunchStream};
 pub use gpubench_runtime::devices::{cuda, host};
-pub use gpubench_runtime::{Error, Group, MeasureOptions, Progress, RunEvents, Suite, pow2};
+pub use gpubench_runtime::{Error, Group, Progress, RunEvents, Settings, Suite, pow2};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "wgpu")]
 pub use gpubench_wgpu as wgpu;
@@ -63,12 +63,15 @@ pub mod comparison {
     };
 }
 
-/// The settings of a measurement.
-pub mod options {
-    pub use gpubench_records::certificate::Verifiers;
+/// The values of [`Settings`].
+pub mod settings {
+    pub use gpubench_records::comparison::Threshold;
+    pub use gpubench_records::id::BenchmarkId;
     pub use gpubench_records::task::{NoPart, Part, ShareMode};
-    pub use gpubench_runtime::device::{ClockTarget, UnknownClock};
-    pub use gpubench_runtime::{MeasureOptions, RunsDir, ShareChoice};
+    pub use gpubench_runtime::device::ClockTarget;
+    pub use gpubench_runtime::{
+        ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
+    };
 }
 
 /// The jobs of a run, as [`RunEvents`] are told them.
@@ -119,7 +122,8 @@ pub mod verdict {
 /// ```no_run
 /// use std::process::ExitCode;
 ///
-/// use gpubench::{MeasureOptions, gpu_bench, host};
+/// use gpubench::settings::{ArgValues, Percent};
+/// use gpubench::{Settings, gpu_bench, host};
 ///
 /// #[gpu_bench(args(n = [1 << 20]), setup = |n| Ok(vec![1_u8; n]), bytes = 2 * x.len())]
 /// fn reverse(x: &mut [u8], stream: &host::Stream) {
@@ -129,8 +133,13 @@ pub mod verdict {
 /// fn main() -> ExitCode {
 ///     gpubench::program(|suite| {
 ///         for n in [1 << 12, 1 << 16, 1 << 20] {
-///             let options = MeasureOptions::default().filter("reverse").arg("n", [n]).precision(0.01);
-///             let run = suite.measure(&options)?;
+///             let settings = Settings {
+///                 filter: vec!["reverse".into()],
+///                 arg: vec![ArgValues::new("n", [n])],
+///                 precision: Some(Percent(1.0)),
+///                 ..Settings::default()
+///             };
+///             let run = suite.measure(&settings)?;
 ///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
 ///             println!("{n}: {}", gpubench::format::time(measured.median()));
 ///         }

@@ -18,7 +18,7 @@ use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
 use gpubench::units::Rate;
-use gpubench::{MeasureOptions, Progress, Suite, format};
+use gpubench::{Progress, Settings, Suite, format};
 use serde::de::DeserializeOwned;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -75,8 +75,8 @@ pub(crate) fn experiment<A: Parser>(
 pub(crate) struct Lab<'a> {
     suite: &'a Suite,
     flags: &'a Flags,
-    /// The options of every measurement: those of the flags and of the environment.
-    options: MeasureOptions,
+    /// The settings of every measurement: those of the flags and of the user's file.
+    settings: Settings,
     /// Its name, with which the names of its files begin.
     name: &'static str,
     runs: Vec<Run>,
@@ -88,28 +88,32 @@ impl<'a> Lab<'a> {
     /// Opens the experiment of this name, and prints its GPU, with the peak of the memory by the sources' formula.
     pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, Facts)> {
         // An experiment selects its own cases.
-        let mut options = MeasureOptions::from_env()?.all_cases().device(&flags.device);
-        if flags.quick {
-            options = options.quick();
-        }
+        let settings = Settings {
+            filter: Vec::new(),
+            device: Some(flags.device.clone()),
+            quick: flags.quick.then_some(true),
+            ..Settings::from_env()?
+        };
         let stored = flags.stored(name, "-runs.json")?.map(|runs: Vec<serde_json::Value>| {
             runs.iter().map(|run| Ok(Run::parse(&serde_json::to_vec(run)?)?)).collect::<Result<_>>()
         });
         let stored = stored.transpose()?;
-        let mut lab = Self { suite, flags, options, name, runs: Vec::new(), stored };
+        let mut lab = Self { suite, flags, settings, name, runs: Vec::new(), stored };
         // A run of an empty launch has the facts of the device.
-        let run = lab.measure(|options| options.exact(format!("{KERNELS}::empty")).quick())?;
+        let empty = vec![format!("{KERNELS}::empty")];
+        let run =
+            lab.measure(|settings| Settings { exact: true, filter: empty, quick: Some(true), ..settings })?;
         let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
         println!("{}\n", header(&facts));
         Ok((lab, facts))
     }
 
-    /// Measures the cases that `select` adds to the options of every measurement, and shows the progress.
-    pub(crate) fn measure(&mut self, select: impl FnOnce(MeasureOptions) -> MeasureOptions) -> Result<Run> {
+    /// Measures the cases that `select` adds to the settings of every measurement, and shows the progress.
+    pub(crate) fn measure(&mut self, select: impl FnOnce(Settings) -> Settings) -> Result<Run> {
         if let Some(stored) = &mut self.stored {
             return Ok(stored.pop_front().ok_or("the earlier call measured less than this one asks for")?);
         }
-        let run = self.suite.measure_with(&select(self.options.clone()), &mut Progress::default())?;
+        let run = self.suite.measure_with(&select(self.settings.clone()), &mut Progress::default())?;
         self.runs.push(run.clone());
         Ok(run)
     }

@@ -17,10 +17,11 @@ use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, peak_mark, table};
 use gpubench::drawing::{Axis, Curves, Mark, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
-use gpubench::method::{Cache, Flush};
+use gpubench::method::Flush;
 use gpubench::record::Measurement;
+use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;
-use gpubench::{MeasureOptions, format};
+use gpubench::{Settings, format};
 // Links the benchmarks that are measured.
 use gpubench_kernels as _;
 
@@ -75,13 +76,19 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
         for part in [2, 8] {
             let n = (l2 / part / 4).as_usize();
             let name = format!("{KERNELS}::{kernel}[n={n}]");
-            for flush in [Flush::Write, Flush::Discard] {
-                let run = lab.measure(|options| {
-                    let options = options.exact(&name).arg("n", [n]).flush(flush);
-                    options.caches([Cache::Hot, Cache::Cold]).samples(repeats).warm_up_launches(warm_ups)
+            for choice in [FlushChoice::Write, FlushChoice::Discard] {
+                let run = lab.measure(|settings| Settings {
+                    exact: true,
+                    filter: vec![name.clone()],
+                    arg: vec![ArgValues::new("n", [n])],
+                    cache: Some(CacheStates::Both),
+                    flush: Some(choice),
+                    samples: Some(repeats),
+                    warmup: Some(WarmUp::Launches(warm_ups)),
+                    ..settings
                 })?;
                 let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.samples.time);
-                let label = format!("{what}, L2/{part}, flush `{flush}`");
+                let label = format!("{what}, L2/{part}, flush `{}`", Flush::from(choice));
                 let over = format::ratio(cold.mean / hot.mean);
                 let [a, b, c, d] = [hot.mean, cold.mean, hot.median, cold.median].map(format::time);
                 rows.push([label, a, b, over, c, d]);
@@ -100,9 +107,12 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         let touched = SIXTEENTHS.map(|part| (l2 / 16).as_usize() * part);
         let ns = touched.map(|bytes| bytes / arrays / 4);
         let names = ns.map(|n| format!("{KERNELS}::{kernel}[n={n}]"));
-        let run = lab.measure(|options| {
-            let options = options.arg("n", ns).caches([Cache::Hot, Cache::Cold]);
-            names.iter().fold(options, MeasureOptions::exact)
+        let run = lab.measure(|settings| Settings {
+            exact: true,
+            filter: names.to_vec(),
+            arg: vec![ArgValues::new("n", ns)],
+            cache: Some(CacheStates::Both),
+            ..settings
         })?;
         let mut rows = Vec::new();
         let mut points = [Vec::new(), Vec::new()];

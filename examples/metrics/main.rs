@@ -22,12 +22,13 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use gpubench::facts::{Facts, Quantity};
-use gpubench::format;
 use gpubench::id::DeviceId;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
+use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::stats::median;
 use gpubench::units::{Bytes, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
+use gpubench::{Settings, format};
 use gpubench_kernels::cuda::{Sources, sources};
 
 /// The readings of each of the three timers.
@@ -107,8 +108,12 @@ fn rows(run: &Run, kernels: [(&str, &str); 2], facts: &Facts, precision: &str) -
 fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [String; 2])> {
     let cases = kernels.map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
     let [theirs, ours] = &cases;
-    let run = lab.measure(|options| {
-        options.exact(theirs).exact(ours).arg("n", [n]).caches([Cache::Hot, Cache::Cold])
+    let run = lab.measure(|settings| Settings {
+        exact: true,
+        filter: vec![theirs.clone(), ours.clone()],
+        arg: vec![ArgValues::new("n", [n])],
+        cache: Some(CacheStates::Both),
+        ..settings
     })?;
     Ok((run, cases))
 }

@@ -16,9 +16,10 @@ use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, peak_mark, table};
 use gpubench::drawing::{Axis, Curves, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
-use gpubench::format;
 use gpubench::method::Cache;
+use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
+use gpubench::{Settings, format};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 
 /// The eighths of the bytes on the bus that go to the device.
@@ -53,9 +54,12 @@ fn main() -> ExitCode {
 /// The balances within the device's memory.
 fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::mix::mix");
-    let run = lab.measure(|options| {
-        let options = options.filter(&benchmark).include_ignored();
-        options.arg("bytes", [bytes]).caches([Cache::Hot, Cache::Cold])
+    let run = lab.measure(|settings| Settings {
+        filter: vec![benchmark.clone()],
+        include_ignored: true,
+        arg: vec![ArgValues::new("bytes", [bytes])],
+        cache: Some(CacheStates::Both),
+        ..settings
     })?;
     let moved = Bytes(bytes as u64);
     println!("Reads and writes of a kernel, {} together", format::bytes(moved));
@@ -89,9 +93,9 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
 fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::transfers::both");
     let ways = EIGHTHS.map(|up| (bytes / 8 * up, bytes / 8 * (8 - up)));
-    let run = lab.measure(|options| {
-        options.filter(&benchmark).arg("up", ways.map(|way| way.0)).arg("down", ways.map(|way| way.1))
-    })?;
+    let arg =
+        vec![ArgValues::new("up", ways.map(|way| way.0)), ArgValues::new("down", ways.map(|way| way.1))];
+    let run = lab.measure(|settings| Settings { filter: vec![benchmark.clone()], arg, ..settings })?;
     let moved = Bytes(bytes as u64);
     println!("Over the bus, pinned, {} in both directions together", format::bytes(moved));
     let mut rows = Vec::new();

@@ -4,13 +4,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::time::Duration;
 
 use gpubench::conditions::Reading;
 use gpubench::facts::Facts;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
+use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::Nanoseconds;
-use gpubench::{MeasureOptions, format, stats};
+use gpubench::{Settings, format, stats};
 use serde::de::DeserializeOwned;
 
 use crate::by_hand::{HandTiming, Timers};
@@ -69,8 +71,8 @@ impl<'a> Bench<'a> {
         sizes
     }
 
-    /// Measures the cases that `select` adds to the options of every measurement.
-    pub(crate) fn measure(&self, select: impl FnOnce(MeasureOptions) -> MeasureOptions) -> Result<Run> {
+    /// Measures the cases that `select` adds to the settings of every measurement.
+    pub(crate) fn measure(&self, select: impl FnOnce(Settings) -> Settings) -> Result<Run> {
         self.lab.borrow_mut().measure(select)
     }
 
@@ -80,9 +82,12 @@ impl<'a> Bench<'a> {
         let missing: Vec<usize> =
             sizes.iter().filter(|n| !self.naive.borrow().contains_key(n)).copied().collect();
         if !missing.is_empty() {
-            let run = self.measure(|options| {
-                let options = options.filter("matmul::naive").arg("n", &missing);
-                options.cache(Cache::Hot).max_time(Nanoseconds::from_seconds(1.0))
+            let run = self.measure(|settings| Settings {
+                filter: vec!["matmul::naive".into()],
+                arg: vec![ArgValues::new("n", &missing)],
+                cache: Some(CacheStates::Hot),
+                max_time: Some(Duration::from_secs(1)),
+                ..settings
             })?;
             for n in missing {
                 let measured = measured(&run, &name(&n), Cache::Hot)?.clone();

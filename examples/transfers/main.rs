@@ -22,8 +22,9 @@ use cust::stream::Stream;
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::Cache;
 use gpubench::record::Run;
+use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, Nanoseconds};
-use gpubench::{format, gpu_bench};
+use gpubench::{Settings, format, gpu_bench};
 use gpubench_kernels::cuda::{self, Elementwise};
 
 /// A kind of transfer.
@@ -110,10 +111,13 @@ fn main() -> ExitCode {
 
 fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
     let bytes = args.size << 20;
-    lab.measure(|options| {
-        let options = options.arg("n", [bytes / 4]).arg("bytes", [bytes]);
-        let options = options.cache(Cache::Hot).samples(args.repeats);
-        TRANSFERS.iter().fold(options, |options, transfer| options.exact(transfer.case(bytes)))
+    lab.measure(|settings| Settings {
+        exact: true,
+        filter: TRANSFERS.iter().map(|transfer| transfer.case(bytes)).collect(),
+        arg: vec![ArgValues::new("n", [bytes / 4]), ArgValues::new("bytes", [bytes])],
+        cache: Some(CacheStates::Hot),
+        samples: Some(args.repeats),
+        ..settings
     })
 }
 
@@ -177,7 +181,12 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
 /// Both directions at once, pinned: the rate of each beside the other.
 fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
-    let run = lab.measure(|options| options.exact(&name).arg("up", [bytes]).arg("down", [bytes]))?;
+    let run = lab.measure(|settings| Settings {
+        exact: true,
+        filter: vec![name.clone()],
+        arg: ["up", "down"].map(|way| ArgValues::new(way, [bytes])).to_vec(),
+        ..settings
+    })?;
     let time = measured(&run, &name, Cache::Hot)?.median();
     println!(
         "both directions at once, pinned, as much in each: {} ms, {} GiB/s together\n",
@@ -191,7 +200,12 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
 /// it.
 fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     let name = format!("transfers::never_ran[bytes={CLAIMED}]");
-    let run = lab.measure(|options| options.exact(&name).cache(Cache::Cold))?;
+    let run = lab.measure(|settings| Settings {
+        exact: true,
+        filter: vec![name.clone()],
+        cache: Some(CacheStates::Cold),
+        ..settings
+    })?;
     let record = record(&run, &name, Cache::Cold)?;
     println!(
         "a kernelCopy whose kernel copies nothing, which claims the source's 2 × {} MiB:",

@@ -1,10 +1,12 @@
 //! The names of things: of devices, arguments and cases.
 
 use std::fmt::{self, Display};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::method::Cache;
+use crate::selection::split_outside_brackets;
 
 /// A device as the command line and records name it: its kind, and its number if the kind has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,28 @@ pub struct BenchmarkId {
 impl Display for BenchmarkId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown_name(&self.benchmark, &self.args))
+    }
+}
+
+/// A text that is not the name of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]")]
+pub struct NoBenchmark;
+
+/// Reads `sum`, or `sum[BLOCK=128, n=1024]`.
+impl FromStr for BenchmarkId {
+    type Err = NoBenchmark;
+
+    fn from_str(text: &str) -> Result<Self, NoBenchmark> {
+        let (name, args) = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
+        let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
+        let args = args.map(|arg| {
+            let (name, value) = arg.split_once('=')?;
+            Some(Arg { name: name.trim().to_owned(), value: value.trim().to_owned() })
+        });
+        let args =
+            args.collect::<Option<Vec<Arg>>>().filter(|_| !name.trim().is_empty()).ok_or(NoBenchmark)?;
+        Ok(Self { benchmark: name.trim().to_owned(), args })
     }
 }
 

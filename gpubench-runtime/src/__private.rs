@@ -17,7 +17,6 @@ pub mod system {
 
 /// For tests of single steps.
 pub mod steps {
-    pub use crate::config::ConfigFile;
     pub use crate::devices::select::asks_for;
     pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
     pub use crate::peaks::PeakSources;

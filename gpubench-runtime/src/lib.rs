@@ -2,15 +2,13 @@
 //!
 //! `registry` → `plan` → `runner` → `worker` ([`device`] and `measure`) → records
 //!
-//! `doctor` says what a machine has for that and what it lacks. `bind` holds the building blocks of an expansion of `#[gpu_bench]`. `config` reads the user's file of
-//! settings, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
+//! `doctor` says what a machine has for that and what it lacks. `bind` holds the building blocks of an expansion of `#[gpu_bench]`. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
 //! `gpubench-records` defines, compares and stores records; `gpubench-report` writes them for people. Users of gpubench
 //! name what is public here through the `gpubench` crate.
 
 #[doc(hidden)]
 pub mod bind;
 mod catch;
-mod config;
 pub mod device;
 pub mod devices;
 mod doctor;
@@ -20,6 +18,7 @@ mod peaks;
 mod plan;
 mod registry;
 mod runner;
+mod settings;
 mod suite;
 mod system;
 mod worker;
@@ -28,7 +27,10 @@ pub use self::bind::pow2;
 pub use self::plan::{Fate, Job, Plan, Shares};
 pub use self::registry::Group;
 pub use self::runner::RunEvents;
-pub use self::suite::options::{MeasureOptions, RunsDir, ShareChoice};
+pub use self::settings::{
+    ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, Verifier,
+    WarmUp,
+};
 pub use self::suite::program::Suite;
 pub use self::suite::program_error::Error;
 pub use self::suite::progress::Progress;

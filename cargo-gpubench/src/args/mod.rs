@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gpubench_records::method::Cache;
-use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
+use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::ExportArgs;
 
@@ -195,7 +195,7 @@ pub(crate) struct SelectionArgs {
 
     /// Take only cases with these values of an argument, such as n=1024,4096; cases without it are taken
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
-    args: Vec<String>,
+    args: Vec<ArgValues>,
 
     /// Take only hot or only cold cases
     #[arg(long, help_heading = "Selection")]
@@ -230,7 +230,7 @@ impl SelectionArgs {
             filters: parse_filters(names, *exact)?,
             exact: *exact,
             skip: parse_filters(skip, *exact)?,
-            args: parse_args(args)?,
+            args: ArgValues::by_name(args),
             caches,
             device: device.clone(),
         })

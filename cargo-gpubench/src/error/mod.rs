@@ -14,7 +14,7 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::{FormatError, LoadRunError};
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
-use gpubench_records::selection::{BadFilter, NoArg};
+use gpubench_records::selection::BadFilter;
 use gpubench_report::export::{ExportTo, SamePlace};
 
 pub(crate) use self::device::DeviceCommandError;
@@ -41,8 +41,6 @@ pub(crate) enum CommandError {
         "{run}: {cases}, none of which matches: {selection}. `cargo gpubench report {run}` shows them all"
     )]
     NothingSelected { run: String, cases: String, selection: String },
-    #[error(transparent)]
-    Arg(#[from] NoArg),
     #[error(transparent)]
     Filter(#[from] BadFilter),
     #[error("--arg {arg}=…: no case of {run} has an argument of this name")]

@@ -2,12 +2,14 @@
 //! relative increase (cold − hot) / hot, of the sources' product and of a faster one, behind two kinds of flush.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
 use gpubench::facts::Facts;
-use gpubench::method::{Cache, Flush};
+use gpubench::method::Cache;
+use gpubench::settings::{ArgValues, CacheStates, FlushChoice, Percent, WarmUp};
 use gpubench::units::{Bytes, Nanoseconds};
-use gpubench::{MeasureOptions, format};
+use gpubench::{Settings, format};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -38,17 +40,20 @@ pub(super) struct MatmulTimes {
 
 impl MatmulTimes {
     fn measured(bench: &Bench<'_>, kernel: &str, name: &str, sizes: &[usize]) -> Result<Self> {
-        let product = |options: MeasureOptions| {
-            let options = options.filter(format!("matmul::{kernel}")).arg("n", sizes);
-            options
-                .precision(0.001)
-                .warm_up(Nanoseconds::from_seconds(0.03))
-                .max_time(Nanoseconds::from_seconds(0.3))
+        let product = |cache, settings: Settings| Settings {
+            filter: vec![format!("matmul::{kernel}")],
+            arg: vec![ArgValues::new("n", sizes)],
+            precision: Some(Percent(0.1)),
+            warmup: Some(WarmUp::Time(Duration::from_millis(30))),
+            max_time: Some(Duration::from_millis(300)),
+            cache: Some(cache),
+            ..settings
         };
-        let both = bench.measure(|options| product(options).caches([Cache::Hot, Cache::Cold]))?;
+        let both = bench.measure(|settings| product(CacheStates::Both, settings))?;
         let [hot, cold] = [Cache::Hot, Cache::Cold].map(|cache| times(&both, kernel, sizes, cache));
         let (hot, cold) = (hot?, cold?);
-        let written = bench.measure(|options| product(options).cache(Cache::Cold).flush(Flush::Write))?;
+        let flush = Some(FlushChoice::Write);
+        let written = bench.measure(|settings| Settings { flush, ..product(CacheStates::Cold, settings) })?;
         let written = times(&written, kernel, sizes, Cache::Cold)?;
         Ok(Self { name: name.to_owned(), hot, cold, written })
     }

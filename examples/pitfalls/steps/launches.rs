@@ -2,10 +2,11 @@
 //! empty and of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
 
 use gpubench::drawing::{Axis, Curves, Series, Unit};
-use gpubench::format;
 use gpubench::method::Cache;
+use gpubench::settings::CacheStates;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
+use gpubench::{Settings, format};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -49,7 +50,12 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         let [plain_submitted, graph_submitted] =
             [each(|row| &row.plain.submitted), each(|row| &row.graph.submitted)];
         let case = format!("{KERNELS}::{case}");
-        let run = bench.measure(|options| options.exact(&case).cache(Cache::Hot))?;
+        let run = bench.measure(|settings| Settings {
+            exact: true,
+            filter: vec![case.clone()],
+            cache: Some(CacheStates::Hot),
+            ..settings
+        })?;
         let engine = measured(&run, &case, Cache::Hot)?;
         for (what, times) in [
             ("one by one, until done", &plain),

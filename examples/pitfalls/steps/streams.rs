@@ -1,8 +1,9 @@
 //! B11: two kernels at once. In: the bench; out: the readings of events on each stream while both run, beside each alone,
 //! and of a clock around both.
 
-use gpubench::format;
 use gpubench::method::Cache;
+use gpubench::settings::{ArgValues, CacheStates};
+use gpubench::{Settings, format};
 use serde_json::json;
 
 use super::Pitfall;
@@ -16,8 +17,12 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     // Blocks for half of an H200's multiprocessors, and for a quarter.
     let n = bench.size(16_384);
     let read: Streams = bench.ask(&HandTiming::Streams { n }, &[])?;
-    let run =
-        bench.measure(|options| options.filter("nbody::gravity").arg("n", [n, n / 2]).cache(Cache::Hot))?;
+    let run = bench.measure(|settings| Settings {
+        filter: vec!["nbody::gravity".into()],
+        arg: vec![ArgValues::new("n", [n, n / 2])],
+        cache: Some(CacheStates::Hot),
+        ..settings
+    })?;
     let time =
         |n: usize| Ok(measured(&run, &format!("{KERNELS}::nbody::gravity[n={n}]"), Cache::Hot)?.median());
     let right = [n, n / 2].map(time).into_iter().collect::<Result<Vec<_>>>()?;

@@ -2,13 +2,56 @@
 //! values by the names of their arguments.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use super::filter::{BadFilter, NameFilter};
 
-/// An argument without a name or a value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--arg {0}: give a name and its values, such as n=1024,4096")]
-pub struct NoArg(pub String);
+/// An argument of a benchmark and its values, as in `n=1024,4096`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgValues {
+    /// The name of the argument.
+    pub name: String,
+    /// Its values as they are written.
+    pub values: Vec<String>,
+}
+
+/// A text that is not an argument with its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a name and its values, such as n=1024,4096")]
+pub struct NoArg;
+
+impl ArgValues {
+    /// Replaces the values of the argument `name`.
+    pub fn new<V: ToString>(name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+        Self { name: name.into(), values: values.into_iter().map(|value| value.to_string()).collect() }
+    }
+
+    /// Returns true if there are a name and values, none of them empty.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
+    }
+
+    /// Collects the values of each argument.
+    #[must_use]
+    pub fn by_name(args: &[Self]) -> BTreeMap<String, Vec<String>> {
+        let mut collected: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for Self { name, values } in args {
+            collected.entry(name.clone()).or_default().extend(values.iter().cloned());
+        }
+        collected
+    }
+}
+
+impl FromStr for ArgValues {
+    type Err = NoArg;
+
+    fn from_str(text: &str) -> Result<Self, NoArg> {
+        let (name, values) = text.split_once('=').ok_or(NoArg)?;
+        let values = split_outside_brackets(values, ',').into_iter().map(str::trim);
+        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NoArg)
+    }
+}
 
 /// Reads filters, several in one text with commas between them. With `exact`, each text is one whole name, which may contain any
 /// comma.
@@ -43,24 +86,6 @@ pub fn split_names(names: &str) -> Vec<String> {
         }
     }
     split
-}
-
-/// Reads `n=1,2` as the name and its values. One environment variable holds several, with `;` between them.
-///
-/// # Errors
-/// If one has no name, or no value.
-pub fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, NoArg> {
-    let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for arg in given.iter().flat_map(|given| split_outside_brackets(given, ';')) {
-        let (name, values) = arg.split_once('=').unwrap_or((arg, ""));
-        let values: Vec<String> =
-            split_outside_brackets(values, ',').into_iter().map(|value| value.trim().to_owned()).collect();
-        if name.trim().is_empty() || values.iter().any(String::is_empty) {
-            return Err(NoArg(arg.to_owned()));
-        }
-        args.entry(name.trim().to_owned()).or_default().extend(values);
-    }
-    Ok(args)
 }
 
 /// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
@@ -104,24 +129,21 @@ mod tests {
             name in "[a-zA-Z_][a-zA-Z0-9_]{0,8}",
             values in proptest::collection::vec("[^,;\\[\\](){}<>\\s][^,;\\[\\](){}<>]{0,12}", 1..6),
         ) {
-            let given = format!("{name}={}", values.join(","));
-            let args = parse_args(&[given]).expect("it is well formed");
-            let values: Vec<String> = values.iter().map(|value| value.trim().to_owned()).collect();
-            proptest::prop_assert_eq!(args, BTreeMap::from([(name, values)]));
+            let read = format!("{name}={}", values.join(",")).parse();
+            proptest::prop_assert_eq!(read, Ok(ArgValues::new(name, values.iter().map(|value| value.trim()))));
         }
     }
 
     #[test]
-    fn args_are_read_as_written() {
-        let args = parse_args(&["n=1, 2".to_owned(), "m=a".to_owned(), "n=3".to_owned()]);
-        let args = args.expect("all are well formed");
-        assert_eq!(args["n"], ["1", "2", "3"]);
-        assert_eq!(args["m"], ["a"]);
-        let args = parse_args(&["T=[u8; 4], Pair<u8, f32>;n=1".to_owned()]).expect("both are well formed");
+    fn arguments_have_a_name_and_values() {
+        assert_eq!("n=1, 2".parse(), Ok(ArgValues::new("n", [1, 2])));
+        assert_eq!("T=[u8; 4], Pair<u8, f32>".parse(), Ok(ArgValues::new("T", ["[u8; 4]", "Pair<u8, f32>"])));
+        assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|text| text.parse::<ArgValues>().is_err()));
+        let args = [("n", 1), ("m", 2), ("n", 3)].map(|(name, value)| ArgValues::new(name, [value]));
+        let by_name = ArgValues::by_name(&args);
         assert_eq!(
-            (&args["T"][..], &args["n"][..]),
-            (&["[u8; 4]", "Pair<u8, f32>"].map(str::to_owned)[..], &["1".to_owned()][..])
+            (&by_name["n"][..], &by_name["m"][..]),
+            (&["1", "3"].map(str::to_owned)[..], &["2".to_owned()][..])
         );
-        assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|arg| parse_args(&[(*arg).to_owned()]).is_err()));
     }
 }

@@ -1,6 +1,5 @@
 //! The answer of races as text for a terminal.
 
-mod energy;
 mod text;
 mod words;
 

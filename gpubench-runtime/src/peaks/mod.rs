@@ -1,14 +1,14 @@
-//! Peaks that a device does not report: those that the user gives on the command line and in `gpubench.toml`,
+//! Peaks that a device does not report: those that the user states in `gpubench.toml`,
 //! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::config::{ConfigFile, FileError};
 use crate::device::{Device, DeviceError};
 use crate::devices::kinds;
 use crate::environment::host;
-use gpubench_records::facts::{Facts, Peak};
+use crate::settings::peaks_of;
+use gpubench_records::facts::{Facts, Peak, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
@@ -16,10 +16,8 @@ pub(crate) use gpubench_records::files::ceilings::CeilingCache;
 /// The sources of peaks.
 #[derive(Clone, Debug, Default)]
 pub struct PeakSources {
-    /// Peaks from the command line, for every device.
-    pub given: Vec<Peak>,
-    /// The user's file, if there is one.
-    pub file: Option<ConfigFile>,
+    /// The peaks that the user states, by device and quantity.
+    pub stated: BTreeMap<String, BTreeMap<String, String>>,
     /// The store of measured ceilings; `None` if they are not needed.
     pub ceilings: Option<CeilingCache>,
 }
@@ -57,35 +55,24 @@ pub(crate) fn facts_of(
 }
 
 impl PeakSources {
-    /// Collects the sources: the `given` peaks, the user's file, and the stored `ceilings`. The user's file
-    /// is `config`, or else the nearest file of the default name above the package or the current folder.
-    ///
-    /// # Errors
-    /// Returns an error if that file cannot be used.
-    pub fn of(
-        given: Vec<Peak>,
-        config: Option<&Path>,
-        ceilings: Option<CeilingCache>,
-    ) -> Result<Self, FileError> {
-        Ok(Self { given, file: ConfigFile::of(config)?, ceilings })
-    }
-
     /// Warns about precisions of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
     pub fn unknown_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
-        let given = self.file.iter().flat_map(ConfigFile::precisions);
-        let unknown = given.filter(|(precision, _)| !known.contains(precision));
-        let warning = |(precision, place)| {
-            format!("{place}: no benchmark of this program has the precision `{precision}`")
-        };
-        unknown.map(warning).collect()
+        let names: BTreeSet<&String> = self.stated.values().flat_map(BTreeMap::keys).collect();
+        let compute = names.into_iter().filter_map(|name| match Quantity::named(name) {
+            Quantity::Compute(precision) => Some(precision),
+            _ => None,
+        });
+        let unknown = compute.filter(|precision| !known.contains(&**precision));
+        unknown
+            .map(|precision| format!("peaks: no benchmark of this program has the data type `{precision}`"))
+            .collect()
     }
 
     /// Adds the known peaks of this device. Returns notes for the reader of its results.
     pub fn add_to(&self, facts: &mut Facts) -> Vec<String> {
-        let mut peaks = self.given.clone();
-        peaks.extend(self.file.iter().flat_map(|file| file.peaks(facts)));
+        let mut peaks = peaks_of(&self.stated, facts);
         let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(facts));
         let (measured, note) = match measured {
             Ok(measured) => (measured, None),
@@ -103,7 +90,7 @@ mod tests {
     use std::fs;
 
     use crate::device::{SampleOptions, Sampler, Work};
-    use gpubench_records::facts::{PeakSource, Quantity, THREADS, Value};
+    use gpubench_records::facts::{PeakSource, THREADS, Value};
     use gpubench_records::failure::Failure;
     use gpubench_stats::units::Rate;
 

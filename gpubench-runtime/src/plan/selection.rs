@@ -63,13 +63,6 @@ impl Selection {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// Describes the whole selection in words.
-    pub(crate) fn describe_all(&self) -> String {
-        let mut words = self.describe_names();
-        words.extend(self.cases.describe_others());
-        words.join(" ")
-    }
-
     /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
         let mut words = self.describe_names();

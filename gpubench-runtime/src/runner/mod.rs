@@ -8,7 +8,6 @@ pub(crate) mod counters;
 mod devices;
 mod error;
 mod events;
-pub(crate) mod front;
 mod job;
 mod lane;
 pub(crate) mod lister;

@@ -1,17 +1,14 @@
 //! Peaks of a run: those that it measures as ceilings, and those that are known before. In: the plan or the measured run
 //! of `--measure-peaks`, or the options of any other. Out: the cases to measure, stored ceilings, or [`PeakSources`].
 
-use std::collections::BTreeSet;
-
 use super::SuiteError;
-use super::options::MeasureOptions;
 use super::prepare::Task;
 use crate::devices::kinds;
 use crate::peaks::{PeakSources, ceiling_cache};
 use crate::plan::Plan;
 use crate::registry::Entry;
 use crate::runner::RunEvents;
-use gpubench_records::facts::{Peak, Quantity};
+use crate::settings::Settings;
 use gpubench_records::record::Run;
 
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
@@ -25,7 +22,7 @@ pub(super) fn settle(plan: &mut Plan) {
 }
 
 /// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
-pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn RunEvents) -> Vec<SuiteError> {
+pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
     let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
     for (facts, reached) in run.devices.iter_mut().zip(reached) {
@@ -44,31 +41,9 @@ pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn Ru
 }
 
 /// Collects the peaks that devices do not report. Returns remarks on those of the user's file that no benchmark needs.
-pub(super) fn peak_sources(
-    task: Task,
-    entries: &[&Entry],
-    options: &MeasureOptions,
-) -> Result<(PeakSources, Vec<String>), SuiteError> {
-    refuse_unknown_precisions(entries, &options.peaks)?;
+pub(super) fn peak_sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, Vec<String>) {
     let ceilings = ceiling_cache(options.cache_dir.as_deref()).filter(|_| task != Task::MeasurePeaks);
-    let sources = PeakSources::of(options.peaks.clone(), options.config.as_deref(), ceilings)?;
+    let sources = PeakSources { stated: options.peaks.clone(), ceilings };
     let remarks = sources.unknown_precisions(entries.iter().map(|entry| entry.options.precision));
-    Ok((sources, remarks))
-}
-
-/// Refuses a peak for a precision that no benchmark has. A misspelt one would otherwise have no effect,
-/// silently.
-fn refuse_unknown_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), SuiteError> {
-    let known: BTreeSet<&str> = entries.iter().map(|entry| entry.options.precision).collect();
-    let precisions = peaks.iter().filter_map(|peak| match &peak.quantity {
-        Quantity::Compute(precision) => Some(precision),
-        _ => None,
-    });
-    match precisions.into_iter().find(|precision| !known.contains(precision.as_str())) {
-        Some(precision) => {
-            let precision = precision.clone();
-            Err(SuiteError::UnknownPrecision { precision, known: known.into_iter().collect() })
-        }
-        None => Ok(()),
-    }
+    (sources, remarks)
 }

@@ -11,27 +11,25 @@ use gpubench_records::files::{LoadRunError, NoRun};
 use gpubench_records::history::AddError;
 use gpubench_records::record::Run;
 use gpubench_report::export::Export;
-use gpubench_stats::format::counted;
 
 use super::cli::Exit;
 use super::named_files::OneFile;
-use super::options::OptionsError;
 use super::sharing::ShareError;
-use crate::config::FileError;
 use crate::device::ClockTarget;
 use crate::devices::select::NoSuchDevice;
 use crate::plan::PlanError;
 use crate::runner::RunError;
 use crate::runner::lock::{BusyDevice, NotLocked};
+use crate::settings::SettingsError;
 
 /// Anything that keeps a suite from doing what was asked of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuiteError {
-    /// An option is impossible, or contradicts another.
+    /// A setting is impossible, or excludes another.
     #[error(transparent)]
-    Options(#[from] OptionsError),
-    /// An environment variable has a value that its flag would not take.
+    Settings(#[from] SettingsError),
+    /// The environment or the user's file has a wrong setting.
     #[error(transparent)]
     Environment(clap::Error),
     /// There is nothing to measure, or not in this way.
@@ -57,20 +55,6 @@ pub enum SuiteError {
     /// A device is busy, and the user does not want to wait.
     #[error(transparent)]
     Busy(#[from] BusyDevice),
-    /// The user's file of settings and peaks cannot be used.
-    #[error(transparent)]
-    ConfigFile(#[from] FileError),
-    /// A peak is given for a precision that no benchmark has.
-    #[error(
-        "--peak {precision}=…: no benchmark of this program has this precision (they have {})",
-        in_backticks(known)
-    )]
-    UnknownPrecision {
-        /// The precision.
-        precision: String,
-        /// The precisions of the benchmarks.
-        known: Vec<&'static str>,
-    },
     /// The run to resume cannot be used.
     #[error("--resume: {0}")]
     Resume(#[from] NoRun),
@@ -107,7 +91,7 @@ pub enum SuiteError {
         cause: RunError,
         /// The signal that interrupted it.
         signal: Option<u8>,
-        /// True if [`MeasureOptions::resume`](super::MeasureOptions::resume) can measure the rest.
+        /// True if [`Settings::resume`](crate::Settings::resume) can measure the rest.
         resumable: bool,
     },
     /// Measured ceilings cannot be stored.
@@ -116,9 +100,9 @@ pub enum SuiteError {
     /// There is no folder for measured ceilings.
     #[error("there is no place for what was measured: give one by --cache-dir")]
     NoCeilingsFolder,
-    /// A stored run cannot be used.
-    #[error("--from: {0}")]
-    StoredRun(#[from] StoredRunError),
+    /// There is no last run.
+    #[error("--baseline last: {0}")]
+    NoLastRun(LoadRunError),
     /// A destination of results cannot be opened. Nothing is measured then.
     #[error("{export}: {error}")]
     OutputNotOpened {
@@ -191,26 +175,6 @@ pub enum RunsFolderError {
     },
 }
 
-/// The reason that a stored run cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StoredRunError {
-    /// It cannot be read.
-    #[error(transparent)]
-    NotLoaded(#[from] LoadRunError),
-    /// None of its cases is selected.
-    #[error("{}: {}, none of which matches: {selection}{}", file.display(), counted(*cases, "case"), tags_unknown(*without_tags))]
-    NothingSelected {
-        /// Its file.
-        file: PathBuf,
-        /// The number of its cases.
-        cases: usize,
-        /// The selection in words.
-        selection: String,
-        /// The number of benchmarks that are left out because this program does not know their tags.
-        without_tags: usize,
-    },
-}
-
 impl SuiteError {
     /// Returns the exit code of a program that ends with this error.
     #[must_use]
@@ -225,17 +189,14 @@ impl SuiteError {
             | Self::NoGpu
             | Self::Busy(_) => Exit::NoDevice,
             Self::Plan(error) => of_plan(error),
-            Self::StoredRun(StoredRunError::NothingSelected { .. }) => Exit::Nothing,
-            Self::Options(_)
+            Self::Settings(_)
             | Self::Environment(_)
-            | Self::ConfigFile(_)
-            | Self::UnknownPrecision { .. }
             | Self::Resume(_)
             | Self::Share(_)
             | Self::RunsFolder(_)
             | Self::Baseline(_)
             | Self::ClocksNotLocked { .. }
-            | Self::StoredRun(_)
+            | Self::NoLastRun(_)
             | Self::OneFile(_)
             | Self::History(_)
             | Self::TuningNotOpened { .. }
@@ -296,21 +257,5 @@ fn of_plan(error: &PlanError) -> Exit {
         | PlanError::Twice { .. }
         | PlanError::NoSuchAxis(_)
         | PlanError::BadArg { .. } => Exit::Usage,
-    }
-}
-
-fn in_backticks(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// Explains unknown tags: a stored run has none, and a program that lacks a benchmark does not know them
-/// either.
-fn tags_unknown(benchmarks: usize) -> String {
-    match benchmarks {
-        0 => String::new(),
-        1 => " (1 of its benchmarks is not in this program, which does not know its tags)".to_owned(),
-        many => {
-            format!(" ({many} of its benchmarks are not in this program, which does not know their tags)")
-        }
     }
 }

@@ -6,23 +6,18 @@ use serde::Serialize;
 
 use super::SuiteError;
 use super::cli::TextFormat;
-use super::options::MeasureOptions;
 use super::prepare::{found, kinds_of, lister};
 use super::sharing::Sharing;
 use crate::devices::select;
 use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
 use crate::registry::Entry;
+use crate::settings::Settings;
 use gpubench_records::method::Cache;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 
 /// Lists the selected benchmarks of `entries`, with or without their devices; of a `suite` that is shared, those of this task.
-pub(super) fn list(
-    entries: &[&Entry],
-    options: &MeasureOptions,
-    suite: &str,
-    format: TextFormat,
-) -> Result<String, SuiteError> {
+pub(super) fn list(entries: &[&Entry], options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
     let device = options.device.as_deref();
     let kinds = kinds_of(entries)
         .into_iter()
@@ -35,7 +30,13 @@ pub(super) fn list(
     }
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
     // a device.
-    let runner_asks = options.selection.ignored == Ignored::Only && format == TextFormat::Terse;
+    let mut selection = options.selection()?;
+    let runner_asks = selection.ignored == Ignored::Only && format == TextFormat::Terse;
+    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
+    // Test runners expect ignored benchmarks in a list.
+    if selection.ignored == Ignored::Left {
+        selection.ignored = Ignored::Included;
+    }
     let mut lister = lister(options);
     let missing = if runner_asks {
         let kinds: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
@@ -45,16 +46,15 @@ pub(super) fn list(
     };
     let (lacking, there): (Vec<_>, Vec<_>) =
         kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
-    let all = Selection { ignored: Ignored::Included, ..options.selection.clone() };
     let mut plan = Plan::default();
-    for (selection, kinds) in [(&options.selection, there), (&all, lacking)] {
+    for (selection, kinds) in [(&selection, there), (&all, lacking)] {
         match Plan::with_missing(entries, selection, &kinds, &[], &mut lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
             Err(PlanError::Nothing { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let mut sharing = Sharing::of(options, suite, None)?;
+    let mut sharing = Sharing::of(options)?;
     Ok(text(&sharing.narrow(plan), format))
 }
 

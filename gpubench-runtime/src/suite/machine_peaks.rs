@@ -3,13 +3,13 @@
 use super::SuiteError;
 use super::cli::Exit;
 use super::measure::run_config;
-use super::options::MeasureOptions;
 use super::prepare::{Task, kinds_of};
 use super::show::Printer;
 use crate::devices::kinds;
 use crate::peaks::{PeakSources, ceiling_cache};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::variants;
+use crate::settings::Settings;
 use gpubench_report as report;
 
 /// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
@@ -22,7 +22,7 @@ pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
 /// Measures the peaks of `device` and stores them in the place of earlier ones.
 pub(super) fn measure_again(
     device: &str,
-    options: &MeasureOptions,
+    options: &Settings,
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
     let ceilings = ceiling_cache(options.cache_dir.as_deref()).ok_or(SuiteError::NoCeilingsFolder)?;

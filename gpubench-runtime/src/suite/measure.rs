@@ -1,4 +1,4 @@
-//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`MeasuredRun`],
+//! A measurement, from options to a run. In: the task, the program and its [`Settings`]. Out: a [`MeasuredRun`],
 //! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
 
 use std::path::{Path, PathBuf};
@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 use super::again::MeasureAgain;
 use super::checkout::Lookup;
 use super::named_files::NamedFile;
-use super::options::MeasureOptions;
 use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
 use super::signals::Stop;
-use super::{SuiteError, ceilings, stored};
+use super::{SuiteError, ceilings};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::Plan;
+use crate::plan::{Plan, Selection};
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
+use crate::settings::{RunsDir, Settings, Verifier};
 use crate::worker::Libraries;
-use gpubench_records::baseline::OpenBaselines;
-use gpubench_records::files as store;
+use gpubench_records::baseline::{Baseline, OpenBaselines};
+use gpubench_records::certificate::Verifiers;
+use gpubench_records::files::{self as store, StoredRuns};
 use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
 use gpubench_records::record::{Program, Record, Run};
@@ -30,7 +31,8 @@ use gpubench_stats::format::counted;
 /// A run that can begin: everything that could refuse it has been asked, except for the devices themselves.
 pub(super) struct Prepared<'a> {
     task: Task,
-    options: &'a MeasureOptions,
+    options: &'a Settings,
+    selection: Selection,
     entries: Vec<&'static Entry>,
     program: Program,
     checkout: Lookup,
@@ -72,10 +74,10 @@ impl<'a> Prepared<'a> {
     pub(super) fn of(
         task: Task,
         mut program: Program,
-        options: &'a MeasureOptions,
+        options: &'a Settings,
         events: &mut dyn RunEvents,
     ) -> Result<Self, SuiteError> {
-        let entries = task.entries();
+        let (entries, selection) = (task.entries(), options.selection()?);
         // Ceilings are stored elsewhere, and are no run of the suite.
         let runs_folder = match task {
             Task::MeasurePeaks => None,
@@ -84,7 +86,7 @@ impl<'a> Prepared<'a> {
         let checkout = Lookup::begin(program.package.take());
         program.fingerprint = runs_folder.as_ref().and_then(|_| store::fingerprint());
         let mut sharing = match task {
-            Task::Measure => Sharing::of(options, &program.suite, runs_folder.as_deref())?,
+            Task::Measure => Sharing::of(options)?,
             Task::MeasurePeaks | Task::Test => Sharing::default(),
         };
         let mut lister = lister(options);
@@ -97,9 +99,9 @@ impl<'a> Prepared<'a> {
         if options.one_at_a_time || options.in_process {
             plan.one_at_a_time();
         }
-        let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
+        let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options);
         notes.extend(remarks);
-        let last = stored::last_baseline(&program.suite, u64::MAX, options)?;
+        let last = last_baseline(&program.suite, options)?;
         let baselines = options.baselines().open(last).map_err(SuiteError::Baseline)?;
         if let Some(folder) = history_of(task, options) {
             history::prepare(folder).map_err(SuiteError::History)?;
@@ -112,6 +114,7 @@ impl<'a> Prepared<'a> {
         Ok(Self {
             task,
             options,
+            selection,
             entries,
             program,
             checkout,
@@ -172,7 +175,7 @@ impl<'a> Prepared<'a> {
         let config = run_config(options, self.peak_sources, locked, self.library);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), options);
         // Without worker processes there are no new ones.
-        let threshold = options.threshold.filter(|_| !options.in_process);
+        let threshold = options.fail_on_regression.filter(|_| !options.in_process);
         let mut again = MeasureAgain::of(&self.plan, &self.baselines, threshold.filter(|_| is_measured));
         let plans = Plans { plan: &self.plan, again: &mut |run| again.next(run) };
         let (mut run, ended) =
@@ -189,7 +192,7 @@ impl<'a> Prepared<'a> {
         if self.task == Task::MeasurePeaks {
             problems.extend(ceilings::store(&mut run, options, events));
         }
-        compare(&mut run, &self.baselines, &self.entries, options);
+        compare(&mut run, &self.baselines, &self.entries, options, &self.selection);
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
             problems.extend(save(&mut run, &self.baselines).err());
@@ -199,12 +202,27 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Compares a run, live or stored, with the baseline.
+/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`.
+fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, SuiteError> {
+    if options.baseline.as_deref() != Some(store::LAST) {
+        return Ok(None);
+    }
+    let folder = match &options.runs_dir {
+        Some(RunsDir::In(folder)) => Some(&**folder),
+        _ => None,
+    };
+    let found =
+        StoredRuns::of_program(suite, folder).before(suite, u64::MAX).map_err(SuiteError::NoLastRun)?;
+    Ok(Some(Baseline::of(found.name, found.run)))
+}
+
+/// Compares a run with the baseline.
 pub(super) fn compare(
     run: &mut Run,
     baselines: &OpenBaselines,
     entries: &[&Entry],
-    options: &MeasureOptions,
+    options: &Settings,
+    selection: &Selection,
 ) {
     // A device that is left out has no missing cases, unless another of its model is there.
     let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
@@ -212,9 +230,9 @@ pub(super) fn compare(
     let is_selected = |record: &Record| {
         let CaseId { benchmark, args, model, cache } = &record.case;
         (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
-            && options.selection.takes(entries, benchmark, args, *cache)
+            && selection.takes(entries, benchmark, args, *cache)
     };
-    run.threshold = options.threshold;
+    run.threshold = options.fail_on_regression;
     baselines.check(run, &is_selected);
 }
 
@@ -227,12 +245,12 @@ pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), Suite
 }
 
 /// Returns the history that a run is added to, if there is one. Ceilings are no run of the suite.
-fn history_of(task: Task, options: &MeasureOptions) -> Option<&Path> {
+fn history_of(task: Task, options: &Settings) -> Option<&Path> {
     options.history.as_deref().filter(|_| task == Task::Measure)
 }
 
 /// Adds a run to the history, if there is one. A run without a number is told elsewhere.
-fn add_to_history(run: &Run, task: Task, options: &MeasureOptions) -> Result<(), SuiteError> {
+fn add_to_history(run: &Run, task: Task, options: &Settings) -> Result<(), SuiteError> {
     let Some(folder) = history_of(task, options) else { return Ok(()) };
     match history::add(folder, run, None) {
         Ok(_) | Err(AddError::NoCases) => Ok(()),
@@ -242,7 +260,7 @@ fn add_to_history(run: &Run, task: Task, options: &MeasureOptions) -> Result<(),
 
 /// Returns the settings of the runner.
 pub(super) fn run_config(
-    options: &MeasureOptions,
+    options: &Settings,
     peak_sources: PeakSources,
     locked: Vec<(String, String)>,
     driver: Option<PathBuf>,
@@ -256,7 +274,7 @@ pub(super) fn run_config(
         locked,
         runs: options.repeats(),
         libraries: Libraries { driver, cupti: options.cupti.clone() },
-        verifiers: options.verifiers,
+        verifiers: Verifiers { cupti: options.verify == Some(Verifier::Cupti), ..Verifiers::default() },
     }
 }
 
@@ -267,7 +285,7 @@ pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> Suit
 
 /// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
 pub(super) fn lock_clocks(
-    options: &MeasureOptions,
+    options: &Settings,
     devices: &[Available],
 ) -> Result<Option<ClockLock>, SuiteError> {
     let Some(target) = options.lock_clocks else { return Ok(None) };

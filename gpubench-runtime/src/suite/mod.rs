@@ -13,7 +13,6 @@ mod machine_peaks;
 mod measure;
 mod messages;
 mod named_files;
-pub(crate) mod options;
 mod output;
 mod prepare;
 pub(crate) mod program;
@@ -24,30 +23,28 @@ mod scheduled;
 mod sharing;
 mod show;
 mod signals;
-mod stored;
 mod test_mode;
 mod trials;
 mod tune;
 
 use std::env;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(crate) use self::error::{RunsFolderError, StoredRunError, SuiteError};
-pub(crate) use self::options::MeasureOptions;
-use self::options::TuneOptions;
+pub(crate) use self::error::{RunsFolderError, SuiteError};
 pub(crate) use self::progress::Progress;
 
 use self::child::run_as_child;
-use self::cli::{Action, Caller, Exit, Options};
+use self::cli::{Action, Caller, Exit, Options, TuneOptions};
 use self::live::Live;
 use self::measure::Prepared;
 use self::messages::{conclude, warn};
 use self::named_files::{NamedFile, each_has_one_purpose};
 use self::prepare::Task;
-use self::show::{LiveOutput, Printer};
+use self::show::Printer;
 use crate::runner::RunEvents;
+use crate::settings::Settings;
 use crate::system::{children, stopping};
 use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
@@ -84,33 +81,33 @@ fn caller(program: &Program, is_bench_target: bool) -> Caller {
 
 /// Does what the command line asks for.
 fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
-    let Options { action, measure, output, warnings } = options;
-    let printer = Printer::new(output)?;
-    warnings.iter().for_each(|warning| warn(warning));
-    let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
+    let Options { action, settings, warning } = options;
+    let printer = Printer::new(settings)?;
+    if let Some(warning) = warning {
+        warn(warning);
+    }
+    let progress = if settings.quiet { Progress::quiet() } else { Progress::default() };
     match action {
-        Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
-        Action::MeasurePeaks => measure_peaks(program, measure, &printer, progress),
-        Action::Tune(wanted) => tune_and_show(program, measure, wanted, &printer, progress),
+        Action::Measure => measure_and_show(Task::Measure, program, settings, &printer, progress),
+        Action::MeasurePeaks => measure_peaks(program, settings, &printer, progress),
+        Action::Tune(wanted) => tune_and_show(program, settings, wanted, &printer, progress),
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
-            printer.print(&list::list(&task.entries(), measure, &program.suite, *format)?)?;
+            printer.print(&list::list(&task.entries(), settings, *format)?)?;
             Ok(Exit::Done)
         }
         Action::Test { format, fail_fast } => {
-            let (text, ended) = test_mode::test(measure, &program.suite, *format, *fail_fast)?;
+            let (text, ended) = test_mode::test(settings, *format, *fail_fast)?;
             let printed = printer.print(&text);
             ended.and_then(|exit| printed.map(|()| exit))
         }
-        Action::Report(file) => show_stored(file, &program.suite, measure, &printer),
-        Action::Print(text) => printer.print(text).map(|()| Exit::Done),
     }
 }
 
 /// Measures the peaks of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
 fn measure_peaks(
     program: Program,
-    options: &MeasureOptions,
+    options: &Settings,
     printer: &Printer<'_>,
     progress: Progress,
 ) -> Result<Exit, SuiteError> {
@@ -129,7 +126,7 @@ fn measure_peaks(
 fn measure_and_show(
     task: Task,
     program: Program,
-    options: &MeasureOptions,
+    options: &Settings,
     printer: &Printer<'_>,
     progress: Progress,
 ) -> Result<Exit, SuiteError> {
@@ -147,7 +144,7 @@ fn measure_and_show(
 
 fn tune_and_show(
     program: Program,
-    options: &MeasureOptions,
+    options: &Settings,
     wanted: &TuneOptions,
     printer: &Printer<'_>,
     mut progress: Progress,
@@ -170,21 +167,4 @@ fn tune_and_show(
         Some(problem) => Err(problem),
         None => Ok(exit),
     }
-}
-
-fn show_stored(
-    file: &Path,
-    suite: &str,
-    options: &MeasureOptions,
-    printer: &Printer<'_>,
-) -> Result<Exit, SuiteError> {
-    let entries = Task::Measure.entries();
-    let source = stored::file(file, suite, options)?.map(|path| NamedFile::run("--from", file, path));
-    let files = [source.into_iter().collect(), printer.files(), NamedFile::of_options(options)].concat();
-    each_has_one_purpose(&files)?;
-    let run = stored::read(file, suite, &entries, options)?;
-    let last = stored::last_baseline(suite, run.started, options)?;
-    let baselines = options.baselines().open(last).map_err(SuiteError::Baseline)?;
-    let outputs = printer.open_outputs()?;
-    printer.show(stored::finish(run, &baselines, &entries, options), LiveOutput::default(), &outputs)
 }

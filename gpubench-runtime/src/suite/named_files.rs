@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::{MeasureOptions, TuneOptions};
+use super::cli::TuneOptions;
+use crate::settings::Settings;
 use gpubench_records::files::is_one_file;
 use gpubench_report::export::{Export, ExportTo};
 
@@ -67,10 +68,8 @@ impl NamedFile {
     }
 
     /// The files of settings, baselines and a history. A baseline may be compared with and then be replaced.
-    pub(super) fn of_options(options: &MeasureOptions) -> Vec<Self> {
-        let settings =
-            |path: &PathBuf| Self::read("--config", path, path.clone(), "the settings that are read");
-        let mut files: Vec<Self> = options.config.iter().map(settings).collect();
+    pub(super) fn of_options(options: &Settings) -> Vec<Self> {
+        let mut files: Vec<Self> = Vec::new();
         let baselines = options.baselines();
         for (flag, place) in [("--baseline", &baselines.against), ("--save-baseline", &baselines.save)] {
             let Some(place) = place else { continue };

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::options::{MeasureOptions, RunsDir};
 use super::sharing::Sharing;
 use super::{RunsFolderError, SuiteError};
 use crate::device::Available;
@@ -19,6 +18,7 @@ use crate::runner::RunEvents;
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
+use crate::settings::{RunsDir, Settings};
 use crate::worker::Libraries;
 use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
@@ -46,7 +46,7 @@ impl Task {
 }
 
 /// Returns what lists arguments and devices: a worker, or this process with `--in-process`.
-pub(super) fn lister(options: &MeasureOptions) -> WorkerLister<'static> {
+pub(super) fn lister(options: &Settings) -> WorkerLister<'static> {
     // A signal ends this process while it plans, and with it the worker.
     WorkerLister::new(
         Supervisor::new(options.in_process, Libraries::default(), &|| false),
@@ -66,7 +66,7 @@ pub(super) struct RunSetup {
 pub(super) fn run_setup(
     task: Task,
     entries: &[&Entry],
-    options: &MeasureOptions,
+    options: &Settings,
     program: &Program,
     runs: Option<&Path>,
     sharing: &mut Sharing,
@@ -111,12 +111,12 @@ fn lost_run(runs: &Path, sharing: &Sharing) -> Option<String> {
 pub(super) fn plan_on_devices(
     task: Task,
     entries: &[&Entry],
-    options: &MeasureOptions,
+    options: &Settings,
     device: Option<&str>,
     sharing: &Sharing,
     lister: &mut WorkerLister<'_>,
 ) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
-    let kinds = kinds_of(entries);
+    let (kinds, selection) = (kinds_of(entries), options.selection()?);
     let mut selected = match (sharing.given(), device) {
         (Some((given, all)), None) => found(&kinds, None, lister).given(given, all)?,
         (_, Some(device)) => match found(&kinds, Some(device), lister).select(Some(device)) {
@@ -130,11 +130,11 @@ pub(super) fn plan_on_devices(
     };
     let plan_on = |selected: &Selected, lister: &mut WorkerLister<'_>| {
         let devices = names(&selected.devices);
-        planned(task, entries, &options.selection, &devices, &selected.missing, lister)
+        planned(task, entries, &selection, &devices, &selected.missing, lister)
     };
     let mut planned = plan_on(&selected, lister);
     // A test runner starts a process for each listed name, whatever its device.
-    let is_one_name = options.selection.cases.exact && device.is_none() && sharing.given().is_none();
+    let is_one_name = options.exact && device.is_none() && sharing.given().is_none();
     if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
         let all = found(&kinds, None, lister).one_of_each_kind()?;
         let on_others = plan_on(&all, lister);
@@ -210,7 +210,7 @@ fn note_unmatched(plan: &Plan) -> Option<String> {
 fn resumed(
     task: Task,
     entries: &[&Entry],
-    options: &MeasureOptions,
+    options: &Settings,
     program: &Program,
     earlier: EarlierRun,
     sharing: &mut Sharing,
@@ -227,7 +227,7 @@ fn resumed(
     let earlier_devices = Some(earlier_devices).filter(|devices| is_free && !devices.is_empty());
     if let Some(devices) = &earlier_devices {
         let devices = as_named(devices, &kinds_of(entries));
-        let planned = Plan::with_missing(entries, &options.selection, &names(&devices), &[], lister)?;
+        let planned = Plan::with_missing(entries, &options.selection()?, &names(&devices), &[], lister)?;
         notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
         let plan = sharing.narrow(planned);
         let resumed = still_valid(earlier.clone(), &plan);
@@ -257,13 +257,13 @@ fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
 /// Returns the folder for this run and earlier ones. Without one the run is not stored, which is a warning unless the
 /// user needs the folder.
 pub(super) fn runs_folder(
-    options: &MeasureOptions,
+    options: &Settings,
     events: &mut dyn RunEvents,
 ) -> Result<Option<PathBuf>, SuiteError> {
     let (folder, required) = match &options.runs_dir {
-        RunsDir::Nowhere => return Ok(None),
-        RunsDir::In(folder) => (Some(folder.clone()), true),
-        RunsDir::Usual => (store::runs(), options.resume.is_some()),
+        Some(RunsDir::Nowhere) => return Ok(None),
+        Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
+        None => (store::runs(), options.resume.is_some()),
     };
     match made(folder) {
         Ok(folder) => Ok(Some(folder)),

@@ -1,18 +1,18 @@
 //! Measurement in the user's own programs: an experiment with its own tables and drawings, a tuner, a test.
-//! In: [`MeasureOptions`]. Out: [`Run`]s, for the program to read.
+//! In: [`Settings`]. Out: [`Run`]s, for the program to read.
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
 
 use super::SuiteError;
 use super::child::run_as_child;
-use super::cli::Exit;
+use super::cli::{self, Exit};
 use super::measure::Prepared;
 use super::messages::{conclude, print_error, print_problems};
-use super::options::MeasureOptions;
 use super::prepare::Task;
 use super::program_error::Error;
 use crate::runner::RunEvents;
+use crate::settings::Settings;
 use gpubench_records::record::{Program, Run};
 
 /// The benchmarks of this program, which its code can measure repeatedly and in any order.
@@ -29,7 +29,7 @@ impl Suite {
     /// # Errors
     /// Returns an [`Error`] if the run could not begin: nothing matches, for instance, or the device is missing. If it
     /// began and did not finish, or could not be stored as a baseline, [`Error::run`] is everything that was measured.
-    pub fn measure(&self, options: &MeasureOptions) -> Result<Run, Error> {
+    pub fn measure(&self, options: &Settings) -> Result<Run, Error> {
         self.measure_with(options, &mut ())
     }
 
@@ -38,13 +38,23 @@ impl Suite {
     ///
     /// # Errors
     /// Returns an [`Error`] in the same cases.
-    pub fn measure_with(&self, options: &MeasureOptions, events: &mut dyn RunEvents) -> Result<Run, Error> {
+    pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
         Ok(self.measured(options, events)?)
     }
 
-    fn measured(&self, options: &MeasureOptions, events: &mut dyn RunEvents) -> Result<Run, SuiteError> {
+    fn measured(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, SuiteError> {
         options.validate()?;
         Prepared::of(Task::Measure, self.build.clone(), options, events)?.measure(events)?.into_result()
+    }
+}
+
+impl Settings {
+    /// Reads the settings from the `GPUBENCH_…` variables and from the user's `gpubench.toml`.
+    ///
+    /// # Errors
+    /// Returns an error if a variable or the file has a wrong setting.
+    pub fn from_env() -> Result<Self, Error> {
+        Ok(cli::from_env()?)
     }
 }
 

@@ -4,9 +4,9 @@
 use std::io;
 use std::path::Path;
 
-use super::options::{MeasureOptions, RunsDir};
 use crate::plan::{Job, Plan};
 use crate::runner::RunEvents;
+use crate::settings::{RunsDir, Settings};
 use gpubench_records::failure::Step;
 use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
@@ -36,12 +36,8 @@ pub(super) enum RunFile {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(
-        events: &'a mut dyn RunEvents,
-        folder: Option<&'a Path>,
-        options: &MeasureOptions,
-    ) -> Self {
-        let required = matches!(options.runs_dir, RunsDir::In(_));
+    pub(super) fn new(events: &'a mut dyn RunEvents, folder: Option<&'a Path>, options: &Settings) -> Self {
+        let required = matches!(options.runs_dir, Some(RunsDir::In(_)));
         let baselines = options.baselines();
         let is_compared = options.repeats() > 1 || baselines.against.is_some() || baselines.save.is_some();
         Self { events, folder, required, is_compared, store: None, failed: false }

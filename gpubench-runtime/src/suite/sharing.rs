@@ -2,19 +2,16 @@
 //! the plan.
 
 use std::env;
-use std::path::Path;
 
-use super::options::{MeasureOptions, ShareChoice};
 use super::scheduled::{Scheduled, slurm};
 use crate::plan::{CaseTimes, Plan};
-use gpubench_records::files::{LoadRunError, StoredRuns};
+use crate::settings::{Settings, ShareChoice};
 use gpubench_records::task::{Part, ShareMode, Task};
 
 /// The share of a run, before its plan is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     task: Option<Task>,
-    times: CaseTimes,
     /// The GPUs that this task was given, as its environment names them.
     given: Option<String>,
 }
@@ -34,22 +31,15 @@ pub enum ShareError {
          --array=1-N, or give --share NUMBER/N"
     )]
     Gaps,
-    /// The run with the expected times cannot be read.
-    #[error("--share-times: {0}")]
-    Times(#[from] LoadRunError),
 }
 
 impl Sharing {
-    /// Finds the share that `options` ask for in a run of `suite`, with stored runs in `runs`.
-    pub(super) fn of(options: &MeasureOptions, suite: &str, runs: Option<&Path>) -> Result<Self, ShareError> {
+    /// Finds the share that `options` ask for.
+    pub(super) fn of(options: &Settings) -> Result<Self, ShareError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let task = task(options.share, slurm(&variable))?;
-        let times = match &options.share_times {
-            Some(run) => CaseTimes::of(&StoredRuns::of_program(suite, runs).load(run)?.run),
-            None => CaseTimes::default(),
-        };
+        let task = task(options.share.unwrap_or_default(), slurm(&variable))?;
         let given = variable("CUDA_VISIBLE_DEVICES").filter(|_| task.is_some());
-        Ok(Self { task, times, given })
+        Ok(Self { task, given })
     }
 
     /// Returns the task that the run is, if it is one of several.
@@ -70,7 +60,7 @@ impl Sharing {
         };
         task.cases = Some(plan.distinct_cases());
         match Part::new(task.number, task.of) {
-            Some(part) => plan.share(part, &self.times),
+            Some(part) => plan.share(part, &CaseTimes::default()),
             None => plan,
         }
     }

@@ -5,14 +5,15 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::SuiteError;
-use super::cli::{Exit, OutputOptions};
+use super::cli::Exit;
 use super::measure::MeasuredRun;
 use super::messages::warn;
 use super::named_files::NamedFile;
 use super::output::{Output, StandardOutput};
+use crate::settings::{Settings, SettingsError};
 use gpubench_records::record::Run;
 use gpubench_records::text::printable;
-use gpubench_report::export::{Export, ExportTo};
+use gpubench_report::export::{Export, ExportTo, Format, exports};
 use gpubench_report::{self as report, Page, TableWriter};
 
 /// The part of a run that is printed already.
@@ -29,19 +30,27 @@ pub(super) struct LiveOutput {
 /// Prints and writes results as the user wants them.
 pub(super) struct Printer<'a> {
     results: StandardOutput,
-    options: &'a OutputOptions,
+    options: &'a Settings,
+    exports: Vec<Export>,
 }
 
 impl<'a> Printer<'a> {
     /// Takes standard output away from all other code: output of the user's benchmarks is no result.
-    pub(super) fn new(options: &'a OutputOptions) -> Result<Self, SuiteError> {
+    pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
+        let files = [
+            (Format::Json, &options.json),
+            (Format::Csv, &options.csv),
+            (Format::Markdown, &options.markdown),
+        ];
+        let given = files.into_iter().filter_map(|(format, file)| Some((format, file.clone()?)));
+        let exports = exports(given).map_err(SettingsError::new)?;
         let results = StandardOutput::take_standard_output().map_err(SuiteError::NotPrinted)?;
-        Ok(Self { results, options })
+        Ok(Self { results, options, exports })
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str) -> Result<(), SuiteError> {
-        self.results.print(text, self.options.color).map_err(SuiteError::NotPrinted)
+        self.results.print(text, self.options.color.unwrap_or_default()).map_err(SuiteError::NotPrinted)
     }
 
     /// Opens the destinations of results, before anything is measured.
@@ -50,27 +59,27 @@ impl<'a> Printer<'a> {
             let not_opened = |error| SuiteError::OutputNotOpened { export: export.clone(), error };
             Output::open(export, &self.results).map_err(not_opened)
         };
-        self.options.exports.iter().map(open).collect()
+        self.exports.iter().map(open).collect()
     }
 
     /// The files that results are written to.
     pub(super) fn files(&self) -> Vec<NamedFile> {
-        NamedFile::of_exports(&self.options.exports)
+        NamedFile::of_exports(&self.exports)
     }
 
     /// The page that results are printed on.
     pub(super) fn page(&self) -> Page {
-        self.results.page(self.options.width)
+        self.results.page(width())
     }
 
     /// Returns true unless another format uses standard output.
     pub(super) fn prints_rows(&self) -> bool {
-        self.options.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
+        self.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
     }
 
     /// Returns true if rows are all that is shown of a run.
     pub(super) fn prints_rows_alone(&self) -> bool {
-        self.options.exports.is_empty() && !self.options.explain
+        self.exports.is_empty() && !self.options.explain
     }
 
     /// Prints and writes a run, live or stored, of which `shown` is printed already.
@@ -134,4 +143,10 @@ impl<'a> Printer<'a> {
         }
         self.print(&text)
     }
+}
+
+/// Returns the width that the user's environment states, in columns.
+fn width() -> Option<usize> {
+    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
+    Some(columns).filter(|columns| *columns >= usize::from(Page::LEAST_WIDTH))
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::cli::{Exit, TextFormat};
 use super::measure::{ended_early, run_config};
-use super::options::MeasureOptions;
 use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
@@ -15,14 +14,14 @@ use super::{SuiteError, messages};
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::trial::{self, Outcome, Trial};
+use crate::settings::Settings;
 
 /// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is
 /// no error: `cargo test FILTER` passes it to every target. Benchmarks that need a missing device are ignored, unless
 /// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test. Of a `suite` that is
 /// split, a task launches its share.
 pub(super) fn test(
-    options: &MeasureOptions,
-    suite: &str,
+    options: &Settings,
     format: TextFormat,
     fail_fast: bool,
 ) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
@@ -42,7 +41,7 @@ pub(super) fn test(
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let plan = Sharing::of(options, suite, None)?.narrow(plan);
+    let plan = Sharing::of(options)?.narrow(plan);
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let config = run_config(options, PeakSources::default(), Vec::new(), lister.library.take());
@@ -52,7 +51,7 @@ pub(super) fn test(
         trial::run(&plan, &config, fail_fast, &mut |job| progress.try_job(job), &mut messages::warn, &stops);
     drop(progress);
     let left = plan.jobs.len() - trials.len();
-    let demanded = options.selection.ignored == Ignored::Only;
+    let demanded = options.selection()?.ignored == Ignored::Only;
     trials.extend(trial::absent(&plan, demanded));
     let ended = match ended {
         Ok(()) => Ok(exit(&trials, demanded && !plan.absent.is_empty())),

@@ -4,9 +4,8 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::checkout::Lookup;
-use super::cli::Exit;
+use super::cli::{Exit, TuneOptions};
 use super::measure::{ended_early, lock_clocks, run_config};
-use super::options::{MeasureOptions, TuneOptions};
 use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
@@ -20,6 +19,7 @@ use crate::runner::race::{RaceResult, race};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::variants::{self, Variants};
 use crate::runner::{RunConfig, RunError, RunEvents, lock};
+use crate::settings::Settings;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::Failure;
 use gpubench_records::files as store;
@@ -27,8 +27,7 @@ use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Program;
 use gpubench_records::tuning::{
-    Objective, Shipped, TunedBenchmark, TunedEnergy, TunedLook, TunedProblem, TunedVariant, Tuning,
-    TuningMethod, hash_of_axes,
+    Shipped, TunedBenchmark, TunedLook, TunedProblem, TunedVariant, Tuning, TuningMethod, hash_of_axes,
 };
 use gpubench_stats::race::{LookTaken, RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
@@ -64,7 +63,7 @@ struct Problem<'a> {
 /// Returns an error if nothing could be raced. Later problems are part of the answer.
 pub(super) fn tune(
     mut program: Program,
-    options: &MeasureOptions,
+    options: &Settings,
     wanted: &TuneOptions,
     progress: &mut Progress,
 ) -> Result<Tuned, SuiteError> {
@@ -92,7 +91,7 @@ pub(super) fn tune(
         .into_iter()
         .filter(|found| problems.iter().any(|problem| problem.device == found.device))
         .collect();
-    let (peak_sources, remarks) = ceilings::peak_sources(Task::Measure, &entries, options)?;
+    let (peak_sources, remarks) = ceilings::peak_sources(Task::Measure, &entries, options);
     let stops = || stop.signal().is_some();
     let mut warn = |warning: &str| progress.warning(warning);
     let _locks = lock::lock(&devices, &program.suite, !options.no_wait, &mut warn, &stops)

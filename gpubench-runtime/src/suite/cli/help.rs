@@ -1,14 +1,15 @@
-//! Both help texts and the version, from the table of flags. In: the program. Out: a command with
-//! the table, or the text.
+//! Both help texts and the version.
+
+use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-use super::args::{Args, INSTEAD};
+use super::{Args, INSTEAD};
 
 /// The program whose command line it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Its name, with its package's before it.
+    /// Its name, after that of its package.
     pub name: String,
     /// Its version, and that of gpubench.
     pub version: String,
@@ -24,73 +25,72 @@ impl Default for Caller {
 }
 
 /// The flags that `-h` shows, by their ids; `--help` shows all.
-const SHORT_HELP: [&str; 18] = [
-    "filters",
+const SHORT_HELP: [&str; 17] = [
+    "filter",
     "skip",
-    "args",
+    "arg",
     "cache",
     "device",
     "quick",
     "precision",
     "max_time",
-    "compare_with",
-    "save_baseline",
-    "baseline",
+    "json",
     "explain",
-    "from",
-    "resume",
+    "baseline",
+    "save_baseline",
+    "compare_with",
     "list",
     "test",
     "help",
     "version",
 ];
 
-const EXAMPLES: &str = "\
-Examples:
-  suite sum --quick                    a rough look at cases named `sum`
-  suite --arg n=1Mi,16Mi --cache cold  other sizes, cold caches alone
-  suite --json run.json --html run.html
-  suite --save-baseline main           keep these times, and later:
-  suite --baseline main --fail-on-regression 5%
-  cargo bench --bench NAME -- --quick  the same through cargo
-";
-
-const ALL_FLAGS: &str = "--help shows all flags, by topic, and the exit codes.";
-
 const NOTES: &str = "\
-A setting comes from the command line, else from the environment, else from the file of settings, else it is the default; \
---show-config shows which. In gpubench.toml a setting is called as its flag: precision = \"1%\", quick = true, skip = [\"slow\"]. \
-An empty variable counts as unset. If a flag is given twice, the last value counts; lists add up. --quick=false takes back what a \
-variable or the file says. A TIME is in seconds, or has a unit, as in 500ms.
+A setting comes from the command line, or else from a GPUBENCH_… variable, or else from gpubench.toml, where it has the name of its \
+flag: precision = \"1%\". Lists add up. A TIME has a unit, as in 500ms, or is in seconds.
 
-Results go to standard output, progress and warnings to standard error. The FILE `-` is standard output, which then carries nothing \
-else. Flags of libtest that have no meaning here are accepted, and change nothing.
+Exit codes: 0 measured, 1 a benchmark failed or is invalid, 2 usage, 3 a regression, 4 nothing matched, 5 the device is missing, \
+130 or 143 interrupted.";
 
-Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, or cannot be judged by --fail-on-regression, \
-2 usage, 3 a regression, 4 nothing matched, 5 the requested device is missing or, with --no-wait, busy, 129/130/143 interrupted by \
-SIGHUP, Ctrl-C or SIGTERM, after a report of the measured cases.";
-
-/// The table of flags as the command of a program.
-pub(super) fn command(caller: &Caller) -> Command {
+/// Returns the flags as the command of the program, which was started as `started`.
+pub(super) fn command(caller: &Caller, started: Option<&Path>) -> Command {
     let flag = |name: &'static str, short, action, help: &'static str| {
         Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
     };
     Args::command()
+        .name("suite")
+        .bin_name(invocation(caller, started))
         .display_name(caller.name.clone())
         .version(caller.version.clone())
         .arg(flag("version", 'V', ArgAction::Version, "Print the version"))
-        .arg(flag("help", 'h', ArgAction::Help, "Print this help; --help prints all of it"))
-        .after_help(format!("{EXAMPLES}\n{ALL_FLAGS}"))
-        .after_long_help(format!("{EXAMPLES}\n{NOTES}"))
+        .arg(flag("help", 'h', ArgAction::Help, "Print help; --help describes all flags"))
+        .after_help("--help describes all flags.")
+        .after_long_help(NOTES)
 }
 
-/// The same for `-h`: one screen, one list.
-pub(super) fn short(caller: &Caller) -> Command {
-    command(caller).mut_args(|arg| {
+/// Returns what users type to start the program.
+fn invocation(caller: &Caller, started: Option<&Path>) -> String {
+    let name = started.and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
+    let is_in = |folder: &str| {
+        let parent = started.and_then(Path::parent).and_then(Path::file_name);
+        parent.is_some_and(|parent| parent == folder)
+    };
+    if caller.is_bench_target {
+        "cargo bench --".to_owned()
+    } else if is_in("examples") {
+        format!("cargo run --example {name} --")
+    } else if name.is_empty() {
+        "suite".to_owned()
+    } else {
+        name.into_owned()
+    }
+}
+
+/// Returns the command whose help is a selection that fits a screen.
+pub(super) fn short(command: Command) -> Command {
+    command.mut_args(|arg| {
         let is_shown = SHORT_HELP.contains(&arg.get_id().as_str());
-        let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-        let arg = arg.hide_short_help(!is_shown).hide_env(true).help_heading(None);
-        if takes_value { arg.hide_possible_values(true) } else { arg }
+        arg.hide_short_help(!is_shown).hide_env(true).hide_possible_values(true).help_heading(None)
     })
 }
 
@@ -98,24 +98,38 @@ pub(super) fn short(caller: &Caller) -> Command {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_flag_of_short_help_is_in_the_table() {
-        let command = command(&Caller::default());
-        for id in SHORT_HELP {
-            assert!(command.get_arguments().any(|arg| arg.get_id() == id), "{id}");
-        }
+    fn usual() -> Command {
+        command(&Caller::default(), None)
     }
 
     #[test]
-    fn short_help_is_one_screen() {
-        let text = short(&Caller::default()).term_width(80).render_help().to_string();
+    fn short_help_is_a_selection_that_fits_a_screen() {
+        usual().debug_assert();
+        for id in SHORT_HELP {
+            assert!(usual().get_arguments().any(|arg| arg.get_id() == id), "{id}");
+        }
+        let text = short(usual()).term_width(80).render_help().to_string();
         assert!(text.lines().count() <= 40 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text);
     }
 
     #[test]
-    fn long_help_is_ordered_by_topic() {
-        let text = command(&Caller::default()).term_width(100).render_long_help().to_string();
+    fn long_help_has_all_flags_in_200_lines() {
+        let text = usual().term_width(100).render_long_help().to_string();
+        assert!(text.lines().count() <= 200, "{}", text.lines().count());
+        let flags =
+            usual().get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_long().is_some()).count();
+        assert!(flags <= 44, "{flags} flags, --help and --version among them");
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn usage_names_what_people_type() {
+        let bench = Caller { is_bench_target: true, ..Caller::default() };
+        let hashed = Path::new("/x/target/release/deps/kernels-0123456789abcdef");
+        assert_eq!(invocation(&bench, Some(hashed)), "cargo bench --");
+        let example = Path::new("/x/target/debug/examples/suite");
+        assert_eq!(invocation(&Caller::default(), Some(example)), "cargo run --example suite --");
+        assert_eq!(invocation(&Caller::default(), Some(Path::new("./my-suite"))), "my-suite");
     }
 }

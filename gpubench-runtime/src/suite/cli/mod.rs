@@ -1,225 +1,311 @@
-//! The command line: flags, their environment twins and the settings of the user's file in, validated [`Options`] out, and the table
-//! of exit codes.
+//! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml` behind them.
 
-mod args;
 mod help;
 mod libtest;
 mod manifest;
-mod modes;
-mod options;
-mod origins;
-mod peaks;
-mod settings;
-mod values;
-mod variables;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, FromArgMatches, ValueEnum};
 
-pub(crate) use self::args::TextFormat;
 pub use self::help::Caller;
-pub(crate) use self::options::{Action, Options, OutputOptions};
+use self::libtest::LibtestArgs;
+use super::SuiteError;
+use crate::settings::{Settings, parse_positive_time};
 pub(crate) use gpubench_records::exit::Exit;
 
-use self::args::Args;
-use self::origins::Origins;
-use self::settings::FileSettings;
-use super::SuiteError;
-use super::options::{MeasureOptions, OptionsError};
-use gpubench_records::selection::split_names;
+const TUNING: &str = "Tuning";
+const INSTEAD: &str = "Instead of measuring";
+
+/// The flags.
+#[derive(Debug, clap::Parser)]
+#[command(
+    about = "Measure the benchmarks of this program, and compare each result with the peaks of its device.",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    // Scripts append flags to earlier ones.
+    args_override_self = true
+)]
+struct Args {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    tuning: TuningArgs,
+    #[command(flatten)]
+    instead: InsteadArgs,
+    #[command(flatten)]
+    libtest: LibtestArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct TuningArgs {
+    /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
+    ///
+    /// A variant that is slower by more than the equivalence margin leaves the race; one within it is a tie.
+    #[arg(
+        long,
+        help_heading = TUNING,
+        conflicts_with_all = [
+            "compare_with", "runs", "baseline", "save_baseline", "fail_on_regression", "resume", "share", "verify", "samples",
+            "energy", "explain", "json", "csv", "markdown", "test", "measure_peaks",
+        ]
+    )]
+    tune: bool,
+
+    /// End the races after this time in total [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", help_heading = TUNING)]
+    budget: Option<Duration>,
+
+    /// Write the results of the races to this file, as JSON
+    #[arg(long, value_name = "FILE", requires = "tune", help_heading = TUNING)]
+    save_tuning: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct InsteadArgs {
+    /// List the cases
+    #[arg(long, help_heading = INSTEAD)]
+    list: bool,
+
+    /// Format of --list and --test [default: pretty]
+    #[arg(long, value_name = "FORMAT", help_heading = INSTEAD)]
+    format: Option<TextFormat>,
+
+    /// Launch and check each case once, time nothing (the default under `cargo test`)
+    #[arg(long, help_heading = INSTEAD)]
+    test: bool,
+
+    /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
+    #[arg(long, conflicts_with_all = ["test", "resume"], help_heading = INSTEAD)]
+    measure_peaks: bool,
+}
+
+/// The format of `--list` and of test mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// For people
+    #[default]
+    Pretty,
+    /// For test runners: `name: benchmark`; a letter for each case in test mode
+    Terse,
+    /// For programs: one JSON object per line; in test mode those of libtest
+    Json,
+    /// A format of libtest that nothing needs here: as `pretty`
+    #[value(hide = true)]
+    Junit,
+}
+
+/// A command line that can be obeyed.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The task of the program.
+    pub action: Action,
+    /// The settings.
+    pub settings: Settings,
+    /// What the user should know about the command line.
+    pub warning: Option<String>,
+}
+
+/// The task of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Measures the selected cases.
+    Measure,
+    /// Measures the peaks of the device and no benchmark.
+    MeasurePeaks,
+    /// Races the variants of benchmarks.
+    Tune(TuneOptions),
+    /// Lists the selected cases and measures nothing.
+    List {
+        /// The format of the list.
+        format: TextFormat,
+        /// True to list what measures peaks instead of benchmarks.
+        ceilings: bool,
+    },
+    /// Launches each benchmark once and times nothing.
+    Test {
+        /// The format of the results.
+        format: TextFormat,
+        /// True to launch nothing more after a failure.
+        fail_fast: bool,
+    },
+}
+
+/// The options of races.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TuneOptions {
+    /// The time that all races may take.
+    pub budget: Option<Duration>,
+    /// The file for the answer.
+    pub save: Option<PathBuf>,
+}
 
 /// Reads the command line of this process: `arguments`, beginning with the program's name.
 ///
 /// # Errors
-/// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard
-/// error.
+/// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let settings = Settings::read(&arguments, caller)?;
-    let args = settings.args()?;
-    if let Some(text) = settings.text(&args) {
-        return Options::printing(args, text).map_err(|error| settings.refused(error));
-    }
-    let measured = || {
-        modes::refuse_beside_stored_run(&settings.command, &settings.matches, &args)?;
-        modes::refuse_without_races(&settings.command, &settings.matches, &args)?;
-        let of_results = modes::format_of_results(&settings.command, &settings.matches, &args);
-        let mut options = Options::of(args, caller.is_bench_target)?;
-        options.warnings.extend(match options.action {
-            Action::Measure if of_results.is_some() => of_results,
-            Action::Test { .. } => modes::ignored_in_test_mode(&settings.command, &settings.matches),
-            // `cargo bench` without flags, which the next call may have.
-            Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
-                env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| manifest::advice(Path::new(&folder)))
-            }
-            _ => None,
-        });
-        Ok(options)
-    };
-    measured().map_err(|error| settings.refused(error))
-}
-
-/// Reads the options of a measurement from the environment and the user's file alone.
-///
-/// # Errors
-/// Returns an error if a variable or a setting has a value that its flag would not take, or a variable asks for something else than a
-/// measurement.
-pub(crate) fn from_env() -> Result<MeasureOptions, SuiteError> {
-    let read = || {
-        let settings = Settings::read(&[OsString::from("suite")], &Caller::default())?;
-        Ok((settings.args()?, settings))
-    };
-    let (args, settings) = read().map_err(SuiteError::Environment)?;
-    let others = [
-        ("GPUBENCH_LIST", args.actions.list),
-        ("GPUBENCH_TEST", args.actions.test),
-        ("GPUBENCH_FROM", args.stored.from.is_some()),
-        ("GPUBENCH_MEASURE_PEAKS", args.peaks.measure_peaks),
-        ("GPUBENCH_TUNE", args.tuning.tune),
-        ("GPUBENCH_SHOW_CONFIG", args.actions.show_config),
-    ];
-    if let Some((variable, _)) = others.into_iter().find(|(_, is_set)| *is_set) {
-        return Err(OptionsError::NoMeasurement { variable }.into());
-    }
-    let options = options::measure_options(args).and_then(|options| options.validate().map(|()| options));
-    options.map_err(|error| settings.origins().place(error).into())
-}
-
-/// The parsed command line, with the environment and the user's file behind it.
-struct Settings {
-    /// The table of flags.
-    command: Command,
-    matches: ArgMatches,
-    file: FileSettings,
-}
-
-impl Settings {
-    fn read(arguments: &[OsString], caller: &Caller) -> Result<Self, clap::Error> {
-        let command = help::command(caller);
-        let parser = switches_take_values(without_empty_twins(command.clone()));
-        let given = match parser.clone().try_get_matches_from(arguments) {
-            // The help names every twin, whatever the environment holds.
-            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-                let is_long = arguments.iter().any(|argument| argument == "--help");
-                let shown = if is_long { command } else { help::short(caller) };
-                return Err(shown.try_get_matches_from(arguments).err().unwrap_or(error));
-            }
-            Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
-                return Err(command.clone().error(ErrorKind::InvalidUtf8, not_utf8(&command, arguments)));
-            }
-            given => given.map_err(|error| of_variable(error, &parser, arguments))?,
-        };
-        if let Some(misspelt) = variables::misspelt_variable(&command) {
-            return Err(command.clone().error(ErrorKind::ValueValidation, misspelt));
+    let mut command = help::command(caller, arguments.first().map(Path::new));
+    // A shell or a CI that sets `GPUBENCH_DEVICE=` omits the variable.
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    let parser =
+        command.clone().mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    let matches = match parser.try_get_matches_from(&arguments) {
+        Err(error)
+            if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
+        {
+            return Err(help::short(command).try_get_matches_from(arguments).err().unwrap_or(error));
         }
-        let without_environment = parser.clone().mut_args(|arg| arg.env(Resettable::Reset));
-        let args = Args::from_arg_matches(&given).map_err(|error| error.format(&mut command.clone()))?;
-        let file = FileSettings::of(&without_environment, &given, &args)
-            .map_err(|error| command.clone().error(ErrorKind::ValueValidation, error))?;
-        let matches = match file.is_empty() {
-            true => given,
-            false => file.as_defaults(parser).try_get_matches_from(arguments)?,
-        };
-        Ok(Self { command, matches, file })
-    }
-
-    fn args(&self) -> Result<Args, clap::Error> {
-        let args = Args::from_arg_matches(&self.matches);
-        let mut args = args.map_err(|error| error.format(&mut self.command.clone()))?;
-        // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
-        for (id, names) in [("filters", &mut args.cases.filters), ("skip", &mut args.cases.skip)] {
-            if args.cases.exact && self.matches.value_source(id) == Some(ValueSource::EnvVariable) {
-                *names = names.iter().flat_map(|names| split_names(names)).collect();
-            }
-        }
-        Ok(args)
-    }
-
-    fn origins(&self) -> Origins<'_> {
-        Origins { command: &self.command, matches: &self.matches, file: &self.file }
-    }
-
-    /// Returns the text to print instead of anything else, if the user wants one.
-    fn text(&self, args: &Args) -> Option<String> {
-        args.actions.show_config.then(|| self.origins().show())
-    }
-
-    /// Returns the error of a setting with the place that it comes from.
-    fn refused(&self, error: OptionsError) -> clap::Error {
-        self.command.clone().error(ErrorKind::ValueValidation, self.origins().place(error))
-    }
-}
-
-/// Names the arguments and the variables that are no UTF-8, paths among them, though those need not be: clap does not tell which one it
-/// refused.
-fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
-    let arguments = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
-    let arguments = arguments.map(|argument| format!("{argument:?}"));
-    let variables = command.get_arguments().filter_map(|arg| {
-        let value = env::var_os(arg.get_env()?).filter(|value| value.to_str().is_none())?;
-        Some(format!("{}={value:?}", arg.get_env()?.display()))
-    });
-    format!("invalid UTF-8: {}", arguments.chain(variables).collect::<Vec<_>>().join(", "))
-}
-
-/// Names the environment variable whose value is wrong, in place of the flag that nobody has given.
-fn of_variable(mut error: clap::Error, parser: &Command, arguments: &[OsString]) -> clap::Error {
-    let Some(flag) = error.get(ContextKind::InvalidArg).map(ToString::to_string) else { return error };
-    let mut built = parser.clone();
-    built.build();
-    let Some(arg) = built.get_arguments().find(|arg| arg.to_string() == flag) else { return error };
-    let Some(variable) = arg.get_env().filter(|variable| env::var_os(variable).is_some()) else {
-        return error;
+        matches => matches.map_err(with_hint)?,
     };
-    let without = parser.clone().mut_arg(arg.get_id().clone(), |arg| arg.env(Resettable::Reset));
-    if without.try_get_matches_from(arguments).is_ok() {
-        let variable = variable.to_string_lossy().into_owned();
-        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let action = action(&args, caller.is_bench_target);
+    let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
+    let settings = args.settings.with_file().map_err(|error| refused(&error))?;
+    settings.validate().map_err(|error| refused(&error))?;
+    if action == Action::MeasurePeaks && settings.share.is_some_and(|share| share.splits()) {
+        return Err(refused(
+            &"--measure-peaks and --share: each GPU has peaks of its own; leave out --share",
+        ));
+    }
+    let warning = match action {
+        Action::Measure if args.instead.format.is_some_and(|format| format != TextFormat::Pretty) => {
+            Some("--format is for --list and --test; --json FILE writes results".to_owned())
+        }
+        // `cargo bench` without flags, which the next call may have.
+        Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
+            env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| manifest::advice(Path::new(&folder)))
+        }
+        _ => None,
+    };
+    Ok(Options { action, settings, warning })
+}
+
+/// Reads the settings of the environment and of the user's file.
+pub(crate) fn from_env() -> Result<Settings, SuiteError> {
+    let options = parse([OsString::from("suite")], &Caller::default());
+    Ok(options.map_err(SuiteError::Environment)?.settings)
+}
+
+fn action(args: &Args, is_bench_target: bool) -> Action {
+    let Args { settings, tuning, instead, libtest } = args;
+    let format = instead.format.unwrap_or_default();
+    // `cargo test` runs a bench target without `--bench`.
+    let is_test = instead.test || (is_bench_target && !libtest.bench);
+    if instead.list {
+        Action::List { format, ceilings: instead.measure_peaks }
+    } else if instead.measure_peaks {
+        Action::MeasurePeaks
+    } else if is_test {
+        // `-q` of libtest prints a letter for each test.
+        let format = if settings.quiet { TextFormat::Terse } else { format };
+        Action::Test { format, fail_fast: libtest.fail_fast }
+    } else if tuning.tune {
+        Action::Tune(TuneOptions { budget: tuning.budget, save: tuning.save_tuning.clone() })
+    } else {
+        Action::Measure
+    }
+}
+
+/// Flags of Criterion, divan, NVBench and hyperfine, and what does the same here.
+const OF_OTHER_TOOLS: [(&str, &str); 17] = [
+    ("--measurement-time", "use --max-time"),
+    ("--warm-up-time", "use --warmup"),
+    ("--sample-size", "use --samples"),
+    ("--sample-count", "use --samples"),
+    ("--min-samples", "use --samples"),
+    ("--significance-level", "differences are tested at 99 %; see --fail-on-regression"),
+    ("--noise-threshold", "set equivalence-margin in gpubench.toml"),
+    ("--noplot", "nothing is drawn until `cargo gpubench report --html FILE`"),
+    ("--load-baseline", "use `cargo gpubench compare`"),
+    ("--baseline-lenient", "use --baseline"),
+    ("--output-format", "use --json, --csv or --markdown"),
+    ("--profile-time", "see --in-process, for profilers"),
+    ("--axis", "use --arg"),
+    ("--benchmark", "give its name as FILTER"),
+    ("--devices", "use --device"),
+    ("--max-noise", "use --precision"),
+    ("--export-json", "use --json"),
+];
+
+/// Adds what to use here to the error of another tool's flag.
+fn with_hint(mut error: clap::Error) -> clap::Error {
+    let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let hint =
+        OF_OTHER_TOOLS.iter().find(|(other, _)| error.kind() == ErrorKind::UnknownArgument && flag == *other);
+    if let Some((_, hint)) = hint {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*hint).into()]));
     }
     error
 }
 
-/// Makes the command ignore variables with an empty value: `GPUBENCH_SKIP=` is the way in which a shell or a
-/// CI omits a variable.
-fn without_empty_twins(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
-    command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
-}
-
-/// Lets `--quick=false` take back what a variable or the user's file says. Help shows switches without a value.
-fn switches_take_values(command: Command) -> Command {
-    command.mut_args(|arg| match arg.get_action() {
-        ArgAction::SetTrue if !arg.is_hide_set() => arg
-            .action(ArgAction::Set)
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true")
-            .default_value("false"),
-        _ => arg,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::help::{Caller, command};
+    use super::*;
+
+    fn parsed(flags: &[&str]) -> Result<Options, String> {
+        let words = ["suite"].iter().chain(flags).map(OsString::from);
+        parse(words, &Caller::default()).map_err(|error| error.to_string())
+    }
 
     #[test]
-    fn every_flag_that_is_shown_has_its_environment_twin() {
-        let command = command(&Caller::default());
-        command.clone().debug_assert();
-        let shown = command
-            .get_arguments()
-            .filter(|arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str()));
-        for arg in shown {
-            let twin = arg.get_env().map(|name| name.to_string_lossy().into_owned());
-            let flag = arg.get_long().unwrap_or("filter").replace('-', "_").to_uppercase();
-            assert_eq!(twin, Some(format!("GPUBENCH_{flag}")));
+    fn flags_of_other_tools_are_answered_with_ours() {
+        for (flag, hint) in OF_OTHER_TOOLS {
+            let told = parsed(&[&format!("{flag}=1")]).expect_err("there is none");
+            assert!(told.contains(flag) && told.contains(hint), "{told}");
+            let [here, ..] = hint
+                .split_once("use --")
+                .map(|(_, rest)| rest)
+                .unwrap_or("json")
+                .split(' ')
+                .collect::<Vec<_>>()[..]
+            else {
+                continue;
+            };
+            let here = here.trim_end_matches(',');
+            let command = help::command(&Caller::default(), None);
+            assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
         }
+    }
+
+    #[test]
+    fn races_exclude_what_they_do_not_obey() {
+        for flags in
+            [&["--runs", "3"][..], &["--samples", "30"], &["--json", "-"], &["--test"], &["--energy"]]
+        {
+            let told = parsed(&[&["--tune"], flags].concat()).expect_err("it has no effect");
+            assert!(told.contains("cannot be used with"), "{told}");
+        }
+        assert!(parsed(&["--budget", "3s"]).expect_err("no races").contains("--tune"));
+        let tuned = parsed(&["--tune", "--budget", "3s", "--quick"]).expect("races").action;
+        assert_eq!(tuned, Action::Tune(TuneOptions { budget: Some(Duration::from_secs(3)), save: None }));
+    }
+
+    #[test]
+    fn the_format_of_lists_has_no_effect_on_results() {
+        let warning = |flags: &[&str]| parsed(flags).expect("they are flags").warning;
+        assert!(warning(&["--format", "json"]).expect("a warning").contains("--json FILE"));
+        for flags in [
+            &["--format", "pretty"][..],
+            &["--list", "--format", "json"],
+            &["--test", "--format", "terse"],
+            &[],
+        ] {
+            assert_eq!(warning(flags), None, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_switch_can_be_turned_off() {
+        assert_eq!(parsed(&["--quick=false"]).expect("a flag").settings.quick, Some(false));
+        assert_eq!(parsed(&["--quick", "sum"]).expect("flags").settings.filter, ["sum"]);
     }
 }

@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::method::Cache;
-use gpubench::options::RunsDir;
 use gpubench::plan::{Job, Plan};
 use gpubench::record::{Record, Run};
-use gpubench::{Error, MeasureOptions, Progress, RunEvents, Suite, gpu_bench};
+use gpubench::settings::{ArgValues, CacheStates, RunsDir};
+use gpubench::{Error, Progress, RunEvents, Settings, Suite, gpu_bench};
 use gpubench_runtime::__private::steps as worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
@@ -47,21 +47,21 @@ fn main() -> ExitCode {
         "sizes" => sizes(suite),
         "observed" => observed(suite),
         "progress" => {
-            show(&suite.measure_with(&options(), &mut Progress::default())?);
+            show(&suite.measure_with(&settings(), &mut Progress::default())?);
             Ok(())
         }
         "environment" => {
-            show(&suite.measure(&MeasureOptions::from_env()?)?);
+            show(&suite.measure(&Settings::from_env()?)?);
             Ok(())
         }
         "failing" => {
-            show(&suite.measure(&options().filter("fails").include_ignored())?);
+            show(&suite.measure(&Settings { include_ignored: true, ..of("fails") })?);
             Ok(())
         }
-        "impossible" => Ok(suite.measure(&options().samples(0)).map(drop)?),
-        "nothing" => Ok(suite.measure(&options().filter("no_such")).map(drop)?),
+        "impossible" => Ok(suite.measure(&Settings { samples: Some(0), ..settings() }).map(drop)?),
+        "nothing" => Ok(suite.measure(&of("no_such")).map(drop)?),
         "wrapped" => {
-            let nothing = suite.measure(&options().filter("no_such"));
+            let nothing = suite.measure(&of("no_such"));
             Err(Wrapped(nothing.expect_err("nothing matches")).into())
         }
         "interrupted" => interrupted(suite),
@@ -69,8 +69,18 @@ fn main() -> ExitCode {
     })
 }
 
-fn options() -> MeasureOptions {
-    MeasureOptions::default().device("clockwork").quick().samples(30).runs_dir(RunsDir::Nowhere)
+fn settings() -> Settings {
+    Settings {
+        device: Some("clockwork".into()),
+        quick: Some(true),
+        samples: Some(30),
+        runs_dir: Some(RunsDir::Nowhere),
+        ..Settings::default()
+    }
+}
+
+fn of(filter: &str) -> Settings {
+    Settings { filter: vec![filter.into()], ..settings() }
 }
 
 fn show(run: &Run) {
@@ -82,8 +92,13 @@ fn show(run: &Run) {
 /// Measures sizes that the benchmark does not list, one run each.
 fn sizes(suite: &Suite) -> Result<(), Box<dyn StdError>> {
     for n in [3, 5] {
-        let options = options().exact(format!("measuring::ticks[n={n}]")).arg("n", [n]);
-        show(&suite.measure(&options.caches([Cache::Hot, Cache::Cold]))?);
+        let settings = Settings {
+            exact: true,
+            arg: vec![ArgValues::new("n", [n])],
+            cache: Some(CacheStates::Both),
+            ..of(&format!("measuring::ticks[n={n}]"))
+        };
+        show(&suite.measure(&settings)?);
     }
     Ok(())
 }
@@ -122,13 +137,14 @@ impl RunEvents for Printed {
 }
 
 fn observed(suite: &Suite) -> Result<(), Box<dyn StdError>> {
-    suite.measure_with(&options().runs(2), &mut Printed)?;
+    suite.measure_with(&settings().runs(2), &mut Printed)?;
     Ok(())
 }
 
 /// Shows what the error of an interrupted run holds, and passes it on.
 fn interrupted(suite: &Suite) -> Result<(), Box<dyn StdError>> {
-    let options = options().filter("ticks[n=1]").filter("interrupt").include_ignored();
+    let filter = vec!["ticks[n=1]".into(), "interrupt".into()];
+    let options = Settings { filter, include_ignored: true, ..settings() };
     let error = suite.measure(&options).expect_err("it was interrupted");
     if let Some(run) = error.run() {
         show(run);

@@ -7,8 +7,8 @@ mod table;
 
 use std::{env, fs};
 
-use gpubench::options::RunsDir;
-use gpubench::{Exit, MeasureOptions, Suite};
+use gpubench::settings::{Percent, RunsDir};
+use gpubench::{Exit, Settings, Suite};
 
 pub use self::line::{Expected, Group, Line, Needs, line};
 use self::table::{Found, Watch};
@@ -32,10 +32,14 @@ pub fn run(suite: &Suite, groups: &'static [Group]) -> Result<()> {
     }
     let lines: Vec<&'static Line> = lines().filter(wanted).collect();
     // A filter is a part of a name: others that have it are measured too, and not looked at.
-    let options = MeasureOptions::from_env()?.all_cases().runs_dir(RunsDir::Nowhere).precision(0.02);
-    let options = lines.iter().fold(options, |options, line| options.filter(format!("::{}", line.name)));
+    let settings = Settings {
+        filter: lines.iter().map(|line| format!("::{}", line.name)).collect(),
+        runs_dir: Some(RunsDir::Nowhere),
+        precision: Some(Percent(2.0)),
+        ..Settings::from_env()?
+    };
     let mut watch = Watch::default();
-    let run = suite.measure_with(&options, &mut watch)?;
+    let run = suite.measure_with(&settings, &mut watch)?;
     let found = Found::new(&run, &lines, &watch);
     print!("{}", table::text(&found, groups));
     if let Some(page) = page {

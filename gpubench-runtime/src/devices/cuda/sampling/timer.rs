@@ -57,7 +57,6 @@ pub(crate) enum Groups {
     CopiedGraph,
     /// Copied graphs in which stamps take the place of events.
     StampedGraph,
-    Trace,
 }
 
 impl Groups {
@@ -173,7 +172,7 @@ impl<'a> Taker<'a> {
     fn of(groups: Groups, samples: SamplingState<'a>) -> Result<Self, Failure> {
         Ok(match groups {
             Groups::Stream => Self::Stream(samples, StreamPath::default()),
-            Groups::Graph | Groups::Trace => Self::Graph(GraphPath::new(samples)),
+            Groups::Graph => Self::Graph(GraphPath::new(samples)),
             Groups::CopiedGraph => Self::Graph(GraphPath::new(samples).with_copies(true)),
             Groups::StampedGraph => Self::Graph(GraphPath::new(samples).by_stamps()?),
         })

@@ -1,0 +1,375 @@
+//! The settings of a measurement. The command line, `gpubench.toml` and programs fill the same [`Settings`], and
+//! [`Settings::validate`] checks them all.
+
+mod file;
+mod peaks;
+mod sampling;
+mod validate;
+mod values;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub(crate) use self::peaks::peaks_of;
+pub(crate) use self::validate::SettingsError;
+pub(crate) use self::values::parse_positive_time;
+pub use self::values::{
+    CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
+};
+use self::values::{args, duration, list, positive_duration, text};
+use crate::device::ClockTarget;
+use crate::plan::{Ignored, Selection};
+use gpubench_records::baseline::{BaselineOptions, Place};
+use gpubench_records::comparison::Threshold;
+use gpubench_records::id::BenchmarkId;
+pub use gpubench_records::selection::ArgValues;
+use gpubench_records::selection::{CaseSelection, parse_filters};
+
+// The topics of --help, in its order.
+const CASES: &str = "Cases";
+pub(crate) const METHOD: &str = "Method";
+const RESULTS: &str = "Results";
+
+/// The cases to measure, how to measure them, and the output of the results.
+///
+/// Each field is a flag of the command line and a line of `gpubench.toml`, unless its description says otherwise. The default is
+/// what happens without the flag.
+///
+/// ```
+/// use std::time::Duration;
+/// use gpubench_runtime::{ArgValues, Percent, Settings};
+///
+/// let settings = Settings {
+///     filter: vec!["saxpy".into()],
+///     arg: vec![ArgValues::new("n", [1 << 20])],
+///     precision: Some(Percent(1.0)),
+///     max_time: Some(Duration::from_secs(1)),
+///     ..Settings::default()
+/// };
+/// ```
+#[derive(Clone, Debug, Default, clap::Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// Measure only cases with FILTER in their names
+    ///
+    /// A FILTER is a part of the name, or a regular expression between slashes, as in `/sum.*n=1024/`. A case needs one of them.
+    /// Separate several with spaces or commas.
+    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", help_heading = CASES)]
+    #[serde(deserialize_with = "list")]
+    pub filter: Vec<String>,
+
+    /// Match whole names, in filters and in --skip
+    #[arg(long, help_heading = CASES)]
+    pub exact: bool,
+
+    /// Skip cases with FILTER in their names
+    #[arg(long, value_name = "FILTER", help_heading = CASES)]
+    #[serde(deserialize_with = "list")]
+    pub skip: Vec<String>,
+
+    /// Measure only benchmarks with one of these tags
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',', help_heading = CASES)]
+    #[serde(deserialize_with = "list")]
+    pub tag: Vec<String>,
+
+    /// Measure only benchmarks marked `ignore`
+    #[arg(long, help_heading = CASES)]
+    pub ignored: bool,
+
+    /// Also measure benchmarks marked `ignore`
+    #[arg(long, help_heading = CASES)]
+    pub include_ignored: bool,
+
+    /// Replace the values of an argument, as in n=1024,1Mi
+    ///
+    /// Of types and constants, such as T=f32, choose among the values that the benchmark lists. A number may end in k, M, G or T
+    /// (powers of 1000), or in Ki, Mi, Gi or Ti (powers of 1024).
+    #[arg(long, value_name = "NAME=VALUE,…", help_heading = CASES)]
+    #[serde(deserialize_with = "args")]
+    pub arg: Vec<ArgValues>,
+
+    /// Measure with hot caches, cold caches or both [default: what the benchmark's attribute says]
+    #[arg(long, value_name = "STATE", help_heading = CASES)]
+    pub cache: Option<CacheStates>,
+
+    /// Measure on these devices [default: the first GPU, or the CPU]
+    ///
+    /// A number or UUID names a CUDA GPU, `cuda` all of them; `wgpu:1`, `host` (the CPU) and `all` are others. Separate several
+    /// with commas.
+    #[arg(long, env = "GPUBENCH_DEVICE", help_heading = CASES)]
+    pub device: Option<String>,
+
+    /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
+    ///
+    /// `split` and `replicate` take the task's number from Slurm: the first measures a part of the cases, the second all cases on
+    /// all GPUs of the task. `none` ignores Slurm.
+    #[arg(long, env = "GPUBENCH_SHARE", help_heading = CASES)]
+    #[serde(deserialize_with = "text")]
+    pub share: Option<ShareChoice>,
+
+    /// Measure roughly, in a few seconds
+    ///
+    /// Warm up for at most 25 ms and sample for at most 50 ms per case, or 0.3 s where six samples take that long.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
+    pub quick: Option<bool>,
+
+    /// Sample until the half-width of the median's 95 % confidence interval is at most PERCENT [default: 0.5%]
+    #[arg(long, value_name = "PERCENT", help_heading = METHOD)]
+    #[serde(deserialize_with = "text")]
+    pub precision: Option<Percent>,
+
+    /// Take exactly N samples per case
+    #[arg(long, value_name = "N", help_heading = METHOD)]
+    pub samples: Option<usize>,
+
+    /// Warm up for at least this time, or with exactly N launches [default: 2ms, and until times are steady]
+    #[arg(long, value_name = "TIME|N", help_heading = METHOD)]
+    #[serde(deserialize_with = "text")]
+    pub warmup: Option<WarmUp>,
+
+    /// Sample each case for at least this time
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
+    #[serde(deserialize_with = "duration")]
+    pub min_time: Option<Duration>,
+
+    /// Sample each case for at most this time [default: 3s, or the benchmark's own]
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
+    #[serde(deserialize_with = "duration")]
+    pub max_time: Option<Duration>,
+
+    /// Stop a case after this time, with its process [default: 60s, or the benchmark's own]
+    #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
+    #[serde(deserialize_with = "positive_duration")]
+    pub timeout: Option<Duration>,
+
+    /// Flush the last-level cache this way before cold samples [default: what suits the device]
+    #[arg(long, value_name = "HOW", help_heading = METHOD)]
+    pub flush: Option<FlushChoice>,
+
+    /// Time launches in a captured CUDA graph or on the stream [default: auto]
+    #[arg(long, value_name = "PATH", help_heading = METHOD)]
+    pub path: Option<PathChoice>,
+
+    /// Measure the energy of a launch, in 1 to 2 s after the hot samples of each case
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
+    pub energy: Option<bool>,
+
+    /// Trace launches after the samples with another tool, and compare the times
+    #[arg(long, value_name = "TOOL", help_heading = METHOD)]
+    pub verify: Option<Verifier>,
+
+    /// Lock the GPU's clock to `base`, `max` or a number of MHz during the run (needs root)
+    #[arg(long, value_name = "CLOCK", help_heading = METHOD)]
+    #[serde(deserialize_with = "text")]
+    pub lock_clocks: Option<ClockTarget>,
+
+    /// Measure everything N times, in new processes, and report the spread (from 5 on)
+    #[arg(long, value_name = "N", help_heading = METHOD)]
+    pub runs: Option<usize>,
+
+    /// Measure in this process, for debuggers: a crash ends the run, and --timeout has no effect
+    #[arg(long, help_heading = METHOD)]
+    pub in_process: bool,
+
+    /// Write everything, raw samples too, as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    pub json: Option<PathBuf>,
+
+    /// Write one line per case as CSV
+    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    pub csv: Option<PathBuf>,
+
+    /// Write the table as Markdown
+    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    pub markdown: Option<PathBuf>,
+
+    /// Explain each result below the table
+    #[arg(long, help_heading = RESULTS)]
+    pub explain: bool,
+
+    /// Compare each case with a baseline: a saved name, a file, or `last`
+    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
+    pub baseline: Option<String>,
+
+    /// Save the results as a baseline, under a name or in a file
+    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
+    pub save_baseline: Option<String>,
+
+    /// Exit with 3 if a case is significantly slower, by PERCENT or more
+    ///
+    /// With `noise`: by more than the spread between processes.
+    #[arg(long, value_name = "PERCENT", help_heading = RESULTS)]
+    #[serde(deserialize_with = "text")]
+    pub fail_on_regression: Option<Threshold>,
+
+    /// Compare each case with this benchmark, in alternating launches
+    ///
+    /// The other benchmark has the same arguments, or those in brackets, as in "sum[BLOCK=128]".
+    #[arg(long, value_name = "BENCHMARK", help_heading = RESULTS)]
+    #[serde(deserialize_with = "text")]
+    pub compare_with: Option<BenchmarkId>,
+
+    /// Resume an interrupted run, the last one or RUN
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last", help_heading = RESULTS)]
+    pub resume: Option<String>,
+
+    /// Store runs in this folder, or nowhere with `none` [default: gpubench/runs in cargo's target folder]
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = RESULTS)]
+    #[serde(deserialize_with = "text")]
+    pub runs_dir: Option<RunsDir>,
+
+    /// Show no progress; in test mode, print a letter for each case
+    #[arg(short, long, help_heading = RESULTS)]
+    pub quiet: bool,
+
+    /// Use colours: auto, always or never [default: auto]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true, help_heading = RESULTS)]
+    #[serde(deserialize_with = "text")]
+    pub color: Option<clap::ColorChoice>,
+
+    /// The difference of two times that does not matter; 0.5 % by default. No flag.
+    #[arg(skip)]
+    #[serde(deserialize_with = "text")]
+    pub equivalence_margin: Option<Percent>,
+
+    /// Fail if another benchmark binary is measuring the GPU, in place of waiting for it. No flag.
+    #[arg(skip)]
+    pub no_wait: bool,
+
+    /// Measure one case at a time, also on several GPUs. No flag.
+    #[arg(skip)]
+    pub one_at_a_time: bool,
+
+    /// The folder of the history that each run is added to. No flag.
+    #[arg(skip)]
+    pub history: Option<PathBuf>,
+
+    /// The folder for measured peaks; the user's cache by default. No flag, but `GPUBENCH_CACHE_DIR`.
+    #[arg(skip)]
+    pub cache_dir: Option<PathBuf>,
+
+    /// The library of CUPTI; by default the first in the usual places. No flag, but `GPUBENCH_CUPTI`.
+    #[arg(skip)]
+    pub cupti: Option<PathBuf>,
+
+    /// Peaks by device and quantity, as in `peaks."NVIDIA H200".memory = "4800GB/s"`. A device has its name, its UUID or its word on
+    /// the command line; a quantity is `memory`, `l2`, `h2d`, `d2h`, `p2p` or a data type. No flag.
+    #[arg(skip)]
+    pub peaks: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The time that a case may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Settings {
+    /// Returns these settings, and those of `file` where these have none. Lists of both are joined.
+    pub(crate) fn or(self, file: Self) -> Self {
+        macro_rules! each {
+            ($($field:ident)+) => { Self { $($field: Layer::or(self.$field, file.$field)),+ } };
+        }
+        each! {
+            filter exact skip tag ignored include_ignored arg cache device share
+            quick precision samples warmup min_time max_time timeout flush path energy verify lock_clocks runs in_process
+            json csv markdown explain baseline save_baseline fail_on_regression compare_with resume runs_dir quiet color
+            equivalence_margin no_wait one_at_a_time history cache_dir cupti peaks
+        }
+    }
+
+    /// Returns the selection of cases.
+    pub(crate) fn selection(&self) -> Result<Selection, SettingsError> {
+        let ignored = match (self.ignored, self.include_ignored) {
+            (_, true) => Ignored::Included,
+            (true, false) => Ignored::Only,
+            (false, false) => Ignored::Left,
+        };
+        Ok(Selection {
+            cases: CaseSelection {
+                filters: parse_filters(&self.filter, self.exact).map_err(SettingsError::new)?,
+                exact: self.exact,
+                skip: parse_filters(&self.skip, self.exact).map_err(SettingsError::new)?,
+                args: ArgValues::by_name(&self.arg),
+                caches: self.cache.map(CacheStates::list),
+                device: None,
+            },
+            tags: self.tag.clone(),
+            ignored,
+            compare_with: self.compare_with.clone(),
+        })
+    }
+
+    /// Returns the time that a case may take, unless its benchmark has a limit of its own.
+    pub(crate) fn time_limit(&self) -> Duration {
+        self.timeout.unwrap_or(TIMEOUT)
+    }
+
+    /// Returns the number of times to measure everything.
+    pub(crate) fn repeats(&self) -> usize {
+        self.runs.unwrap_or(1)
+    }
+
+    /// Returns the places of the baselines.
+    pub(crate) fn baselines(&self) -> BaselineOptions {
+        let place = |name: &Option<String>| name.as_deref().map(Place::of);
+        BaselineOptions { against: place(&self.baseline), save: place(&self.save_baseline) }
+    }
+}
+
+/// A setting that the command line or the file may have.
+trait Layer {
+    /// Returns this setting, or that of the file.
+    fn or(self, file: Self) -> Self;
+}
+
+impl<T> Layer for Option<T> {
+    fn or(self, file: Self) -> Self {
+        self.or(file)
+    }
+}
+
+impl Layer for bool {
+    fn or(self, file: Self) -> Self {
+        self | file
+    }
+}
+
+impl<T> Layer for Vec<T> {
+    fn or(mut self, file: Self) -> Self {
+        self.extend(file);
+        self
+    }
+}
+
+impl<K: Ord, V> Layer for BTreeMap<K, V> {
+    fn or(self, mut file: Self) -> Self {
+        file.extend(self);
+        file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_comes_before_the_file_and_lists_are_joined() {
+        let file = Settings {
+            quick: Some(true),
+            samples: Some(7),
+            skip: vec!["slow".into()],
+            explain: true,
+            ..Settings::default()
+        };
+        let given = Settings {
+            quick: Some(false),
+            skip: vec!["x".into()],
+            timeout: Some(TIMEOUT),
+            ..Settings::default()
+        };
+        let both = given.or(file);
+        assert_eq!((both.quick, both.samples, both.explain), (Some(false), Some(7), true));
+        assert_eq!((both.skip, both.timeout), (vec!["x".to_owned(), "slow".to_owned()], Some(TIMEOUT)));
+    }
+}

@@ -1,0 +1,217 @@
+//! The only check of settings: values that a program can set wrongly, and settings that exclude each other.
+
+use std::fmt::Display;
+
+use super::peaks::read_peak;
+use super::{ArgValues, Percent, RunsDir, Settings};
+use gpubench_records::comparison::Threshold;
+use gpubench_records::files::is_name_of_run;
+use gpubench_records::sampling::{MOST_SAMPLES, Sampling};
+
+/// The most repetitions of a run: a mistyped number should not measure for years.
+const MOST_RUNS: usize = 10_000;
+
+/// Settings that cannot be used. The message names the flag and says what to give.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingsError(String);
+
+impl SettingsError {
+    pub(crate) fn new(message: impl Display) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl Settings {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Returns an error if a value is impossible, or if two settings exclude each other.
+    pub(crate) fn validate(&self) -> Result<(), SettingsError> {
+        match self.mistake() {
+            Some(mistake) => Err(SettingsError(mistake)),
+            None => self.selection().map(drop),
+        }
+    }
+
+    fn mistake(&self) -> Option<String> {
+        self.wrong_value().or_else(|| self.wrong_name()).or_else(|| self.conflict())
+    }
+
+    /// Finds a number that is out of range.
+    fn wrong_value(&self) -> Option<String> {
+        let fraction = |flag: &str, percent: Option<Percent>| {
+            let wrong = percent.filter(|percent| !percent.is_valid())?;
+            Some(format!("{flag} {}%: give a percentage above 0, such as 0.5%", wrong.0))
+        };
+        let whole = |flag: &str, number: Option<usize>, most: usize| {
+            let wrong = number.filter(|number| *number == 0 || *number > most)?;
+            Some(format!("{flag} {wrong}: give 1 to {most}"))
+        };
+        let threshold = match self.fail_on_regression {
+            Some(Threshold::Part(part)) => fraction("--fail-on-regression", Some(Percent(100.0 * part))),
+            _ => None,
+        };
+        let no_time = self.timeout.filter(std::time::Duration::is_zero);
+        fraction("--precision", self.precision)
+            .or_else(|| fraction("equivalence-margin", self.equivalence_margin))
+            .or(threshold)
+            .or_else(|| whole("--samples", self.samples, MOST_SAMPLES))
+            .or_else(|| whole("--runs", self.runs, MOST_RUNS))
+            .or_else(|| no_time.map(|_| "--timeout 0s: give a time above 0".to_owned()))
+    }
+
+    /// Finds a device, an argument, a baseline or a peak that has no name or no value.
+    fn wrong_name(&self) -> Option<String> {
+        let device = self.device.as_deref().and_then(wrong_device);
+        let arg = self.arg.iter().find(|arg| !arg.is_complete()).map(|ArgValues { name, values }| {
+            format!("--arg {name}={}: give a name and its values, such as n=1024,4096", values.join(","))
+        });
+        let baselines = [("--baseline", &self.baseline), ("--save-baseline", &self.save_baseline)];
+        let hidden = baselines.into_iter().find_map(|(flag, name)| {
+            // A name that begins with a point is hidden, or leads out of the folder.
+            let wrong = name
+                .as_ref()
+                .filter(|name| name.is_empty() || (name.starts_with('.') && !name.contains('/')))?;
+            Some(format!("{flag} `{wrong}`: give a name, or a path with a `/` in it"))
+        });
+        let reserved = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)).map(|name| {
+            format!("--save-baseline `{name}`: this is the name of a run, as `last` and numbers are; give another name")
+        });
+        let partner = self.compare_with.as_ref().filter(|partner| partner.benchmark.is_empty());
+        let partner = partner.map(|_| "--compare-with: give the name of a benchmark".to_owned());
+        device.or(arg).or(hidden).or(reserved).or(partner).or_else(|| self.wrong_peak())
+    }
+
+    fn wrong_peak(&self) -> Option<String> {
+        let each = self.peaks.iter().flat_map(|(device, peaks)| peaks.iter().map(move |peak| (device, peak)));
+        each.into_iter().find_map(|(device, (quantity, value))| {
+            let error = read_peak(quantity, value).err()?;
+            Some(format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}"))
+        })
+    }
+
+    /// Finds two settings that exclude each other.
+    fn conflict(&self) -> Option<String> {
+        let Sampling { min_time, max_time, .. } = self.sampling();
+        let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
+        let conflicts = [
+            (min_time > max_time, "--min-time is more than --max-time: lower one or raise the other"),
+            (
+                self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
+                "--fail-on-regression needs --baseline or --compare-with",
+            ),
+            (
+                repeated && compared,
+                "--runs and --compare-with: a comparison repeats itself; leave out --runs",
+            ),
+            (
+                repeated && self.resume.is_some(),
+                "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
+            ),
+            (
+                self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
+                "--resume needs a folder of runs: leave out `--runs-dir none`",
+            ),
+            (
+                self.verify.is_some() && compared,
+                "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
+            ),
+            (
+                self.verify.is_some() && self.in_process,
+                "--verify and --in-process: tracing needs a process of its own; leave out one of them",
+            ),
+        ];
+        conflicts.into_iter().find(|(is_there, _)| *is_there).map(|(_, message)| message.to_owned())
+    }
+}
+
+fn wrong_device(device: &str) -> Option<String> {
+    let names: Vec<&str> = device.split(',').map(str::trim).collect();
+    if names.iter().any(|name| name.is_empty()) {
+        return Some(format!(
+            "--device `{device}`: give GPUs by number or UUID, such as 0 or 0,2; `host` for the CPU; or `all`"
+        ));
+    }
+    (names.len() > 1 && names.contains(&"all")).then(|| {
+        format!("--device {device}: `all` is every device; give `all` alone, or the devices by name")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::Verifier;
+
+    fn usual() -> Settings {
+        Settings::default()
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_with_what_to_give() {
+        assert_eq!(usual().validate(), Ok(()));
+        let some = |name: &str| Some(name.to_owned());
+        let compare_with = || Some("sum".parse().expect("a name"));
+        for (wrong, text) in [
+            (
+                Settings { precision: Some(Percent(0.0)), ..usual() },
+                "--precision 0%: give a percentage above 0",
+            ),
+            (Settings { samples: Some(0), ..usual() }, "--samples 0: give 1 to 1000000"),
+            (Settings { samples: Some(12_000_000), ..usual() }, "--samples 12000000: give 1 to 1000000"),
+            (Settings { runs: Some(0), ..usual() }, "--runs 0: give 1 to 10000"),
+            (Settings { timeout: Some(Duration::ZERO), ..usual() }, "--timeout 0s: give a time above 0"),
+            (
+                Settings { arg: vec![ArgValues::new("n", [""; 0])], ..usual() },
+                "--arg n=: give a name and its values",
+            ),
+            (Settings { baseline: some(".."), ..usual() }, "--baseline `..`: give a name, or a path"),
+            (
+                Settings { save_baseline: some("last"), ..usual() },
+                "--save-baseline `last`: this is the name of a run",
+            ),
+            (
+                Settings { save_baseline: some("12"), ..usual() },
+                "--save-baseline `12`: this is the name of a run",
+            ),
+            (
+                Settings { fail_on_regression: Some(Threshold::Noise), ..usual() },
+                "--fail-on-regression needs --baseline or --compare-with",
+            ),
+            (
+                Settings {
+                    min_time: Some(Duration::from_secs(4)),
+                    max_time: Some(Duration::from_secs(1)),
+                    ..usual()
+                },
+                "--min-time is more than --max-time",
+            ),
+            (
+                Settings { runs: Some(2), compare_with: compare_with(), ..usual() },
+                "--runs and --compare-with",
+            ),
+            (Settings { runs: Some(2), resume: some("last"), ..usual() }, "--resume and --runs"),
+            (
+                Settings { verify: Some(Verifier::Cupti), in_process: true, ..usual() },
+                "--verify and --in-process",
+            ),
+            (Settings { filter: vec!["/(/".into()], ..usual() }, "the filter `/(/` is no regular expression"),
+        ] {
+            let told = wrong.validate().expect_err("it is wrong").to_string();
+            assert!(told.starts_with(text), "{told}");
+        }
+    }
+
+    #[test]
+    fn devices_have_names_and_all_is_alone() {
+        let validated = |device: &str| Settings { device: Some(device.to_owned()), ..usual() }.validate();
+        for wrong in ["", " ", "0,", "host,,0", "all,0", "host, all"] {
+            assert!(validated(wrong).is_err(), "{wrong}");
+        }
+        for right in ["all", "0", "0, 2", "host"] {
+            assert_eq!(validated(right), Ok(()));
+        }
+    }
+}
