@@ -426,4 +426,6 @@ fn completions_and_a_manual_page_are_printed() {
     assert!(page.contains(".TH cargo-gpubench 1") && page.contains("fail\\-on\\-regression"), "{page}");
     let nothing = project.run(&[]).code(2).stderr();
     assert!(nothing.contains("Usage: cargo gpubench"), "{nothing}");
+    let no_command = project.run(&["--color", "never"]).code(2).stderr();
+    assert!(no_command.contains("give a command"), "{no_command}");
 }

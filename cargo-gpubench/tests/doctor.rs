@@ -1,4 +1,4 @@
-//! `doctor` and `clocks` on a GPU that is a stand-in, on one with faults, and without any. What this machine's CPU and files say differs
+//! `doctor` on a GPU that is a stand-in, on one with faults, and without any. What this machine's CPU and files say differs
 //! from machine to machine; only the lines about GPUs are looked at.
 
 use std::env;
@@ -103,6 +103,22 @@ fn a_driver_that_does_not_work_is_a_problem() {
     insta::assert_snapshot!("doctor-drivers", told);
 }
 
+/// The CPU can be measured.
+#[test]
+fn a_machine_without_a_gpu_is_no_problem() {
+    let ended = run(&["doctor"], &[("GPUBENCH_FAKE_FAULT", "cuInit#1=100")]).code(0);
+    assert!(
+        ended.stdout().contains("  GPUs ") && ended.stdout().contains("0 problems"),
+        "{}",
+        ended.stdout()
+    );
+    // Where a driver is installed, its GPU is examined.
+    let ended = run_with(&["doctor"], &[("GPUBENCH_LIBNVML", "no-libnvml-here")]);
+    if ended.of_gpus().contains("libcuda.so.1 not found") {
+        assert!(ended.code(0).stdout().contains("0 problems"));
+    }
+}
+
 #[test]
 fn json_has_every_finding() {
     let ended = run(&["doctor", "--json"], &[("GPUBENCH_FAKE_BROKEN", "0")]).code(1);
@@ -116,39 +132,35 @@ fn json_has_every_finding() {
     assert!(findings.iter().any(|finding| finding["topic"] == "CPU" && finding["level"] == "good"));
 }
 
-/// Showing calls nothing that changes the machine; resetting calls one function, for the GPUs that are named.
+/// Resetting calls one function, for the GPUs that are named. Nothing else changes the machine.
 #[test]
-fn clocks_are_shown_and_reset() {
+fn clocks_are_reset() {
     let folder = Project::new();
     let log = folder.text("calls.log");
     let with_log = |words: &[&str], more: &[(&str, &str)]| {
         let settings =
             [("GPUBENCH_FAKE_LOG", &*log), ("GPUBENCH_FAKE_GPUS", "2"), ("GPUBENCH_FAKE_CLOCKS", "1410")];
-        let ended = run(&[&["clocks"], words].concat(), &[&settings, more].concat());
+        let ended = run(&[&["doctor"], words].concat(), &[&settings, more].concat());
         let calls = std::fs::read_to_string(&log).unwrap_or_default();
         let changes = calls.lines().filter(|line| line.contains("LockedClocks")).count();
         drop(std::fs::remove_file(&log));
         (ended, changes)
     };
-    let (shown, changes) = with_log(&["show"], &[("GPUBENCH_FAKE_SLOWED", "4")]);
-    assert_eq!(changes, 0);
-    insta::assert_snapshot!(shown.code(0).stdout(), @"
-    cuda:0 (NVIDIA H200): clock 1410 MHz, memory clock 3201 MHz, highest clock 1980 MHz, highest memory clock 3201 MHz, held down by power cap
-    cuda:1 (NVIDIA H200): clock 1410 MHz, memory clock 3201 MHz, highest clock 1980 MHz, highest memory clock 3201 MHz, held down by power cap
-    ");
-    let (reset, changes) = with_log(&["reset"], &[]);
+    let (examined, changes) = with_log(&[], &[]);
+    assert_eq!((examined.code(0).stderr(), changes), (String::new(), 0));
+    let (reset, changes) = with_log(&["--reset-clocks"], &[]);
     assert_eq!(changes, 2);
     insta::assert_snapshot!(reset.code(0).stdout(), @"
     cuda:0 (NVIDIA H200): clocks reset
     cuda:1 (NVIDIA H200): clocks reset
     ");
-    let (reset, changes) = with_log(&["reset", "1"], &[]);
+    let (reset, changes) = with_log(&["--reset-clocks=1"], &[]);
     assert_eq!((reset.code(0).stdout().lines().count(), changes), (1, 1));
-    let (refused, _) = with_log(&["reset", "cuda:0"], &[("GPUBENCH_FAKE_UNLOCK", "4")]);
+    let (refused, _) = with_log(&["--reset-clocks=cuda:0"], &[("GPUBENCH_FAKE_UNLOCK", "4")]);
     insta::assert_snapshot!(refused.code(1).stderr(), @"error: cuda:0: clocks are locked by root only");
-    let (unknown, changes) = with_log(&["reset", "cuda:2"], &[]);
+    let (unknown, changes) = with_log(&["--reset-clocks=cuda:2"], &[]);
     assert_eq!(changes, 0);
     insta::assert_snapshot!(unknown.code(5).stderr(), @"error: there is no device `cuda:2`, but cuda:0, cuda:1");
-    let none = run_with(&["clocks", "show"], &[("GPUBENCH_LIBCUDA", "no-libcuda-here")]).code(5);
-    insta::assert_snapshot!(none.stderr(), @"error: there is no GPU whose clocks could be shown: no-libcuda-here not found");
+    let none = run_with(&["doctor", "--reset-clocks"], &[("GPUBENCH_LIBCUDA", "no-libcuda-here")]).code(5);
+    insta::assert_snapshot!(none.stderr(), @"error: there is no GPU whose clocks could be reset: no-libcuda-here not found");
 }

@@ -13,7 +13,7 @@ use gpubench_report::Page;
 use gpubench_report::export::ExportArgs;
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
-pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, ClocksCommand, InitArgs, RunArgs};
+pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, InitArgs, RunArgs};
 
 use crate::error::CommandError;
 
@@ -29,8 +29,6 @@ pub(crate) enum Cargo {
 #[command(
     version,
     arg_required_else_help = true,
-    group = clap::ArgGroup::new("text").args(["completions", "man"]).required(true),
-    subcommand_negates_reqs = true,
     after_help = "A RUN is a file that --json wrote, `-` for standard input, a run's folder, the name or the number of a stored \
                   run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
@@ -95,11 +93,16 @@ pub(crate) enum Command {
         /// Print the answer as JSON
         #[arg(long)]
         json: bool,
-    },
-    /// Show the clocks of this machine's GPUs, or give locked ones back to the driver
-    Clocks {
-        #[command(subcommand)]
-        command: ClocksCommand,
+        /// Unlock the clocks of these GPUs, such as cuda:0 or 0, or of all, and check nothing; only root may
+        #[arg(
+            long,
+            value_name = "DEVICE",
+            num_args = 0..,
+            require_equals = true,
+            value_delimiter = ',',
+            conflicts_with = "json"
+        )]
+        reset_clocks: Option<Vec<String>>,
     },
     /// Print the table of a run, or write it in another format
     #[command(

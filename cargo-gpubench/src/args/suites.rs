@@ -1,29 +1,12 @@
-//! The flags of commands around suites: the first benchmark, the suites to run, the clocks of their devices.
+//! The flags of commands around suites: the first benchmark, the suites to run.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use gpubench_report::export::ExportArgs;
 
 use crate::error::BadTime;
-
-/// What to do with clocks.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ClocksCommand {
-    /// Print each GPU's clocks, the highest, and what holds them down
-    Show {
-        /// The GPUs, such as cuda:0, or 0 for short; all if none is given
-        #[arg(value_name = "DEVICE")]
-        devices: Vec<String>,
-    },
-    /// Reset each GPU's clocks, whoever locked them; only root may
-    Reset {
-        /// The GPUs, such as cuda:0, or 0 for short; all if none is given
-        #[arg(value_name = "DEVICE")]
-        devices: Vec<String>,
-    },
-}
 
 /// The package that gets a benchmark.
 #[derive(Debug, Args)]

@@ -1,24 +1,26 @@
 //! Shell completions and the manual page of `cargo gpubench`.
 
-use clap::{Command, CommandFactory};
-use clap_complete::Shell;
+use clap::CommandFactory;
 use clap_mangen::Man;
 use gpubench_records::exit::Exit;
 
-use crate::args::Cargo;
+use crate::args::{Cargo, Gpubench};
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
 /// Prints the completions for a shell, or the manual page: a section for each command.
-pub(super) fn print(completions: Option<Shell>, print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let mut cargo = Cargo::command();
-    cargo.build();
+pub(super) fn print(args: &Gpubench, print_options: PrintOptions) -> Result<Exit, CommandError> {
+    if args.completions.is_none() && !args.man {
+        return Err(CommandError::NoCommand);
+    }
+    let cargo = Cargo::command();
+    let mut own =
+        cargo.get_subcommands().next().map_or(cargo.clone(), |own| own.clone().name(NAME).bin_name(NAME));
     let mut text = Vec::new();
-    let own = cargo.get_subcommands_mut().next().map(|own| own.clone().name(NAME).bin_name(NAME));
-    let mut own: Command = own.unwrap_or(cargo);
-    match completions {
+    match args.completions {
         Some(shell) => clap_complete::generate(shell, &mut own, NAME, &mut text),
         None => {
+            own.build();
             let commands = own.get_subcommands().filter(|command| command.get_name() != "help").cloned();
             for command in std::iter::once(own.clone()).chain(commands) {
                 // A vector takes everything.

@@ -1,7 +1,6 @@
 //! The commands. In: the command line; out: the exit code, or an error for the edge to print.
 
 mod ab;
-mod clocks;
 mod compare;
 mod doctor;
 mod fleet;
@@ -33,13 +32,13 @@ use crate::output::PrintOptions;
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     let print_options = PrintOptions { color: args.color, width: args.width };
     let stored = || stored_runs(args);
-    let Some(command) = &args.command else { return manual::print(args.completions, print_options) };
+    let Some(command) = &args.command else { return manual::print(args, print_options) };
     match command {
         Command::Init(args) => init::init(args, print_options),
         Command::Run(args) => run::run(args, print_options),
         Command::Ab(args) => ab::ab(args, print_options),
-        Command::Doctor { json } => doctor::doctor(*json, print_options),
-        Command::Clocks { command } => clocks::clocks(command, print_options),
+        Command::Doctor { reset_clocks: Some(devices), .. } => doctor::reset_clocks(devices, print_options),
+        Command::Doctor { json, .. } => doctor::doctor(*json, print_options),
         Command::Report { runs, explain, selection, exports } => {
             let stored = stored()?;
             let runs = if runs.is_empty() { vec![last_run(&stored, args)?] } else { runs.clone() };

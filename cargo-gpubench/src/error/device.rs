@@ -7,7 +7,7 @@ pub(crate) enum DeviceCommandError {
     NotExamined(std::io::Error),
     #[error("the answer is no JSON: {0}")]
     NotJson(serde_json::Error),
-    #[error("there is no GPU whose clocks could be shown: {0}")]
+    #[error("there is no GPU whose clocks could be reset: {0}")]
     NoDevice(gpubench_runtime::device::DeviceError),
     #[error("there is no device `{name}`, but {}", known.join(", "))]
     Unknown { name: String, known: Vec<String> },

@@ -31,6 +31,8 @@ pub(crate) struct BadTime;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
+    #[error("give a command: `cargo gpubench --help` lists them")]
+    NoCommand,
     #[error(transparent)]
     Load(#[from] LoadRunError),
     #[error("the project's stored runs cannot be found: give their folder by --home")]

@@ -1,7 +1,5 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
-use gpubench_records::facts::Property;
-
 use super::finding::Finding;
 use super::{Available, ClockTarget, DeviceError};
 
@@ -62,13 +60,11 @@ pub(crate) enum DefaultChoice {
     StandIn,
 }
 
-/// Locks, shows and resets the clock of a device, which its UUID names.
+/// Locks and resets the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
 pub(crate) struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
-    /// Returns its clocks, their limits and what holds them down.
-    pub show: fn(&str) -> Result<Vec<Property>, DeviceError>,
     /// Resets it to the driver's default.
     pub reset: fn(&str) -> Result<(), DeviceError>,
 }

@@ -23,7 +23,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         beside_others: true,
         choice: DefaultChoice::First,
         precisions: cuda::precisions,
-        clocks: Some(ClockControl { lock: cuda::lock_clocks, show: cuda::clocks, reset: cuda::reset_clocks }),
+        clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
         profiled: true,
     },
     DeviceKind {

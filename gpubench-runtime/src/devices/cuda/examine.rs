@@ -3,8 +3,8 @@
 
 use gpubench_records::facts::{DRIVER, Value};
 
-use super::facts::list;
 use super::facts::nvml::Sensors;
+use super::facts::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
@@ -17,20 +17,23 @@ const PROFILERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/ns
 /// Examines the driver and each GPU.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
+    let none = count().err();
+    // A machine without a GPU measures its CPU.
+    let level = if none.as_ref().is_some_and(NoGpu::is_absence) { Level::Note } else { Level::Problem };
     let driver = match gpubench_driver::load() {
         Ok(driver) => driver,
         Err(error) => {
-            return vec![Finding::of("driver", Level::Problem, error.short(), format!("for a GPU: {error}"))];
+            return vec![Finding::of("driver", level, error.short(), format!("for a GPU: {error}"))];
         }
     };
     let fake = if driver.fake { " (a stand-in for tests)" } else { "" };
     let driver = format!("{}, CUDA {}{fake}", driver.library.display(), driver.version);
     let mut findings = vec![Finding::good("driver", driver)];
-    match list() {
-        Ok(devices) => findings.extend(devices.iter().flat_map(of_gpu)),
-        Err(error) => {
+    match none {
+        None => findings.extend(list().unwrap_or_default().iter().flat_map(of_gpu)),
+        Some(error) => {
             let advice = "`nvidia-smi` says more; in a container, start it with `--gpus all`, and look at CUDA_VISIBLE_DEVICES";
-            findings.push(Finding::of("GPUs", Level::Problem, error.to_string(), advice));
+            findings.push(Finding::of("GPUs", level, error.to_string(), advice));
         }
     }
     findings.extend([clock_locks(is_root()), counters(&machine)]);

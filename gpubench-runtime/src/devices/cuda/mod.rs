@@ -25,7 +25,7 @@ use gpubench_driver::sys::{self, CUstream};
 pub use self::sampling::graph::Replay;
 pub use self::stream::{CudaStream, RawStream};
 pub(super) use crate::devices::cuda::facts::list;
-pub(crate) use crate::devices::cuda::facts::nvml::{clocks, lock_clocks, reset_clocks};
+pub(crate) use crate::devices::cuda::facts::nvml::{lock_clocks, reset_clocks};
 
 use crate::device::{
     Device, DeviceError, DeviceType, Inputs, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,

@@ -9,7 +9,9 @@ pub(crate) mod peaks;
 use std::ffi::CStr;
 
 use gpubench_driver::LoadError;
-use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult};
+use gpubench_driver::sys::{
+    self, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult,
+};
 
 use crate::device::Available;
 use crate::device::{DeviceError, DeviceType};
@@ -24,13 +26,25 @@ pub(crate) const CAPABILITY: &str = "compute capability";
 
 /// The reason why this machine has no GPU, in a few words.
 #[derive(Debug, thiserror::Error)]
-enum NoGpu {
+pub(super) enum NoGpu {
     #[error("{}", .0.short())]
     NoDriver(&'static LoadError),
     #[error("{0}")]
     Refused(Cause),
     #[error("the driver lists none")]
     None,
+}
+
+impl NoGpu {
+    /// Returns true if the machine has no GPU, and false if something keeps one from being used.
+    pub(super) fn is_absence(&self) -> bool {
+        match self {
+            Self::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
+            Self::Refused(Cause::Call(call)) => call.code == CUDA_ERROR_NO_DEVICE,
+            Self::Refused(Cause::Code(code)) => *code == CUDA_ERROR_NO_DEVICE,
+            Self::None => true,
+        }
+    }
 }
 
 impl From<NoGpu> for DeviceError {
@@ -44,6 +58,11 @@ impl From<NoGpu> for DeviceError {
 /// # Errors
 /// Returns the reason in a few words if there is none.
 pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
+    Ok((0..count()?).map(find).collect())
+}
+
+/// Returns the number of GPUs, which is not 0.
+pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
     let accepted = |result: CUresult| {
         if result == CUDA_SUCCESS { Ok(()) } else { Err(NoGpu::Refused(Cause::of(result))) }
@@ -55,9 +74,9 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
         accepted(sys::cuDeviceGetCount(&raw mut count))?;
     }
     if count == 0 {
-        return Err(NoGpu::None.into());
+        return Err(NoGpu::None);
     }
-    Ok((0..count as usize).map(find).collect())
+    Ok(count as usize)
 }
 
 /// Finds a GPU. One that is broken costs no other.

@@ -149,22 +149,6 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
     Sensors::of(uuid).and_then(|sensors| sensors.lock(target)).map_err(DeviceError::new)
 }
 
-/// Returns the clocks of the GPU with this UUID, the highest, and what holds them down.
-///
-/// # Errors
-/// Returns the reason if there are no sensors.
-pub(crate) fn clocks(uuid: &str) -> Result<Vec<Property>, DeviceError> {
-    let mut sensors = Sensors::of(uuid).map_err(DeviceError::new)?;
-    let reading = sensors.read();
-    let now = [("clock", reading.sm_clock), ("memory clock", reading.memory_clock)];
-    let now = now.into_iter().filter_map(|(name, clock)| Some(Property::new(name, Value::Hertz(clock?))));
-    let highest = sensors.properties().map_err(DeviceError::new)?.into_iter();
-    let highest = highest.filter(|property| property.name.starts_with("highest"));
-    let slowed = (!reading.slowed_by.is_empty()).then(|| reading.slowed_by.join(", "));
-    let slowed = slowed.map(|reasons| Property::new("held down by", Value::Text(reasons)));
-    Ok(now.chain(highest).chain(slowed).collect())
-}
-
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
 ///
 /// # Errors
