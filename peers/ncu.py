@@ -1,8 +1,8 @@
 """Nsight Compute as the yardstick: the time of each launch of a suite by its own reckoning.
 
 In: a suite's executable and names of its rows; out: for each row the median over processes of `gpu__time_duration`, caches flushed by
-Nsight before each launch, clocks as they are. The suite runs itself under `ncu` (`--verify ncu`) and knows which launches are whose: kernels
-may have any names, and a launch any number of them.
+Nsight before each launch, clocks as they are. `cargo gpubench verify` runs the suite under `ncu` and knows which launches are whose: kernels
+may have any names, and a launch any number of them. `cargo-gpubench` is in the folder of the suite or in the PATH.
 """
 
 import json
@@ -38,8 +38,9 @@ def profiled(suite, rows):
     """The records of a run under `ncu`."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "run.json"
-        command = [suite, "--exact", *rows, "--cache", "cold", "--samples", "8", "--verify", "ncu", "--runs-dir", "none",
-                   "--json", str(out)]
+        tool = pathlib.Path(suite).with_name("cargo-gpubench")
+        command = [str(tool) if tool.exists() else "cargo-gpubench", "gpubench", "verify", "--program", suite,
+                   "--json", str(out), "--", "--exact", *rows, "--cache", "cold", "--samples", "8"]
         run = subprocess.run(command, capture_output=True, text=True)
         if not out.exists():
             raise LookupError(f"the suite measured nothing under ncu: {run.stderr[-1000:]}")

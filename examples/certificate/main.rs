@@ -1,8 +1,8 @@
 //! The certificates of a run, a line for each row: what other clocks and the hardware's counters say of it. In: a run as JSON, measured with
-//! `--verify cupti,ncu`; out: a table.
+//! `cargo gpubench verify`; out: a table.
 //!
 //! ```sh
-//! suite --verify cupti,ncu --json run.json
+//! cargo gpubench verify --program target/release/examples/suite --json run.json -- --verify cupti
 //! cargo run --example certificate -- run.json
 //! ```
 
@@ -24,7 +24,7 @@ use gpubench::units::Bytes;
 #[derive(Debug, Parser)]
 #[command(about = "Prints what other clocks and counters say of each row of a run.")]
 struct Args {
-    /// A run that was measured with `--verify cupti,ncu`
+    /// A run that `cargo gpubench verify --json` wrote, with `--verify cupti` for the times of CUPTI
     #[arg(value_name = "JSON")]
     run: PathBuf,
 }

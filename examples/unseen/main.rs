@@ -2,7 +2,7 @@
 //! launches that declare the wrong bytes. In: sizes; out: rows of the table. They can be held against other clocks:
 //!
 //! ```sh
-//! cargo run --example unseen -- --verify cupti,ncu --explain
+//! cargo gpubench verify --program target/debug/examples/unseen --explain -- --verify cupti
 //! cargo run --example agreement -- RUN.json…
 //! ```
 

@@ -21,16 +21,13 @@ use gpubench_stats::{Interval, Summary};
 pub struct Verifiers {
     /// CUPTI's trace.
     pub cupti: bool,
-    /// Nsight Compute's counters.
-    #[serde(default)]
-    pub ncu: bool,
 }
 
 impl Verifiers {
     /// Returns true if there are any.
     #[must_use]
     pub fn any(self) -> bool {
-        self.cupti || self.ncu
+        self.cupti
     }
 }
 

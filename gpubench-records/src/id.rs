@@ -99,7 +99,7 @@ pub struct CaseId {
 }
 
 /// A case of a plan: on one device of this machine, whose model is known once it is open. A process measures it once.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PlannedCase {
     /// The benchmark's path, crate first.
     pub benchmark: String,

@@ -11,8 +11,13 @@ pub mod machine {
 
 /// For `cargo gpubench`, which prints as suites do and starts them.
 pub mod system {
-    pub use crate::system::children::remember_ends;
+    pub use crate::system::children::{Family, remember_ends};
     pub use crate::system::stdio::Patient;
+}
+
+/// For `cargo gpubench verify`, which has Nsight Compute profile a benchmark binary.
+pub mod profiled {
+    pub use crate::worker::profiled::{FLAG, ProfiledCases};
 }
 
 /// For tests of single steps.

@@ -13,7 +13,7 @@ use gpubench_report::Page;
 use gpubench_report::export::ExportArgs;
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
-pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, InitArgs, RunArgs};
+pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, InitArgs, RunArgs, VerifyArgs};
 
 use crate::error::CommandError;
 
@@ -179,6 +179,11 @@ pub(crate) enum Command {
                       A folder that is called `add` is ./add."
     )]
     History(HistoryArgs),
+    /// Compare the declared bytes and flops of cases with the GPU's counters, by Nsight Compute; exit with 1 if they differ
+    #[command(
+        after_help = "For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
+    )]
+    Verify(VerifyArgs),
 }
 
 /// The flags that select cases, as those of a suite do.

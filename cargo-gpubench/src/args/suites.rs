@@ -118,6 +118,27 @@ pub(crate) struct PairArgs {
     pub(crate) seed: u64,
 }
 
+/// The cases to verify.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Verify this benchmark binary, and build none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+    /// Add how each number came about, with all counters
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// End Nsight Compute after this time for each case
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs<false>,
+    /// Filters and flags of each benchmark binary
+    #[arg(value_name = "FILTER|FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
 /// Reads `90`, `90s`, `10m` or `1h`.
 pub(super) fn time(text: &str) -> Result<Duration, BadTime> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());

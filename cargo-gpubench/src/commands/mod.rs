@@ -13,6 +13,7 @@ mod report;
 mod revision;
 mod run;
 mod suites;
+mod verify;
 
 use std::env;
 
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             fleet::fleet(&fleet, print_options)
         }
         Command::History(args) => history::history(&stored()?, args, print_options),
+        Command::Verify(args) => verify::verify(args, print_options),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The hardware counters of a launch, by Nsight Compute, and the work that its author declares. In: what `--verify ncu` counted; out:
+//! The hardware counters of a launch, by Nsight Compute, and the work that its author declares. In: what `cargo gpubench verify` counted; out:
 //! stored facts, and the reservation about a declaration that the counters contradict.
 
 use serde::{Deserialize, Serialize};

@@ -87,7 +87,7 @@ pub(crate) fn clocks(device: &str) -> Option<ClockControl> {
     kind(DeviceId::parse(device).kind)?.clocks
 }
 
-/// Returns true if Nsight Compute counts what launches on the device of this name do.
+/// Returns true if CUPTI traces the launches on the device of this name.
 pub(crate) fn is_profiled(device: &str) -> bool {
     kind(DeviceId::parse(device).kind).is_some_and(|kind| kind.profiled)
 }

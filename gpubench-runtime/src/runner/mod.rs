@@ -4,7 +4,6 @@
 mod audit;
 pub(crate) mod clock_lock;
 pub(crate) mod clocks;
-pub(crate) mod counters;
 mod devices;
 mod error;
 mod events;
@@ -24,6 +23,7 @@ mod tests;
 pub(crate) mod trial;
 pub(crate) mod variants;
 
+use crate::devices::kinds;
 use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,7 +31,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(crate) use self::error::RunError;
 pub use self::events::RunEvents;
 
-use self::counters::CaseCounters;
 use self::lane::{Command, LaneEvent, Lanes, MakeSupervisor};
 use self::lock::Lock;
 use self::results::{Rows, RunResults};
@@ -158,11 +157,14 @@ fn measure_by<'a>(
         threshold: None,
         check: None,
     };
-    let counters = counters::of(plan, config, stop, &mut |warning| observer.warning(warning));
+    let is_traced = |(job, fate): &(Job, Fate)| *fate == Fate::Measured && kinds::is_profiled(&job.device);
+    if config.verifiers.any() && !plan.jobs.iter().any(is_traced) {
+        observer.warning("--verify: no case is on a device that CUPTI traces, so that none is verified");
+    }
     let mut results = RunResults::new(run, observer);
     let ended = thread::scope(|scope| {
         let lanes = Lanes::start(scope, devices, config, supervisor)?;
-        let mut runner = Runner { results: &mut results, resumed, lanes, config, counters, locks, stop };
+        let mut runner = Runner { results: &mut results, resumed, lanes, config, locks, stop };
         runner.devices(devices, plan)?;
         runner.plans(plan)?;
         runner.again(again)
@@ -188,8 +190,6 @@ struct Runner<'a, 'r> {
     resumed: ResumedRecords,
     lanes: Lanes,
     config: &'a RunConfig,
-    /// The counters of cases, by a profiler.
-    counters: CaseCounters,
     locks: &'a mut [Lock],
     stop: &'a Stop<'a>,
 }
@@ -276,11 +276,7 @@ impl Runner<'_, '_> {
                 LaneEvent::Interval { samples, half_width } => {
                     self.results.observer.interval_narrowed(job, samples, half_width);
                 }
-                LaneEvent::Record(mut record) => {
-                    let facts = self.results.run.facts_of(&record);
-                    self.counters.add_to(&mut record, facts);
-                    self.results.add((number, job), *record);
-                }
+                LaneEvent::Record(record) => self.results.add((number, job), *record),
                 LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
                 LaneEvent::Facts(_) => {}
                 LaneEvent::Done(done) => {

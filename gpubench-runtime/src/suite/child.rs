@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::SuiteError;
 use super::cli::Exit;
-use crate::runner::{clock_lock, counters};
-use crate::worker;
+use crate::runner::clock_lock;
+use crate::worker::{self, profiled};
 
 /// Measures, keeps clocks locked or launches under a profiler for the process that started this one for it. Returns `None` in any other process.
 pub(super) fn run_as_child() -> Option<Result<Exit, SuiteError>> {
@@ -17,9 +17,9 @@ pub(super) fn run_as_child() -> Option<Result<Exit, SuiteError>> {
             let arguments: Vec<String> = env::args().skip(2).collect();
             clock_lock::serve(&arguments)
         }
-        flag if flag == counters::FLAG => {
+        flag if flag == profiled::FLAG => {
             let file = env::args_os().nth(2).map(PathBuf::from);
-            counters::serve(&file.unwrap_or_default())
+            profiled::serve(&file.unwrap_or_default())
         }
         _ => return None,
     };

@@ -14,6 +14,7 @@ mod places;
 mod planning;
 mod prepared;
 mod process;
+pub(crate) mod profiled;
 mod progress;
 mod seam;
 

@@ -1,34 +1,28 @@
-//! The process that Nsight Compute profiles. In: a file with cases; out: launches of each between marks, profiled from mark to mark, and a
-//! file with the cases that failed.
+//! The process that Nsight Compute profiles for `cargo gpubench verify`: it launches each case of a file between marks, and writes a file
+//! with the cases that failed.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Job;
-use crate::worker::{self, Reply, WorkerState};
+use super::{Reply, Request, WorkerState};
+use crate::plan::{Job, Shares};
+use gpubench_records::id::PlannedCase;
 
 /// The first argument of the process.
-pub(crate) const FLAG: &str = "--gpubench-profiled";
+pub const FLAG: &str = "--gpubench-profiled";
 
-/// What it is asked for.
+/// The file that the process reads.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    /// The cases, each a job with one.
-    pub(super) cases: Vec<Job>,
+pub struct ProfiledCases {
+    /// The cases to launch.
+    pub cases: Vec<PlannedCase>,
     /// The launches of each.
-    pub(super) launches: usize,
-    /// The file for failures.
-    pub(super) failures: PathBuf,
-}
-
-impl Request {
-    pub(super) fn write(&self, file: &Path) -> io::Result<()> {
-        Ok(serde_json::to_writer(File::create(file)?, self)?)
-    }
+    pub launches: usize,
+    /// The file for failures: a line for each, with the number of the case from 0 and the reason.
+    pub failures: PathBuf,
 }
 
 /// Launches what a file asks for: the whole life of the process.
@@ -36,11 +30,14 @@ impl Request {
 /// # Errors
 /// Returns an error if there is no such file, or if failures cannot be written.
 pub(crate) fn serve(file: &Path) -> io::Result<()> {
-    let Request { cases, launches, failures } = serde_json::from_slice(&fs::read(file)?)?;
+    let ProfiledCases { cases, launches, failures } = serde_json::from_slice(&fs::read(file)?)?;
     let mut failures = File::create(failures)?;
     let mut worker = WorkerState::for_one_device();
-    for (number, job) in cases.into_iter().enumerate() {
-        let request = worker::Request::Profile { job, number, launches };
+    for (number, case) in cases.into_iter().enumerate() {
+        let PlannedCase { benchmark, args, device, cache } = case;
+        let (caches, timeout, with, shares) = (vec![cache], None, None, Shares::Nothing);
+        let job = Job { benchmark, args, device, caches, timeout, with, shares };
+        let request = Request::Profile { job, number, launches };
         let mut failed = None;
         worker.answer(&request, &mut |reply| match reply {
             Reply::Tested(Err(failure)) => failed = Some(failure.to_string()),
@@ -54,16 +51,9 @@ pub(crate) fn serve(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the failures of cases, by their numbers.
-pub(super) fn failures(file: &Path) -> BTreeMap<usize, String> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Shares;
     use gpubench_records::method::Cache;
 
     /// A profiled process tells of each case that it cannot launch, by its number, and goes on.
@@ -71,25 +61,26 @@ mod tests {
     fn cases_that_fail_are_told_by_their_numbers() {
         let folder = tempfile::tempdir().expect("a folder");
         let [cases, file] = ["cases", "failures"].map(|name| folder.path().join(name));
-        let job = |device: &str| Job {
+        let case = |device: &str| PlannedCase {
             benchmark: "nobody has it".to_owned(),
             args: Vec::new(),
             device: device.to_owned(),
-            caches: vec![Cache::Hot],
-            timeout: None,
-            with: None,
-            shares: Shares::Nothing,
+            cache: Cache::Hot,
         };
-        let request =
-            Request { cases: ["host", "nowhere:0"].map(job).to_vec(), launches: 3, failures: file.clone() };
-        request.write(&cases).expect("it can be written");
+        let request = ProfiledCases {
+            cases: ["host", "nowhere:0"].map(case).to_vec(),
+            launches: 3,
+            failures: file.clone(),
+        };
+        fs::write(&cases, serde_json::to_vec(&request).expect("JSON")).expect("it can be written");
         serve(&cases).expect("it can be read");
-        let told = failures(&file);
-        assert_eq!(told.keys().copied().collect::<Vec<_>>(), [0, 1], "{told:?}");
+        let told = fs::read_to_string(&file).expect("it was written");
+        let told: Vec<(usize, String)> =
+            told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(told.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1], "{told:?}");
         assert!(
-            told.values().all(|why| why.contains("nobody has it") || why.contains("nowhere")),
+            told.iter().all(|(_, why)| why.contains("nobody has it") || why.contains("nowhere")),
             "{told:?}"
         );
-        assert!(failures(&folder.path().join("none")).is_empty());
     }
 }

@@ -47,6 +47,27 @@ pub struct Measured {
 #[must_use]
 #[track_caller]
 pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
+    stored_by(program, &[arguments, &["--json", STORED]].concat(), asked)
+}
+
+/// The argument that stands for the file of the run.
+const STORED: &str = "STORED";
+
+/// Runs `cargo gpubench verify` of a benchmark binary likewise: with flags of its own, and those of the binary.
+///
+/// # Panics
+/// If it is not built, or stores no run.
+#[must_use]
+#[track_caller]
+pub fn verify(program: &str, own: &[&str], flags: &[&str], asked: &[(&str, &str)]) -> Measured {
+    let built = library().parent().expect("a folder").with_file_name("cargo-gpubench");
+    assert!(built.exists(), "{} is not there: `cargo build -p cargo-gpubench` builds it", built.display());
+    let before = ["gpubench", "verify", "--program", program, "--json", STORED];
+    stored_by(built.to_str().expect("UTF-8"), &[&before, own, &["--"], flags].concat(), asked)
+}
+
+#[track_caller]
+fn stored_by(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (stored, logged) = (at("run.json"), at("log"));
@@ -67,7 +88,9 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
         environment.push((variable, value));
     }
     let environment: Vec<_> = environment.iter().map(|(name, value)| (&**name, &**value)).collect();
-    let ended = run_with(program, &[arguments, &["--json", &stored]].concat(), &environment);
+    let arguments: Vec<&str> =
+        arguments.iter().map(|word| if *word == STORED { &stored } else { *word }).collect();
+    let ended = run_with(program, &arguments, &environment);
     let text = fs::read_to_string(stored).unwrap_or_else(|error| panic!("{error}: {ended}"));
     let run = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {ended}"));
     let log = fs::read_to_string(logged).map_or_else(|_| Vec::new(), |text| log::read(&text));

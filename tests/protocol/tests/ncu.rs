@@ -1,5 +1,5 @@
-//! Rows checked by counters: those of a stand-in for Nsight Compute, which looks at what the fake driver does. A profiler that refuses
-//! costs the check and no row.
+//! `cargo gpubench verify` with a stand-in for Nsight Compute, which looks at what the fake driver does. A profiler that refuses costs the
+//! check and no time.
 
 use std::path::Path;
 
@@ -8,16 +8,20 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Bytes;
-use protocol::fake::{Measured, measure};
+use protocol::fake::{Measured, verify};
 
 const DECLARED: &str = env!("CARGO_BIN_EXE_declared");
 const NCU: &str = env!("CARGO_BIN_EXE_ncu");
 const READ: u64 = 64 << 20;
 
-/// Runs where `ncu` is in the PATH and does this.
-fn counted(arguments: &[&str], ncu: &str) -> Measured {
+/// Verifies these cases where `ncu` is in the PATH and does this.
+fn counted(flags: &[&str], ncu: &str) -> Measured {
+    counted_with(&["--explain"], flags, ncu)
+}
+
+fn counted_with(own: &[&str], flags: &[&str], ncu: &str) -> Measured {
     let folder = Path::new(NCU).parent().expect("a folder").to_str().expect("UTF-8");
-    measure(DECLARED, &[arguments, &["--verify", "ncu"]].concat(), &[("NCU", ncu), ("PATH", folder)])
+    verify(DECLARED, own, flags, &[("NCU", ncu), ("PATH", folder)])
 }
 
 fn row<'a>(run: &'a Run, name: &str, cache: Cache) -> &'a Record {
@@ -43,7 +47,7 @@ fn counters(record: &Record) -> &Counters {
 #[test]
 fn each_case_has_its_counters() {
     for ncu in ["", "localised", "unknown"] {
-        let measured = counted(&["::right", "::in_two", "--cache", "both", "--explain"], ncu);
+        let measured = counted(&["::right", "::in_two", "--cache", "both"], ncu);
         assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
         for (name, kernels) in [("right", 1), ("in_two", 2)] {
             let cold = row(&measured.run, name, Cache::Cold);
@@ -72,6 +76,7 @@ fn each_case_has_its_counters() {
 #[test]
 fn a_declaration_that_counters_contradict_is_suspect() {
     let measured = counted(&["::twice", "::half"], "");
+    assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
     for (name, factor, words) in [
         (
             "twice",
@@ -105,8 +110,8 @@ fn a_profiler_that_refuses_costs_the_check_alone() {
         ("busy", "another profiler reads the GPU's counters"),
         ("silent", "ncu profiled nothing, and ended with exit status: 1"),
     ] {
-        let measured = counted(&["::right", "--cache", "cold", "--explain"], ncu);
-        assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
+        let measured = counted(&["::right", "--cache", "cold"], ncu);
+        assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
         let record = row(&measured.run, "right", Cache::Cold);
         assert_eq!(record.verdict.state, State::Valid);
         let NcuPass::Failed(why) = pass(record) else { panic!("{ncu} counted") };
@@ -119,8 +124,8 @@ fn a_profiler_that_refuses_costs_the_check_alone() {
 
 #[test]
 fn without_ncu_rows_say_so() {
-    let measured =
-        measure(DECLARED, &["::right", "--cache", "cold", "--verify", "ncu"], &[("PATH", "/nowhere")]);
+    let measured = verify(DECLARED, &[], &["::right", "--cache", "cold"], &[("PATH", "/nowhere")]);
+    assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
     let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
     assert!(why.starts_with("ncu (Nsight Compute) is not in the PATH"), "{why}");
     assert_eq!(measured.run.records[0].verdict.state, State::Valid);
@@ -129,7 +134,7 @@ fn without_ncu_rows_say_so() {
 /// What a table does not tell is not known, and not zero.
 #[test]
 fn columns_may_be_missing() {
-    let measured = counted(&["::right", "--cache", "cold", "--explain"], "columns");
+    let measured = counted(&["::right", "--cache", "cold"], "columns");
     let counted = counters(row(&measured.run, "right", Cache::Cold));
     assert!(counted.duration.is_some());
     assert_eq!((counted.moved(), counted.l2_hit, counted.registers), (None, None, None));
@@ -137,21 +142,22 @@ fn columns_may_be_missing() {
     assert!(measured.ended.stdout.contains("an unknown number read from memory"), "{}", measured.ended);
 }
 
-/// A case that ends the process under the profiler costs those behind it their counters, and says so.
+/// A case that was not measured is not counted, and the others are.
 #[test]
-fn a_profiled_process_that_ends_costs_the_counters_behind() {
+fn a_case_that_fails_costs_no_other_its_counters() {
     let measured =
         counted(&["::right", "::has_no_inputs", "::half", "--cache", "cold", "--include-ignored"], "");
-    assert_eq!(counters(row(&measured.run, "right", Cache::Cold)).moved(), Some(Bytes(READ)));
-    let half = row(&measured.run, "half", Cache::Cold);
-    assert_eq!(pass(half), &NcuPass::Failed("ncu profiled no kernel of it".to_owned()));
-    assert_eq!(half.verdict.state, State::Valid);
+    assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
+    for name in ["right", "half"] {
+        assert_eq!(counters(row(&measured.run, name, Cache::Cold)).moved(), Some(Bytes(READ)), "{name}");
+    }
+    assert!(row(&measured.run, "has_no_inputs", Cache::Cold).measurement.is_none());
 }
 
 /// Nsight Compute that does not end is ended with its cases' limits.
 #[test]
 fn a_profiler_that_hangs_is_ended() {
-    let measured = counted(&["::right", "--cache", "cold", "--timeout", "3"], "hangs");
+    let measured = counted_with(&["--timeout", "3s"], &["::right", "--cache", "cold"], "hangs");
     let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
     assert_eq!(why, "ncu took longer than the limits of its cases, and was ended");
 }

@@ -2,22 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{self, Request};
-use super::counted;
-use crate::plan::Job;
-use crate::runner::Stop;
-use crate::system::children::Family;
-use crate::worker::Libraries;
+use gpubench_records::id::PlannedCase;
 use gpubench_records::method::Cache;
+use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};
+use gpubench_runtime::__private::system::Family;
+
+use super::counted;
 
 /// The name of the program.
 const NAME: &str = "ncu";
@@ -92,45 +90,58 @@ impl Ncu {
         })
     }
 
-    /// Runs this program under it, which launches each case so many times.
+    /// Runs the benchmark binary of `binary` under it, which launches each case this many times.
     pub(super) fn run(
         &self,
-        cases: &[Job],
+        binary: &Command,
+        cases: &[PlannedCase],
         (cache, launches): (Cache, usize),
         metrics: &[String],
-        libraries: &Libraries,
-        (limit, stop): (Duration, &Stop<'_>),
+        (limit, stop): (Duration, &dyn Fn() -> bool),
     ) -> Result<NcuRun, String> {
         let files = Files::make().map_err(|error| format!("no files for ncu: {error}"))?;
-        let request = Request { cases: cases.to_vec(), launches, failures: files.at("failures") };
-        let ran = request.write(&files.at("cases")).and_then(|()| {
-            let mut command = self.command(&files, cache, metrics)?;
-            wait(Family::start(command.envs(libraries.variables()))?, limit, stop)
+        let request = ProfiledCases { cases: cases.to_vec(), launches, failures: files.at("failures") };
+        let ran = serde_json::to_vec(&request).map_err(io::Error::from).and_then(|json| {
+            fs::write(files.at("cases"), json)?;
+            wait(Family::start(&mut self.command(binary, &files, cache, metrics)?)?, limit, stop)
         });
         let ending = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
         let text = |name: &str| fs::read(files.at(name)).unwrap_or_default();
         let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
-        Ok(NcuRun { printed, failures: child::failures(&files.at("failures")), ending })
+        Ok(NcuRun { printed, failures: failures(&files.at("failures")), ending })
     }
 
-    fn command(&self, files: &Files, cache: Cache, metrics: &[String]) -> io::Result<Command> {
+    fn command(
+        &self,
+        binary: &Command,
+        files: &Files,
+        cache: Cache,
+        metrics: &[String],
+    ) -> io::Result<Command> {
         let mut command = Command::new(&self.0);
         let control = if cache == Cache::Cold { "all" } else { "none" };
         command
             .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
             .args(["--clock-control", "none", "--cache-control", control, "--metrics", &metrics.join(",")])
-            .args([program()?, child::FLAG.into(), files.at("cases").into_os_string()])
+            .arg(binary.get_program())
+            .arg(FLAG)
+            .arg(files.at("cases"))
+            .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(File::create(files.at("out"))?)
             .stderr(File::create(files.at("err"))?);
+        if let Some(folder) = binary.get_current_dir() {
+            command.current_dir(folder);
+        }
         Ok(command)
     }
 }
 
-/// This program's path: under another program `/proc/self/exe` would be that one's.
-fn program() -> io::Result<OsString> {
-    env::current_exe().map(PathBuf::into_os_string)
+/// Reads the failures of cases, by their numbers.
+fn failures(file: &Path) -> BTreeMap<usize, String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Folders in `root` whose names begin so, the last name first.
@@ -143,7 +154,7 @@ fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
 }
 
 /// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop.
-fn wait(mut ncu: Family, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending> {
+fn wait(mut ncu: Family, limit: Duration, stop: &dyn Fn() -> bool) -> io::Result<Ending> {
     let began = Instant::now();
     loop {
         if ncu.has_ended() {
@@ -161,10 +172,10 @@ fn wait(mut ncu: Family, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending>
 
 /// A folder that is removed at the end. Nobody can guess its name, and nothing that has it already is taken for it: others may write to
 /// the folder that it is in.
-struct Files(PathBuf);
+pub(super) struct Files(PathBuf);
 
 impl Files {
-    fn make() -> io::Result<Self> {
+    pub(super) fn make() -> io::Result<Self> {
         let random = RandomState::new().hash_one(0);
         let folder = env::temp_dir().join(format!("gpubench-ncu-{random:016x}"));
         let mut builder = DirBuilder::new();
@@ -174,7 +185,7 @@ impl Files {
         Ok(Self(folder))
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }

@@ -154,7 +154,8 @@ fn tools(machine: &Machine) -> [Finding; 2] {
     let ncu = match machine.program("ncu", &PROFILERS) {
         Some(path) => Finding::good("ncu", path.display().to_string()),
         None => {
-            let advice = "to hold numbers against a profiler's; it comes with Nsight Compute, and PATH may name its folder";
+            let advice =
+                "for `cargo gpubench verify`; it comes with Nsight Compute, and PATH may name its folder";
             Finding::of("ncu", Level::Note, "not found", advice)
         }
     };

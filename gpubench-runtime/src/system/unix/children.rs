@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
 use super::stopping::is_ignored;
 
 /// A child process and everything that it starts and that is still in its group.
-pub(crate) struct Family {
+pub struct Family {
     child: Child,
     group: Pid,
 }
@@ -32,7 +32,7 @@ pub(crate) type Replies = UnixStream;
 
 impl Family {
     /// Starts `command` in a group of its own, which a terminal's Ctrl-C does not reach.
-    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+    pub fn start(command: &mut Command) -> io::Result<Self> {
         remember_ends();
         let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
@@ -54,7 +54,7 @@ impl Family {
     }
 
     /// Returns true if the child has ended. Does not reap it, so that its group's number stays its own.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    pub fn has_ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         // An error means that the process was reaped already.
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
@@ -68,13 +68,13 @@ impl Family {
     }
 
     /// Ends all of it at once.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         // Fails only if nobody is left.
         _ = kill_process_group(self.group, Signal::KILL);
     }
 
     /// Waits for the child, whose number may then belong to another: nothing else is to be called behind it.
-    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 }

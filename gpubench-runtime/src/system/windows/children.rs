@@ -30,7 +30,7 @@ use windows_sys::Win32::System::Threading::{CREATE_NEW_PROCESS_GROUP, GetCurrent
 const KILLED: u32 = 1;
 
 /// A child process and everything that it starts from then on.
-pub(crate) struct Family {
+pub struct Family {
     child: Child,
     job: OwnedHandle,
 }
@@ -42,7 +42,7 @@ pub(crate) type Replies = ChildStdout;
 
 impl Family {
     /// Starts `command` in a group of its own, which a console's Ctrl-C does not reach, and in a job of its own.
-    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+    pub fn start(command: &mut Command) -> io::Result<Self> {
         let job = job()?;
         let mut child = command.creation_flags(CREATE_NEW_PROCESS_GROUP).spawn()?;
         // SAFETY: both handles are open, and owned here.
@@ -67,7 +67,7 @@ impl Family {
     }
 
     /// Returns true if the child has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
@@ -77,13 +77,13 @@ impl Family {
     }
 
     /// Ends all of it at once.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         // SAFETY: the handle is open. It fails only if nobody is left.
         unsafe { TerminateJobObject(self.job.as_raw_handle(), KILLED) };
     }
 
     /// Waits for the child.
-    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 }
