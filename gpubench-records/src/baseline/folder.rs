@@ -236,8 +236,6 @@ fn baselines() -> PathBuf {
 mod tests {
     use super::super::fixture::stored_run;
     use super::*;
-    use crate::baseline::check;
-    use crate::comparison::Finding;
 
     fn saved(folder: &Path, runs: &[Run]) -> Baseline {
         let place = Place::within(folder, "main");
@@ -357,27 +355,5 @@ mod tests {
             let started = baseline.find(&future, &future.records[0]).map(|(run, _)| run.started);
             assert_eq!((started, stored_files(folder.path())), (Some(part.started), 2), "{again}");
         }
-    }
-
-    #[test]
-    fn a_baseline_of_version_1_is_held_against_a_run_of_version_2() {
-        // A run as commit 3a2da55 stored it.
-        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/eight-3a2da55.json");
-        let text = fs::read(&recorded).expect("it is there");
-        assert!(text.starts_with(b"{\"schema\":\"gpubench/1\""), "it is of version 1");
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("old.json"), &text).expect("it can be written");
-        let path = folder.path().join("old.json");
-        let baseline = Place::of(path.to_str().expect("UTF-8")).load().expect("version 1 is read");
-        let run = Run::parse(&text).expect("a run");
-        let checked = check(&run, &baseline, &|_| true);
-        assert_eq!((checked.lines.len(), checked.missing.len()), (run.records.len(), 0));
-        let compared = checked.lines.iter().filter(|line| matches!(line.finding, Finding::Compared { .. }));
-        assert_eq!(compared.count(), 8);
-        let moved = |line: &&crate::comparison::CaseFinding| match &line.finding {
-            Finding::Compared { ratio, .. } => (ratio.value - 1.0).abs() > 1e-9,
-            _ => false,
-        };
-        assert!(!checked.lines.iter().any(|line| moved(&line)), "a run is as fast as itself");
     }
 }

@@ -24,7 +24,7 @@ mod fixture {
     use crate::files;
     use crate::record::Run;
 
-    /// A run as it was stored in version 1 of the format.
+    /// A run as it was stored.
     pub(super) fn stored_run() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run

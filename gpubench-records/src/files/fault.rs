@@ -49,10 +49,10 @@ pub enum Fault {
         found: &'static str,
     },
     /// A value is missing, or is not what it should be.
-    #[error("{}{why}", .place.map(|place| format!("{place}: ")).unwrap_or_default())]
+    #[error("{place}: {why}")]
     Damaged {
-        /// The end of the value. Nothing in a document of an older version, which is upgraded before its values are read.
-        place: Option<TextPlace>,
+        /// The end of the value.
+        place: TextPlace,
         /// The fault.
         why: String,
     },
@@ -69,9 +69,7 @@ impl Fault {
             Category::Eof if json.trim_ascii().is_empty() => Self::Empty,
             Category::Eof => Self::CutOff(place),
             Category::Syntax => Self::NotJson { place, why },
-            Category::Data | Category::Io => {
-                Self::Damaged { place: (error.line() > 0).then_some(place), why }
-            }
+            Category::Data | Category::Io => Self::Damaged { place, why },
         }
     }
 

@@ -1,6 +1,5 @@
 //! The formats of gpubench's files. In: JSON; out: its document, or the reason that this program cannot read it. The schema
-//! is checked before any other field, so that a file of a newer gpubench is reported as such and not as damaged, and one of
-//! an older gpubench is upgraded first.
+//! is checked before any other field, so that a file of another version is reported as such and not as damaged.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -8,10 +7,8 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
 
 use super::fault::Fault;
-use super::upgrade;
 
 /// A format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,38 +17,19 @@ pub struct FileFormat {
     pub schema: &'static str,
     /// The sentence about a file that is something else.
     foreign: &'static str,
-    /// The schema of the version before, and the changes since.
-    earlier: Option<(&'static str, Upgrade)>,
-}
-
-/// Changes a document of the version before to one of this.
-type Upgrade = fn(&mut Value);
-
-/// A version of a format that this program reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaVersion {
-    /// The one that it writes.
-    Current,
-    /// The one before.
-    Earlier,
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: FileFormat = FileFormat {
-    schema: upgrade::SCHEMA,
-    foreign: "not a stored run",
-    earlier: Some(("gpubench/1", upgrade::run_of_version_1)),
-};
+pub const RUN: FileFormat = FileFormat { schema: "gpubench/2", foreign: "not a stored run" };
 /// The measured ceilings of a device.
 pub const CEILINGS: FileFormat =
-    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings", earlier: None };
+    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
 
 /// The races of variants.
-pub const TUNING: FileFormat =
-    FileFormat { schema: "gpubench-tuning/1", foreign: "this is no tuning", earlier: None };
+pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/1", foreign: "this is no tuning" };
 /// A run in a history.
 pub const HISTORY: FileFormat =
-    FileFormat { schema: "gpubench-history/1", foreign: "this is no run of a history", earlier: None };
+    FileFormat { schema: "gpubench-history/1", foreign: "this is no run of a history" };
 
 /// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -107,9 +85,8 @@ impl FileFormat {
         json: &[u8],
         lines_before: usize,
     ) -> Result<T, FormatError> {
-        let version = self.version_of(json, lines_before)?;
-        let read = self.read_as(version, json);
-        read.map_err(|error| self.foreign(Fault::of(&error, json, lines_before)))
+        self.check_schema(json, lines_before)?;
+        serde_json::from_slice(json).map_err(|error| self.foreign(Fault::of(&error, json, lines_before)))
     }
 
     /// The error of a document that has this fault.
@@ -117,32 +94,15 @@ impl FileFormat {
         FormatError::Foreign { what: self.foreign, why }
     }
 
-    /// Returns the version of a document that begins on the line after `lines_before` others.
-    pub(super) fn version_of(self, json: &[u8], lines_before: usize) -> Result<SchemaVersion, FormatError> {
+    /// Refuses a document of another format or version. It begins on the line after `lines_before` others.
+    pub(super) fn check_schema(self, json: &[u8], lines_before: usize) -> Result<(), FormatError> {
         let Some((schema, line)) = schema_of(json) else {
             return Err(self.foreign(Fault::without_schema(json, lines_before)));
         };
-        match self.earlier {
-            _ if schema == self.schema => Ok(SchemaVersion::Current),
-            Some((earlier, _)) if schema == earlier => Ok(SchemaVersion::Earlier),
-            _ => Err(FormatError::OtherSchema { line: lines_before + line, schema, current: self.schema }),
+        if schema == self.schema {
+            return Ok(());
         }
-    }
-
-    /// Reads a document of this version, or a line of one.
-    pub(super) fn read_as<T: DeserializeOwned>(
-        self,
-        version: SchemaVersion,
-        json: &[u8],
-    ) -> serde_json::Result<T> {
-        match (version, self.earlier) {
-            (SchemaVersion::Earlier, Some((_, upgrade))) => {
-                let mut document = serde_json::from_slice(json)?;
-                upgrade(&mut document);
-                T::deserialize(document)
-            }
-            _ => serde_json::from_slice(json),
-        }
+        Err(FormatError::OtherSchema { line: lines_before + line, schema, current: self.schema })
     }
 }
 
@@ -234,11 +194,8 @@ mod tests {
 
     #[test]
     fn the_schema_is_looked_at_before_the_fields() {
-        for schema in ["gpubench/1", "gpubench/2"] {
-            let json = format!("{{\"schema\": \"{schema}\", \"wanted\": 3}}");
-            let read: Document = RUN.read(json.as_bytes()).expect("it is whole");
-            assert_eq!(read, Document { schema: "gpubench/2".to_owned(), wanted: 3 });
-        }
+        let read: Document = RUN.read(br#"{"schema": "gpubench/2", "wanted": 3}"#).expect("it is whole");
+        assert_eq!(read, Document { schema: "gpubench/2".to_owned(), wanted: 3 });
         let newer = "its format is `gpubench/3`, not `gpubench/2` (line 1): a newer gpubench wrote it; update gpubench to read it";
         for json in [
             r#"{"schema": "gpubench/3"}"#,
@@ -254,8 +211,8 @@ mod tests {
         let third = "{\n\"other\":\n1,\n\"schema\": \"gpubench/3\",\n\"wanted\": 3}";
         assert_eq!(told(third), newer.replace("(line 1)", "(line 4)"));
         assert_eq!(
-            told(r#"{"schema": "gpubench/0"}"#),
-            "its format is `gpubench/0`, not `gpubench/2` (line 1)"
+            told(r#"{"schema": "gpubench/1"}"#),
+            "its format is `gpubench/1`, not `gpubench/2` (line 1)"
         );
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
@@ -283,7 +240,6 @@ mod tests {
                 "line 2, column 13: invalid type: floating point `3.5`, expected u32",
             ),
             (r#"{"schema": "gpubench/2"}"#, "line 1, column 24: missing field `wanted`"),
-            (r#"{"schema": "gpubench/1"}"#, "missing field `wanted`"),
         ] {
             assert_eq!(told(json), format!("not a stored run: {why}"), "{json}");
         }

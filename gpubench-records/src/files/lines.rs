@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::{self, Checksum};
 use super::fault::Fault;
-use super::format::{FormatError, RUN, SchemaVersion, by_newer};
+use super::format::{FormatError, RUN, by_newer};
 use super::sound::{Records, unsound};
 use crate::record::{Record, Run, SCHEMA};
 use crate::sampling::MOST_SAMPLES;
@@ -95,14 +95,14 @@ pub enum NotARun {
 /// If the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let Head { version, mut run, is_summed } = lines.head()?;
+    let Head { mut run, is_summed } = lines.head()?;
     let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
     let mut records = Records::default();
     loop {
         match lines.next().map_err(NotARun::Unreadable)? {
             None => break,
             Some(Found::CutOff) => is_cut_off = true,
-            Some(Found::Whole(line)) => match read_line(version, &line, is_summed) {
+            Some(Found::Whole(line)) => match read_line(&line, is_summed) {
                 Ok(Line::Record { at, record }) => {
                     let record = record.into_owned();
                     match unsound(&record).map_or_else(|| records.add(record), Err) {
@@ -160,8 +160,8 @@ const END: &[u8] = b"{\"end\":";
 const LONGEST_END: u64 = 256;
 
 /// Reads a line behind the first. The reason that it is none is in words.
-fn read_line(version: SchemaVersion, line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
-    let read = RUN.read_as(version, line).map_err(|error| Fault::of(&error, line, 0).reason())?;
+fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
+    let read = serde_json::from_slice(line).map_err(|error| Fault::of(&error, line, 0).reason())?;
     match checksum::look(line) {
         Checksum::Differs => Err(CHANGED.to_owned()),
         Checksum::Missing if is_summed => Err("it has no checksum, which the first line has".to_owned()),
@@ -174,7 +174,6 @@ const CHANGED: &str = "it was changed after it was written: its checksum is anot
 
 /// The first line of a run.
 struct Head {
-    version: SchemaVersion,
     run: Run,
     /// True if it has a checksum: then all others have one.
     is_summed: bool,
@@ -182,15 +181,15 @@ struct Head {
 
 fn head(line: &[u8]) -> Result<Head, NotARun> {
     let missing = || NotARun::Foreign("line 1: that of a run is missing".to_owned());
-    let version = RUN.version_of(line, 0).map_err(|error| match error {
+    RUN.check_schema(line, 0).map_err(|error| match error {
         FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
         FormatError::Foreign { .. } if serde_json::from_slice::<Line<'_>>(line).is_ok() => missing(),
         FormatError::Foreign { why, .. } => NotARun::Foreign(why.to_string()),
     })?;
     let sum = checksum::look(line);
-    match RUN.read_as(version, line) {
+    match serde_json::from_slice(line) {
         Ok(Line::Run(_)) if sum == Checksum::Differs => Err(NotARun::Foreign(format!("line 1: {CHANGED}"))),
-        Ok(Line::Run(run)) => Ok(Head { version, run: run.into_owned(), is_summed: sum == Checksum::Fits }),
+        Ok(Line::Run(run)) => Ok(Head { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
         Ok(Line::Record { .. } | Line::End { .. }) => Err(missing()),
         Err(error) => Err(NotARun::Foreign(Fault::of(&error, line, 0).to_string())),
     }

@@ -20,7 +20,6 @@ mod place;
 mod replace;
 mod sound;
 mod stored_runs;
-mod upgrade;
 
 pub(crate) use self::checksum::{Checksum, add as add_checksum, look as look_at_checksum};
 pub use self::earlier::{EarlierRun, LAST, NoRun};

@@ -21,7 +21,7 @@ const NUMBERS: [&str; 12] = [
 ];
 
 /// Replacements for words.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 10] = [
     "",
     " ",
     "\\u0000",
@@ -30,7 +30,6 @@ const WORDS: [&str; 11] = [
     "é",
     "\\ud83d\\ude00",
     "hot",
-    "gpubench/1",
     "gpubench/2",
     "A very long word, longer than any \
      that a table has room for, and then some more of it so that it does not fit any line of any terminal anywhere",
