@@ -32,7 +32,6 @@ pub(crate) use self::lister::{InProcess, ListedVariant, Lister};
 pub(crate) use self::listing::Listed;
 pub(crate) use self::partner_axes::PartnerAxes;
 pub use self::selection::{Ignored, Selection};
-pub(crate) use self::share::CaseTimes;
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,10 +214,10 @@ impl Plan {
         share::cases(&self.jobs)
     }
 
-    /// Returns the jobs that are `part` of this plan, which is the same for all tasks, by the expected `times`.
+    /// Returns the jobs that are `part` of this plan, which is the same for all tasks.
     #[must_use]
-    pub(crate) fn share(self, part: Part, times: &CaseTimes) -> Self {
-        Self { jobs: share::share(self.jobs, part, times), ..self }
+    pub(crate) fn share(self, part: Part) -> Self {
+        Self { jobs: share::share(self.jobs, part), ..self }
     }
 
     /// Adds the selected jobs of an instance, as they are `listed`.

@@ -4,7 +4,7 @@
 use std::env;
 
 use super::scheduled::{Scheduled, slurm};
-use crate::plan::{CaseTimes, Plan};
+use crate::plan::Plan;
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::task::{Part, ShareMode, Task};
 
@@ -60,7 +60,7 @@ impl Sharing {
         };
         task.cases = Some(plan.distinct_cases());
         match Part::new(task.number, task.of) {
-            Some(part) => plan.share(part, &CaseTimes::default()),
+            Some(part) => plan.share(part),
             None => plan,
         }
     }

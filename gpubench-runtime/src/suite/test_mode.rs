@@ -18,8 +18,8 @@ use crate::settings::Settings;
 
 /// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is
 /// no error: `cargo test FILTER` passes it to every target. Benchmarks that need a missing device are ignored, unless
-/// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test. Of a `suite` that is
-/// split, a task launches its share.
+/// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test. With `--share`, a task
+/// launches its share.
 pub(super) fn test(
     options: &Settings,
     format: TextFormat,

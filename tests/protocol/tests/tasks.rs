@@ -134,25 +134,6 @@ fn a_split_has_each_case_once() {
     }
 }
 
-/// Shares by an earlier run's times differ from those by numbers of cases, and are as complete.
-#[test]
-fn shares_are_balanced_by_the_times_of_a_run() {
-    let job = Job::new();
-    let started = Started { node: "n1", task: ["0", "1"], gpus: "0", more: &[] };
-    let file = job.runs().join("times.json");
-    let file = file.to_str().expect("UTF-8");
-    _ = job.start(&["--share", "none", "--json", file], &started).with_code(0);
-    let list = |share: &str, times: &[&str]| {
-        let arguments = [&["--list", "--format", "terse", "--device", "0", "--share", share], times].concat();
-        job.start(&arguments, &started).with_code(0).stdout
-    };
-    let both = ["1/2", "2/2"].map(|share| list(share, &["--share-times", file]));
-    assert_eq!(both.concat().lines().count(), list("none", &[]).lines().count());
-    assert!(both.iter().all(|share| !share.is_empty()));
-    let missing = job.start(&["--share", "1/2", "--share-times", "no-such-run"], &started).with_code(2);
-    missing.says_only("error: --share-times: there is no file, stored run or baseline `no-such-run`.");
-}
-
 /// A task that is killed and started again on another node, whose clock is hours behind, goes on from its own run. That of the
 /// task beside it is left alone, and so is everything in the folder.
 #[test]
