@@ -65,20 +65,6 @@ fn json_has_every_gpu_on_every_roof() {
     assert!(ends.is_sorted() && ends[0] > 0.04 && ends[2] < 0.05, "{reads}");
 }
 
-/// It is one file, runs nothing, and escapes what names contain.
-#[test]
-fn the_page_is_one_file_without_a_script() {
-    let project = with_runs();
-    let file = project.path("src/runs/gpu0-process0.json");
-    let changed = fs::read_to_string(&file).expect("a file").replace("node7", "<script>node7");
-    fs::write(&file, changed).expect("it can be written");
-    project.run(&["fleet", "runs", "--html", "page.html"]).code(3);
-    let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
-    assert!(page.contains("1 of 4 NVIDIA H200 is slow") && page.contains("4.57 % slower on memory reads"));
-    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
-    assert!(page.contains("&lt;script&gt;node7"));
-}
-
 /// Files that cannot be read do not change the answer, unless there is no other.
 #[test]
 fn damaged_files_are_named() {
@@ -111,10 +97,6 @@ fn what_counts_as_slow_is_the_users_choice() {
     for (arguments, told) in [
         (&["fleet", "runs", "--least", "x"][..], "error: --least x: give a percentage above 0, such as 5%\n"),
         (&["fleet", "runs", "--fdr", "-1%"], "error: --fdr -1%: give a percentage above 0, such as 5%\n"),
-        (
-            &["fleet", "runs", "--json", "x", "--html", "./x"],
-            "error: --json and --html: give each a file of its own\n",
-        ),
         (
             &["fleet", "runs", "--json", "runs/gpu0-process0.json"],
             "error: runs/gpu0-process0.json would be written over the run that is read from it: give another file\n",

@@ -3,7 +3,7 @@
 // is not as it should be, and exit code 1.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -42,14 +42,6 @@ run.notes = [ODD[0][0]];
 const json = path.join(folder, "odd.json");
 writeFileSync(json, JSON.stringify(run));
 const odd = page(json, "odd.html");
-
-// 64 GPUs on eight hosts, of which one is slow. The example stands beside the program, as cargo has built both.
-const runs = path.join(folder, "fleet-runs");
-execFileSync(path.join(path.dirname(program), "examples/fleet_files"), [runs, "64"]);
-const fleetFile = path.join(folder, "fleet.html");
-const { status } = spawnSync(program, ["gpubench", "fleet", runs, "--html", fleetFile], { stdio: ["ignore", "ignore", "inherit"] });
-assert.equal(status, 3, "a GPU is slow");
-const fleet = pathToFileURL(fleetFile).href;
 
 const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
 let failed = 0;
@@ -164,15 +156,6 @@ await check("all is readable without a script", suite, { script: false }, async 
   assert.ok(visible);
 });
 
-await check("a fleet's map hides hosts without a slow GPU, and leads to the slow ones", fleet, { script: false }, async (tab) => {
-  const visible = () => tab.$$eval(".host", (hosts) => hosts.filter((host) => host.getBoundingClientRect().height > 0).length);
-  assert.equal(await visible(), 8);
-  await tab.click(".only input");
-  assert.equal(await visible(), 1);
-  const place = await tab.$eval(".host a", (link) => link.getAttribute("href"));
-  assert.match(await tab.$eval(place, (gpu) => gpu.textContent), /node002 cuda:1: .* slower on most roofs/);
-});
-
 // What axe finds on a tab.
 const violations = async (tab) => {
   await tab.$$eval("details", (all) => all.forEach((details) => { details.open = true; }));
@@ -187,13 +170,6 @@ for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]]) 
     await tab.$$eval("#table tbody", (bodies) => bodies.slice(6).forEach((body) => body.remove()));
     await tab.click("#table tbody .name");
     assert.deepEqual(await violations(tab), []);
-  });
-}
-
-for (const [theme, width] of [["light", 1280], ["dark", 375]]) {
-  await check(`axe finds no violation in a fleet, ${theme}, ${width} px`, fleet, { theme, width }, async (tab) => {
-    assert.deepEqual(await violations(tab), []);
-    assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it is too wide");
   });
 }
 

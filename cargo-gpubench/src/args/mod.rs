@@ -168,9 +168,6 @@ pub(crate) enum Command {
         /// Write the answer as JSON: each GPU on each roof, with intervals
         #[arg(long, value_name = "FILE", help_heading = "Results")]
         json: Option<PathBuf>,
-        /// Write a page with a map of hosts, GPUs and roofs, one file that needs no network, as HTML
-        #[arg(long, value_name = "FILE", help_heading = "Results")]
-        html: Option<PathBuf>,
     },
     /// Find the changes of each case over the commits of a history: by how much, and which commits they came with
     #[command(

@@ -1,5 +1,5 @@
-//! `fleet`: the runs of many GPUs. In: files and folders; out: the slow GPUs, as a table, JSON or a page, and exit code 3 if there
-//! is one. Files that cannot be read are named in the answer, and do not change it.
+//! `fleet`: the runs of many GPUs. In: files and folders; out: the slow GPUs, as a table or JSON, and exit code 3 if there is
+//! one. Files that cannot be read are named in the answer, and do not change it.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,13 @@ use gpubench_report::fleet as report;
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
-/// The files of a fleet, and those that its answer is written to.
+/// The files of a fleet, and the file that its answer is written to.
 pub(super) struct FleetFiles<'a> {
     pub(super) files: &'a [PathBuf],
     pub(super) least: &'a str,
     pub(super) fdr: &'a str,
     pub(super) selection: CaseSelection,
     pub(super) json: &'a Option<PathBuf>,
-    pub(super) html: &'a Option<PathBuf>,
 }
 
 pub(super) fn fleet(fleet: &FleetFiles<'_>, print_options: PrintOptions) -> Result<Exit, CommandError> {
@@ -28,27 +27,21 @@ pub(super) fn fleet(fleet: &FleetFiles<'_>, print_options: PrintOptions) -> Resu
         least: percentage("--least", fleet.least)?,
         false_discoveries: percentage("--fdr", fleet.fdr)?,
     };
-    let [json, html] = [fleet.json, fleet.html].map(|path| path.clone().map(ExportTo::of));
-    let sources: Vec<ExportTo> = fleet_files(fleet.files).0.into_iter().map(ExportTo::File).collect();
-    for to in [&json, &html].into_iter().flatten() {
+    let json = fleet.json.clone().map(ExportTo::of);
+    if let Some(to) = &json {
+        let sources: Vec<ExportTo> = fleet_files(fleet.files).0.into_iter().map(ExportTo::File).collect();
         output::check_destination(to, &sources)?;
-    }
-    if json.as_ref().zip(html.as_ref()).is_some_and(|(json, html)| json.is(html)) {
-        return Err(CommandError::SameFile);
     }
     let runs = FleetRuns::read(fleet.files, &fleet.selection);
     if let (0, Some(first)) = (runs.count(), runs.gaps().first()) {
         return Err(CommandError::NothingRead { first: Box::new(first.clone()) });
     }
     let answer = FleetReport::of(runs, rules);
-    if ![&json, &html].into_iter().flatten().any(|to| *to == ExportTo::StandardOutput) {
+    if json != Some(ExportTo::StandardOutput) {
         output::print(&report::render(&answer, print_options.page()), print_options)?;
     }
     if let Some(to) = &json {
         output::write_to(to, &|out| report::write_json(&answer, out))?;
-    }
-    if let Some(to) = &html {
-        output::write_to(to, &|out| report::write_html(&answer, out))?;
     }
     Ok(answer.exit())
 }

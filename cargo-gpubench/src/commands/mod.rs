@@ -58,9 +58,8 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             compare::compare(&stored, &comparison, exports, print_options)
         }
         Command::Merge { runs, output } => merge::merge(&stored()?, runs, output),
-        Command::Fleet { files, least, fdr, selection, json, html } => {
-            let fleet =
-                fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json, html };
+        Command::Fleet { files, least, fdr, selection, json } => {
+            let fleet = fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json };
             fleet::fleet(&fleet, print_options)
         }
         Command::History(args) => history::history(&stored()?, args, print_options),

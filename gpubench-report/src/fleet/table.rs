@@ -93,7 +93,7 @@ fn slow(group: &FleetGroup, page: Page) -> String {
             each.map(|it| format!("{} {}", words::roof(it), words::effect(&it.standing))).collect();
         let each = (!each.is_empty()).then(|| format!("each alone: {}", each.join(", ")));
         let known = findings.first().map(|first| format!("{} · {}", plain(&gpu.uuid), words::data(first)));
-        // Of many GPUs each has some, and the page has them.
+        // Of many GPUs each has some.
         let suspect = words::suspect(gpu).filter(|_| group.gpus.len() <= words::SHOWN);
         for line in [each, known, Some(words::sensors(gpu)), suspect].into_iter().flatten() {
             text += &lines(&wrapped(&line, "    ", page));
@@ -101,7 +101,7 @@ fn slow(group: &FleetGroup, page: Page) -> String {
     }
     let left = group.slow().count() - slow.len();
     if left > 0 {
-        text += &format!("  and {left} more: --html and --json have them all\n");
+        text += &format!("  and {left} more: --json has them all\n");
     }
     text
 }
@@ -172,11 +172,7 @@ fn missing(report: &FleetReport, page: Page) -> String {
     }
     let gaps: Vec<String> = report.missing.iter().take(MOST).map(|gap| plain(&gap.to_string())).collect();
     let left = report.missing.len() - gaps.len();
-    let left = if left > 0 {
-        format!("  and {left} more: --html and --json have them all\n")
-    } else {
-        String::new()
-    };
+    let left = if left > 0 { format!("  and {left} more: --json has them all\n") } else { String::new() };
     format!("\n{BOLD}missing{BOLD:#}\n{}{left}", sentences(&gaps, page))
 }
 

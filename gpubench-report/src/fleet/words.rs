@@ -60,15 +60,6 @@ pub(super) fn effect(standing: &Standing) -> String {
     format::change(1.0 + standing.effect)
 }
 
-/// The verdict in words.
-pub(super) fn verdict(standing: &Standing) -> &'static str {
-    match standing.verdict {
-        FleetVerdict::Slow => "slow",
-        FleetVerdict::Normal => "normal",
-        FleetVerdict::NotEnoughData(_) => "not enough data",
-    }
-}
-
 /// The first finding about a slow GPU in a sentence, such as "4.53 % slower on memory reads".
 pub(super) fn finding(gpu: &FleetGpu) -> Option<String> {
     let findings = gpu.findings();
