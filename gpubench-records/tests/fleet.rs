@@ -64,7 +64,6 @@ fn assert_answer(report: &FleetReport) {
                 assert!(on.standing.low > 0.042 && on.standing.high < 0.049, "{:?}", on.standing);
             }
         }
-        assert_eq!(gpu.most_roofs.map(|it| it.verdict), Some(FleetVerdict::Normal));
     }
     let slow: Vec<&str> = report.slow().map(|gpu| &*gpu.device).collect();
     assert_eq!(slow, ["cuda:1"]);

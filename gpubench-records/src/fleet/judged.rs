@@ -7,7 +7,7 @@ use super::group::{Builder, of_gpu};
 use super::report::{FleetGpu, FleetGroup, GpuRoof, GpuVerdict, RoofOfFleet};
 use super::roof::FleetRoof;
 use super::usual::Usual;
-use gpubench_stats::fleet::{self, FleetRules, FleetVerdict, Observation, Standing};
+use gpubench_stats::fleet::{self, FleetRules, FleetVerdict, Observation};
 
 /// Judges the GPUs of a group.
 pub(super) fn group(builder: &Builder, rules: FleetRules) -> FleetGroup {
@@ -38,13 +38,13 @@ pub(super) fn group(builder: &Builder, rules: FleetRules) -> FleetGroup {
         let standings: Vec<GpuRoof> = standings
             .filter_map(|(roof, of)| Some(GpuRoof { roof: *roof, standing: of.gpus[place]? }))
             .collect();
-        of_member(builder, &usual, place, standings, result.most.gpus.get(place).copied().flatten())
+        of_member(builder, &usual, place, standings)
     };
     let mut gpus: Vec<FleetGpu> = (0..builder.members.len()).map(gpu).collect();
     add_hosts(&mut gpus);
     tell_apart(&mut gpus);
     gpus.sort_by(|a, b| {
-        let slowest = |gpu: &FleetGpu| if gpu.verdict == GpuVerdict::Slow { -gpu.worst() } else { 0.0 };
+        let slowest = |gpu: &FleetGpu| gpu.findings().first().map_or(0.0, |on| -on.standing.effect);
         slowest(a).total_cmp(&slowest(b)).then_with(|| (&a.host, &a.device).cmp(&(&b.host, &b.device)))
     });
     let of_roof = |(roof, of): (&FleetRoof, &fleet::RoofResult)| {
@@ -94,15 +94,9 @@ fn build(builder: &Builder) -> String {
     }
 }
 
-fn of_member(
-    builder: &Builder,
-    usual: &Usual,
-    place: usize,
-    roofs: Vec<GpuRoof>,
-    most_roofs: Option<Standing>,
-) -> FleetGpu {
+fn of_member(builder: &Builder, usual: &Usual, place: usize, roofs: Vec<GpuRoof>) -> FleetGpu {
     let member = &builder.members[place];
-    let verdicts = || roofs.iter().map(|it| it.standing.verdict).chain(most_roofs.map(|it| it.verdict));
+    let verdicts = || roofs.iter().map(|it| it.standing.verdict);
     let verdict = match () {
         () if verdicts().any(|it| it == FleetVerdict::Slow) => GpuVerdict::Slow,
         () if verdicts().any(|it| it == FleetVerdict::Normal) => GpuVerdict::Normal,
@@ -114,7 +108,6 @@ fn of_member(
         device: member.device.clone(),
         verdict,
         roofs,
-        most_roofs,
         runs: member.runs.clone(),
         reasons: usual.differences(of_gpu(&builder.entries, place), &member.facts),
         suspect: member.suspect.clone(),

@@ -23,6 +23,6 @@ pub use self::format_name::FLEET_SCHEMA;
 pub use self::gap::Gap;
 pub use self::gather::FleetRuns;
 pub use self::paths::fleet_files;
-pub use self::report::{Finding, FleetGpu, FleetGroup, FleetReport, GpuRoof, GpuVerdict, RoofOfFleet, lack};
+pub use self::report::{FleetGpu, FleetGroup, FleetReport, GpuRoof, GpuVerdict, RoofOfFleet, lack};
 pub use self::roof::FleetRoof;
 pub use gpubench_stats::fleet::{FleetRules, FleetVerdict, Standing};

@@ -79,9 +79,6 @@ pub struct FleetGpu {
     pub verdict: GpuVerdict,
     /// Its standing on each roof.
     pub roofs: Vec<GpuRoof>,
-    /// Its standing on what most roofs have in common.
-    #[serde(serialize_with = "maybe_standing")]
-    pub most_roofs: Option<Standing>,
     /// The files of its runs.
     pub runs: Vec<String>,
     /// The differences from what is usual in the fleet.
@@ -109,15 +106,6 @@ pub struct GpuRoof {
     pub roof: FleetRoof,
     /// The standing.
     #[serde(flatten, serialize_with = "standing")]
-    pub standing: Standing,
-}
-
-/// A finding about a slow GPU: where, and how much.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
-    /// The roof; nothing for what most roofs have in common.
-    pub roof: Option<FleetRoof>,
-    /// The effect.
     pub standing: Standing,
 }
 
@@ -165,23 +153,13 @@ impl FleetGpu {
         self.roofs.iter().find(|it| it.roof == roof).map(|it| &it.standing)
     }
 
-    /// The roofs on which it is slow, the greatest effect first, and what they have in common before them all.
+    /// The roofs on which it is slow, the greatest effect first.
     #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
-        let is_slow = |standing: &Standing| standing.verdict == FleetVerdict::Slow;
-        let of_roofs = self.roofs.iter().filter(|it| is_slow(&it.standing));
-        let mut roofs: Vec<Finding> =
-            of_roofs.map(|it| Finding { roof: Some(it.roof), standing: it.standing }).collect();
-        roofs.sort_by(|a, b| b.standing.effect.total_cmp(&a.standing.effect));
-        let most = self.most_roofs.filter(is_slow).map(|standing| Finding { roof: None, standing });
-        most.into_iter().chain(roofs).collect()
-    }
-
-    /// The effect of its first finding, or the greatest of all roofs if there are none.
-    #[must_use]
-    pub fn worst(&self) -> f64 {
-        let first = self.findings().first().map(|finding| finding.standing.effect);
-        first.or_else(|| self.roofs.iter().map(|it| it.standing.effect).reduce(f64::max)).unwrap_or_default()
+    pub fn findings(&self) -> Vec<&GpuRoof> {
+        let is_slow = |on: &&GpuRoof| on.standing.verdict == FleetVerdict::Slow;
+        let mut slow: Vec<&GpuRoof> = self.roofs.iter().filter(is_slow).collect();
+        slow.sort_by(|a, b| b.standing.effect.total_cmp(&a.standing.effect));
+        slow
     }
 }
 
@@ -232,11 +210,4 @@ fn standing<S: Serializer>(it: &Standing, serializer: S) -> Result<S::Ok, S::Err
         between_processes: it.between_processes,
     }
     .serialize(serializer)
-}
-
-fn maybe_standing<S: Serializer>(it: &Option<Standing>, serializer: S) -> Result<S::Ok, S::Error> {
-    match it {
-        Some(it) => standing(it, serializer),
-        None => serializer.serialize_none(),
-    }
 }

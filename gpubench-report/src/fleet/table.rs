@@ -1,7 +1,7 @@
 //! The answer about a fleet on a terminal. In: a [`FleetReport`]; out: lines: first the answer, then the slow GPUs with their
 //! intervals and reasons, then every GPU if there are few, then the roofs, and last what is missing.
 
-use gpubench_records::fleet::{Finding, FleetGpu, FleetGroup, FleetReport, FleetRoof, FleetVerdict};
+use gpubench_records::fleet::{FleetGpu, FleetGroup, FleetReport, FleetRoof, FleetVerdict};
 use gpubench_stats::format::{counted, percent, signed_percent};
 
 use super::words;
@@ -77,25 +77,26 @@ fn slow(group: &FleetGroup, page: Page) -> String {
     let heads = ["GPU", "roof", "time", "95 % interval"].map(str::to_owned).to_vec();
     let mut rows = vec![heads];
     for gpu in &slow {
-        for (number, finding) in rows_of(gpu).iter().enumerate() {
+        for (number, finding) in gpu.findings().into_iter().enumerate() {
             let name = if number == 0 { words::place(group, gpu) } else { String::new() };
             let standing = &finding.standing;
-            rows.push(vec![name, words::roof(finding), words::effect(standing), words::interval(standing)]);
+            rows.push(vec![
+                name,
+                finding.roof.to_string(),
+                words::effect(standing),
+                words::interval(standing),
+            ]);
         }
     }
     let mut shown = columns(&rows, 2..3, page).into_iter();
     let mut text = shown.next().map(|head| lines(&head)).unwrap_or_default();
     for gpu in &slow {
-        text.extend(shown.by_ref().take(rows_of(gpu).len()).map(|row| lines(&row)));
         let findings = gpu.findings();
-        let each = findings.iter().skip(rows_of(gpu).len());
-        let each: Vec<String> =
-            each.map(|it| format!("{} {}", words::roof(it), words::effect(&it.standing))).collect();
-        let each = (!each.is_empty()).then(|| format!("each alone: {}", each.join(", ")));
+        text.extend(shown.by_ref().take(findings.len()).map(|row| lines(&row)));
         let known = findings.first().map(|first| format!("{} · {}", plain(&gpu.uuid), words::data(first)));
         // Of many GPUs each has some.
         let suspect = words::suspect(gpu).filter(|_| group.gpus.len() <= words::SHOWN);
-        for line in [each, known, Some(words::sensors(gpu)), suspect].into_iter().flatten() {
+        for line in [known, Some(words::sensors(gpu)), suspect].into_iter().flatten() {
             text += &lines(&wrapped(&line, "    ", page));
         }
     }
@@ -104,15 +105,6 @@ fn slow(group: &FleetGroup, page: Page) -> String {
         text += &format!("  and {left} more: --json has them all\n");
     }
     text
-}
-
-/// The findings that have a row of their own: what most roofs have in common stands for them all.
-fn rows_of(gpu: &FleetGpu) -> Vec<Finding> {
-    let mut findings = gpu.findings();
-    if findings.first().is_some_and(|first| first.roof.is_none()) {
-        findings.truncate(1);
-    }
-    findings
 }
 
 /// The effect of each GPU on each roof, if there are few.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpubench_records::fleet::{
-    Finding, FleetGpu, FleetGroup, FleetRoof, FleetVerdict, GpuVerdict, Standing, lack,
+    FleetGpu, FleetGroup, FleetRoof, FleetVerdict, GpuRoof, GpuVerdict, Standing, lack,
 };
 use gpubench_stats::format::{self, counted, percent};
 
@@ -45,11 +45,6 @@ pub(super) fn place(group: &FleetGroup, gpu: &FleetGpu) -> String {
     }
 }
 
-/// The roof of a finding.
-pub(super) fn roof(finding: &Finding) -> String {
-    finding.roof.map_or_else(|| "most roofs".to_owned(), |roof| roof.to_string())
-}
-
 /// The interval of an effect, such as `(+4.38 to +4.66 %)`.
 pub(super) fn interval(standing: &Standing) -> String {
     format::changes(1.0 + standing.low, 1.0 + standing.high)
@@ -66,15 +61,15 @@ pub(super) fn finding(gpu: &FleetGpu) -> Option<String> {
     let first = findings.first()?;
     let more = match findings.len() - 1 {
         0 => String::new(),
-        more => format!(", and slow on {}", counted(more, "roof")),
+        more => format!(", and slow on {}", counted(more, "other roof")),
     };
-    Some(format!("{} slower on {}{more}", percent(first.standing.effect), roof(first)))
+    Some(format!("{} slower on {}{more}", percent(first.standing.effect), first.roof))
 }
 
 /// The data behind a standing, such as "5 cases, 3 processes that differ by 0.12 %".
-pub(super) fn data(finding: &Finding) -> String {
+pub(super) fn data(finding: &GpuRoof) -> String {
     let Standing { cases, processes, between_processes, .. } = finding.standing;
-    let cases = counted(cases, if finding.roof.is_none() { "roof" } else { "case" });
+    let cases = counted(cases, "case");
     match processes {
         1 => format!("{cases}, 1 process"),
         more => format!("{cases}, {more} processes that differ by {}", percent(between_processes)),

@@ -182,13 +182,13 @@ pub(crate) struct Score {
     pub(crate) wrong: usize,
 }
 
-/// True for each GPU that is slow on a roof, or on most.
+/// True for each GPU that is slow on a roof.
 pub(crate) fn slow(result: &FleetResult) -> Vec<bool> {
-    let all = || result.roofs.iter().chain([&result.most]);
     let is_slow = |gpu: usize| {
-        all().any(|roof| roof.gpus[gpu].is_some_and(|standing| standing.verdict == FleetVerdict::Slow))
+        let mut standings = result.roofs.iter().filter_map(|roof| roof.gpus[gpu]);
+        standings.any(|standing| standing.verdict == FleetVerdict::Slow)
     };
-    (0..result.most.gpus.len()).map(is_slow).collect()
+    (0..result.roofs.first().map_or(0, |roof| roof.gpus.len())).map(is_slow).collect()
 }
 
 /// The GPUs that are slow everywhere, and those that are on a roof.

@@ -66,13 +66,8 @@ impl<'a> Column<'a> {
     }
 
     /// The median effect.
-    pub(super) fn location(&self) -> f64 {
+    fn location(&self) -> f64 {
         crate::quantile::median_of(&mut self.values().collect::<Vec<_>>()).unwrap_or_default()
-    }
-
-    /// The standard deviation between the GPUs that are not far out.
-    pub(super) fn spread_without_outliers(&self) -> f64 {
-        self.crowd(&vec![false; self.gpus.len()]).all().map_or(0.0, |all| all.variance.sqrt())
     }
 
     /// The probability of each GPU's effect if it belongs to the others; 1 where the effect is less than `least`. Nothing

@@ -61,7 +61,7 @@ impl Default for FleetRules {
     }
 }
 
-/// The result for a roof, or for what most roofs have in common.
+/// The result for a roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoofResult {
     /// The spreads of this roof.
@@ -75,9 +75,6 @@ pub struct RoofResult {
 pub struct FleetResult {
     /// The result for each roof.
     pub roofs: Vec<RoofResult>,
-    /// The result for most roofs: the slowdown that the roofs of a GPU have in common, which may be less than one roof shows.
-    /// Its GPUs are those with at least [`ROOFS_OF_MOST`] roofs, and its cases are roofs.
-    pub most: RoofResult,
     /// The number of GPUs that are as far out on the fast side as slow ones are on theirs, by the same tests. Several say that
     /// the spread between GPUs has heavier tails than a normal distribution, so that slow ones may belong to the others.
     pub fast: usize,
@@ -138,8 +135,6 @@ pub enum Lack {
 pub const FEWEST_GPUS: usize = 4;
 /// The number of GPUs from which on a process each is enough: their spread then contains that of processes.
 pub const MANY_GPUS: usize = 8;
-/// The least number of roofs that have something in common.
-pub const ROOFS_OF_MOST: usize = 3;
 
 /// Judges each GPU of `fleet` on each roof.
 ///
@@ -148,19 +143,14 @@ pub const ROOFS_OF_MOST: usize = 3;
 #[must_use]
 pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> FleetResult {
     let pooled = Pooled::of(&fleet);
-    let mut columns: Vec<Column> =
+    let columns: Vec<Column> =
         (0..pooled.roofs()).map(|roof| Column::new(pooled.gpus(roof), fleet.hosts)).collect();
-    let spreads: Vec<(f64, f64)> =
-        columns.iter().map(|column| (column.location(), column.spread_without_outliers())).collect();
-    columns.push(Column::new(pooled.most_roofs(&spreads), fleet.hosts));
     let found = slow(&columns, rules);
     let mirrored: Vec<Column> = columns.iter().map(Column::mirrored).collect();
     let fast = slow(&mirrored, rules);
     let fast = (0..fleet.hosts.len()).filter(|gpu| fast.iter().any(|found| found[*gpu])).count();
-    let mut roofs: Vec<RoofResult> =
-        columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect();
-    let most = roofs.pop().unwrap_or_else(|| RoofResult { spread: Spread::default(), gpus: Vec::new() });
-    FleetResult { roofs, most, fast }
+    let roofs = columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect();
+    FleetResult { roofs, fast }
 }
 
 /// Finds the slow GPUs of each column. GPUs that are found leave the others, whose spread then shows the next: each round finds

@@ -1,8 +1,8 @@
 //! One number for each process and roof. In: observations; out: for each process of a GPU and each roof the mean deviation
 //! of its cases from their centres, where a precise case counts for more and a disturbed one for less.
 
+use super::Fleet;
 use super::spread::GpuEffect;
-use super::{Fleet, ROOFS_OF_MOST};
 use crate::quantile::median_of;
 
 /// Cases count as no more precise than this, which is what processes on one GPU agree to: else the one whose timer happens to
@@ -107,24 +107,6 @@ impl Pooled {
         effects.collect()
     }
 
-    /// The effect that each GPU has on most roofs, from the locations and the spreads of all roofs. See [`common`].
-    pub(super) fn most_roofs(&self, roofs: &[(f64, f64)]) -> Vec<Option<GpuEffect>> {
-        let centered = |process: &Process| -> Vec<(f64, f64)> {
-            let pairs = process.effects.iter().zip(roofs);
-            pairs
-                .filter_map(|(effect, (location, spread))| Some(((*effect)? - location, spread.max(FINEST))))
-                .collect()
-        };
-        let mut by_gpu: Vec<_> =
-            self.by_gpu(|process| common(&centered(process))).into_iter().map(GpuEffect::of).collect();
-        for process in &self.processes {
-            let Some(effect) = &mut by_gpu[process.gpu] else { continue };
-            let (error, roofs) = error(centered(process).into_iter(), effect.value);
-            (effect.error_of_cases, effect.cases) = (effect.error_of_cases.max(error), roofs);
-        }
-        by_gpu
-    }
-
     /// The median deviation of a case over the processes of a GPU.
     fn of_case(&self, gpu: usize, case: usize) -> Option<f64> {
         let values = self.of_gpu[gpu].iter().map(|place| self.processes[*place].deviations[case]);
@@ -184,18 +166,6 @@ fn huber(values: &[(f64, f64)]) -> Option<f64> {
     Some(center)
 }
 
-/// The slowdown that roofs have in common, from the effect on each with the spread of GPUs there: the least of the means that
-/// leave one roof out, weighted as effects of equal size are found best. What one roof alone shows is none of it. `None` for
-/// fewer than [`ROOFS_OF_MOST`].
-fn common(roofs: &[(f64, f64)]) -> Option<f64> {
-    let weight = |spread: f64| spread.powi(-2);
-    let sum: f64 = roofs.iter().map(|(effect, spread)| weight(*spread) * effect).sum();
-    let weights: f64 = roofs.iter().map(|(_, spread)| weight(*spread)).sum();
-    let without =
-        |(effect, spread): &(f64, f64)| (sum - weight(*spread) * effect) / (weights - weight(*spread));
-    roofs.iter().map(without).min_by(f64::total_cmp).filter(|_| roofs.len() >= ROOFS_OF_MOST)
-}
-
 /// The standard error of a mean by Huber's weights, from the values, each with its noise, around it; and their number.
 fn error(values: impl Iterator<Item = (f64, f64)>, mean: f64) -> (f64, usize) {
     let (mut squares, mut weights, mut count) = (0.0, 0.0, 0.0);
@@ -230,27 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn one_roof_is_nothing_that_roofs_have_in_common() {
-        let roofs = |effects: [f64; 4]| [0, 1, 2, 3].map(|i| (effects[i], [0.001, 0.001, 0.01, 0.01][i]));
-        let found = |effects| common(&roofs(effects)).expect("four roofs");
-        assert!((found([0.03; 4]) - 0.03).abs() < 1e-12);
-        assert!(found([0.1, 0.0, 0.0, 0.0]).abs() < 1e-12);
-        assert!(found([0.0, 0.0, 0.1, 0.0]).abs() < 1e-12);
-        assert_eq!(common(&roofs([0.03; 4])[..2]), None);
-    }
-
-    #[test]
     fn a_precise_case_counts_for_more() {
         // By hand: weights 1/1 and 1/16, both within 1.5 deviations of the mean.
         let mean = huber(&[(0.0, 0.01), (0.017, 0.04)]).expect("two");
         assert!((mean - 0.001).abs() < 1e-9, "{mean}");
-    }
-
-    /// By hand: without the first, weights of 4, 1 and 1 on 0.02, 0.00 and 0.01.
-    #[test]
-    fn a_roof_whose_gpus_agree_counts_for_more() {
-        let found = common(&[(0.05, 0.002), (0.02, 0.001), (0.0, 0.002), (0.01, 0.002)]).expect("four roofs");
-        assert!((found - 0.015).abs() < 1e-12, "{found}");
     }
 
     /// By hand: 0.06 is 6 deviations off and has a quarter of its weight, 2500; the other has all of its own, 2500.
@@ -291,15 +244,5 @@ mod tests {
         for (found, spread) in pooled.noise.iter().zip([0.01 * 2.0_f64.sqrt(), 0.02 * 2.0_f64.sqrt(), 0.0]) {
             assert!((found - (NORMAL * spread).max(FINEST)).abs() < 1e-12, "{:?}", pooled.noise);
         }
-    }
-
-    /// Each roof's effect counts from where the fleet's GPUs are on it.
-    #[test]
-    fn what_roofs_have_in_common_is_held_against_their_locations() {
-        let pooled = pooled(vec![vec![0]; 4], vec![(vec![0.0; 4], vec![0.04, 0.05, 0.06, 0.07])]);
-        let found = pooled.most_roofs(&[(0.01, 0.002), (0.02, 0.002), (0.03, 0.002), (0.04, 0.002)]);
-        let effect = found[0].as_ref().expect("four roofs");
-        assert!((effect.value - 0.03).abs() < 1e-12, "{}", effect.value);
-        assert_eq!(effect.cases, 4);
     }
 }
