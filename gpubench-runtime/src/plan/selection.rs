@@ -47,13 +47,9 @@ impl Selection {
     /// decides.
     #[must_use]
     pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
-        self.cases.takes_cache(cache) && self.takes_benchmark(entries, benchmark, args)
-    }
-
-    /// Returns true if a case of this benchmark would be measured, in any cache state.
-    pub(crate) fn takes_benchmark(&self, entries: &[&Entry], benchmark: &str, args: &[Arg]) -> bool {
         let options = options_of(entries, benchmark);
-        self.takes_tags_of(&options)
+        self.cases.takes_cache(cache)
+            && self.takes_tags_of(&options)
             && self.ignored.takes(options.ignore)
             && self.cases.takes_benchmark(benchmark, args)
     }

@@ -13,7 +13,6 @@ use gpubench_records::record::Run;
 use gpubench_report::export::Export;
 
 use super::cli::Exit;
-use super::named_files::OneFile;
 use super::sharing::ShareError;
 use crate::device::ClockTarget;
 use crate::devices::select::NoSuchDevice;
@@ -64,6 +63,9 @@ pub enum SuiteError {
     /// A baseline cannot be used.
     #[error(transparent)]
     Baseline(BaselineError),
+    /// There is no run for `--baseline last`.
+    #[error("--baseline last: {0}")]
+    NoLastRun(#[from] LoadRunError),
     /// A baseline cannot be stored.
     #[error(transparent)]
     BaselineNotSaved(BaselineError),
@@ -100,9 +102,6 @@ pub enum SuiteError {
     /// There is no folder for measured ceilings.
     #[error("there is no place for what was measured: give one by --cache-dir")]
     NoCeilingsFolder,
-    /// There is no last run.
-    #[error("--baseline last: {0}")]
-    NoLastRun(LoadRunError),
     /// A destination of results cannot be opened. Nothing is measured then.
     #[error("{export}: {error}")]
     OutputNotOpened {
@@ -111,9 +110,6 @@ pub enum SuiteError {
         /// The reason.
         error: io::Error,
     },
-    /// Two flags name one file.
-    #[error(transparent)]
-    OneFile(#[from] OneFile),
     /// Results cannot be written.
     #[error("{export}: {error}")]
     OutputNotWritten {
@@ -195,9 +191,8 @@ impl SuiteError {
             | Self::Share(_)
             | Self::RunsFolder(_)
             | Self::Baseline(_)
-            | Self::ClocksNotLocked { .. }
             | Self::NoLastRun(_)
-            | Self::OneFile(_)
+            | Self::ClocksNotLocked { .. }
             | Self::History(_)
             | Self::TuningNotOpened { .. }
             | Self::NothingToTune

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::again::MeasureAgain;
 use super::checkout::Lookup;
-use super::named_files::NamedFile;
 use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
@@ -135,16 +134,6 @@ impl<'a> Prepared<'a> {
         let task = self.sharing.task().filter(|_| self.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "case");
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
-    }
-
-    /// The files that the options name.
-    pub(super) fn files(&self) -> Vec<NamedFile> {
-        let resumed = self.runs_folder.as_deref().zip(self.options.resume.as_deref());
-        let resumed = resumed.and_then(|(folder, name)| {
-            let path = store::EarlierRun::path(folder, name, &self.program.suite).ok()?;
-            Some(NamedFile::run("--resume", name.as_ref(), path))
-        });
-        NamedFile::of_options(self.options).into_iter().chain(resumed).collect()
     }
 
     /// Measures the plan until it is done or a signal comes.

@@ -12,7 +12,6 @@ mod live;
 mod machine_peaks;
 mod measure;
 mod messages;
-mod named_files;
 mod output;
 mod prepare;
 pub(crate) mod program;
@@ -40,7 +39,6 @@ use self::cli::{Action, Caller, Exit, Options, TuneOptions};
 use self::live::Live;
 use self::measure::Prepared;
 use self::messages::{conclude, warn};
-use self::named_files::{NamedFile, each_has_one_purpose};
 use self::prepare::Task;
 use self::show::Printer;
 use crate::runner::RunEvents;
@@ -136,7 +134,6 @@ fn measure_and_show(
         live.warning(&empty);
         return Ok(Exit::Done);
     }
-    each_has_one_purpose(&[printer.files(), prepared.files()].concat())?;
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut live)?;
     printer.show(measured, live.end(), &outputs)
@@ -149,7 +146,6 @@ fn tune_and_show(
     printer: &Printer<'_>,
     mut progress: Progress,
 ) -> Result<Exit, SuiteError> {
-    each_has_one_purpose(&[NamedFile::of_options(options), NamedFile::of_races(wanted)].concat())?;
     let open = |file: &PathBuf| match Destination::open(file) {
         Ok(destination) => Ok((file.clone(), destination)),
         Err(error) => Err(SuiteError::TuningNotOpened { file: file.clone(), error }),

@@ -8,7 +8,6 @@ use super::SuiteError;
 use super::cli::Exit;
 use super::measure::MeasuredRun;
 use super::messages::warn;
-use super::named_files::NamedFile;
 use super::output::{Output, StandardOutput};
 use crate::settings::{Settings, SettingsError};
 use gpubench_records::record::Run;
@@ -60,11 +59,6 @@ impl<'a> Printer<'a> {
             Output::open(export, &self.results).map_err(not_opened)
         };
         self.exports.iter().map(open).collect()
-    }
-
-    /// The files that results are written to.
-    pub(super) fn files(&self) -> Vec<NamedFile> {
-        NamedFile::of_exports(&self.exports)
     }
 
     /// The page that results are printed on.

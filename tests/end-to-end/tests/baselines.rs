@@ -182,14 +182,10 @@ fn what_is_new_and_what_is_missing_is_told() {
     let ended = target.run(&["told", "--cache", "hot", "--baseline", "main"], &[]).with_code(0);
     ended.shows("missing: compared::told_before[n=10] hot was not measured");
     assert!(!ended.stdout.contains("cold was not measured"), "{ended}");
-    // With a gate, that is no success, live or stored.
-    let now = target.path("now.json");
+    // With a gate, that is no success.
     let gate = ["--baseline", "main", "--fail-on-regression", "5%"];
-    let live = ["told", "--cache", "hot", "--json", text(&now)];
-    let ended = target.run(&[&live[..], &gate].concat(), &[]).with_code(1);
+    let ended = target.run(&[&["told", "--cache", "hot"], &gate[..]].concat(), &[]).with_code(1);
     ended.shows("not judged: 2 cases of the baseline not measured");
-    let stored = target.run(&[&["--from", text(&now), "--cache", "hot"], &gate[..]].concat(), &[]);
-    stored.with_code(1).shows("not judged: ");
     // Nor is it that nothing is in both.
     let ended = target.run(&[&["placed"], &gate[..]].concat(), &[]).with_code(1);
     ended.shows("0 regressions of 5.00 % or more");
@@ -214,24 +210,18 @@ fn the_newest_record_of_a_case_counts() {
 }
 
 #[test]
-fn a_path_will_do_and_so_will_a_stored_run() {
+fn a_path_will_do() {
     let target = Target::new();
-    let (then, now) = (target.path("then.json"), target.path("now.json"));
+    let then = target.path("then.json");
     _ = target.run(&["told", "--save-baseline", text(&then)], &[]).with_code(0);
-    _ = target.run(&["told", "--json", text(&now)], &[("SUITE_TIME", "106")]).with_code(0);
-    // Nothing is measured: this environment would say otherwise.
-    let arguments = ["--from", text(&now), "--baseline", text(&then), "--fail-on-regression", "5%"];
-    let ended = target.run(&arguments, &[("SUITE_TIME", "100")]).with_code(3);
+    let arguments = ["told", "--baseline", text(&then), "--fail-on-regression", "5%"];
+    let (ended, run) = target.measure(&arguments, &[("SUITE_TIME", "106")]);
+    let ended = ended.with_code(3);
     ended.shows("compared::told[n=1]   hot   33.92 µs  was 32.00 µs  +6.00 %  (+3.7");
     ended.shows("4 regressions of 5.00 % or more");
-    let (_, run) = target.measure(&arguments, &[]);
     assert_eq!(run.regressions().len(), 4);
-    target.run(&["--from", text(&target.path("none"))], &[]).with_code(2).says_only("none: ");
-    fs::write(&now, "{}").expect("it can be written");
-    target
-        .run(&["--from", text(&now)], &[])
-        .with_code(2)
-        .says_only("now.json: not a stored run: line 1: an object without a `schema`");
+    fs::write(&then, "{}").expect("it can be written");
+    target.run(&arguments, &[]).with_code(2).says_only("then.json: ");
 }
 
 #[test]
@@ -297,9 +287,6 @@ fn what_seems_slower_is_measured_again_before_it_is_a_regression() {
     assert_eq!(ended.stderr, "measuring 1 case again, which seems slower than the baseline\n");
     let [record] = &run.records[..] else { panic!("one row: {run:?}") };
     assert_eq!((record.again, record.other_processes.len()), (2, 2), "nothing is lost");
-    // A stored run is the same, and nothing is measured again.
-    let stored = target.run(&[&["--from", text(&now)], &gate[..]].concat(), &[]).with_code(0);
-    stored.shows("measured again 2 times");
 
     let ended = target.run(&gate, &[("SUITE_TIME", "110")]).with_code(3);
     ended.shows("slower, measured again 8 times");
@@ -328,11 +315,8 @@ fn what_processes_differ_by_is_noise() {
     assert_eq!(others, [320_000.0, 323_200.0, 329_600.0, 332_800.0]);
 
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "main", "--fail-on-regression", "noise"];
-    let now = target.path("now.json");
-    _ = target
-        .run(&[&gate[..3], &["--json", text(&now)]].concat(), &[("SUITE_TIME", "106"), here])
-        .with_code(0);
-    let within = target.run(&[&["--from", text(&now)], &gate[..]].concat(), &[]).with_code(0);
+    // Without a gate nothing is measured again.
+    let within = target.run(&gate[..5], &[("SUITE_TIME", "106"), here]).with_code(0);
     within.shows("undecided");
     within.shows("processes: 1 now, 5 then; what they differ by is in the intervals");
     let then = [320.0, 323.2, 326.4, 329.6, 332.8_f64].map(f64::ln).iter().sum::<f64>() / 5.0;
@@ -358,7 +342,7 @@ fn what_processes_differ_by_is_noise() {
     target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give at least 1");
 }
 
-/// `--runs` shows a row for each case, and so does everything that reads its run again. It is not gone on with.
+/// `--runs` shows a row for each case, and so does its stored run. It cannot be resumed.
 #[test]
 fn a_stored_run_of_several_processes_is_what_the_suite_showed() {
     let target = Target::new();
@@ -367,11 +351,12 @@ fn a_stored_run_of_several_processes_is_what_the_suite_showed() {
     let each = [("SUITE_PROCESSES", text(folder.path())), ("GPUBENCH_RUNS_DIR", text(&runs))];
     let ended = target.run(&["told", "--cache", "hot", "--runs", "3"], &each).with_code(0);
     ended.shows("2 cases: 2 valid");
-    let from = target.run(&["--from", "last", "--json", "-"], &each).with_code(0);
-    let run = Run::parse(from.stdout.as_bytes()).expect("a run");
-    let processes: Vec<_> = run.records.iter().filter_map(|record| Some(record.processes()?.1)).collect();
+    let mut kept = fs::read_dir(&runs).expect("it is there").flatten();
+    let records = kept.next().expect("a run").path().join("records.jsonl");
+    let stored = gpubench_records::files::load(&records).expect("it can be read");
+    let processes: Vec<_> =
+        stored.run.records.iter().filter_map(|record| Some(record.processes()?.1)).collect();
     assert_eq!(processes, [3, 3]);
-    target.run(&["--from", "last"], &each).with_code(0).shows("2 cases: 2 valid");
     let told =
         "is a run of several processes (--runs), which cannot go on: leave out --resume to measure it anew";
     target.run(&["told", "--resume"], &each).with_code(2).says_only(told);
@@ -428,6 +413,4 @@ fn a_run_is_added_to_a_history() {
     fs::write(target.path("file"), "").expect("it can be written");
     let ended = target.run(&["told", "--history", text(&target.path("file"))], &[]).with_code(2);
     assert!(ended.stderr.contains("--history: ") && ended.stdout.is_empty(), "{ended}");
-    // A stored run is added by `cargo gpubench history add`.
-    _ = target.run(&["--from", "last", "--history", text(&folder)], &[]).with_code(2);
 }

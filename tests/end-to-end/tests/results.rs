@@ -306,68 +306,6 @@ fn json_can_go_into_a_pipe() {
     assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
 }
 
-/// By its file, its name, its number, as the last of this suite, and from standard input.
-#[test]
-fn a_stored_run_is_shown_from_wherever_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let runs = folder.path().join("runs");
-    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
-    let live = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat"]].concat(), &environment).with_code(0);
-    // A later run of another suite.
-    _ = run_with(FAULTS, &[&CLOCKWORK[..], &["::good"]].concat(), &environment).with_code(0);
-    let mut names: Vec<_> =
-        fs::read_dir(&runs).expect("runs are kept").flatten().map(|run| run.file_name()).collect();
-    names.sort();
-    let first = names[0].to_str().expect("UTF-8");
-    let records = runs.join(first).join("records.jsonl");
-    for from in ["last", first, "2", records.to_str().expect("UTF-8")] {
-        let stored = run_with(SUITE, &["--from", from], &environment).with_code(0);
-        assert_eq!((stored.stdout, stored.stderr), (live.stdout.clone(), String::new()), "{from}");
-    }
-    let mut suite = command(SUITE);
-    suite.args(["--from", "-"]).stdin(File::open(&records).expect("it is there"));
-    assert_eq!(Ended::from(suite.output().expect("the suite starts")).with_code(0).stdout, live.stdout);
-    // What is cut off is told.
-    let text = fs::read_to_string(&records).expect("UTF-8");
-    let cut = folder.path().join("cut.jsonl");
-    fs::write(&cut, text.trim_end()).expect("it can be written");
-    let ended = run_with(SUITE, &["--from", cut.to_str().expect("UTF-8")], &[]).with_code(0);
-    assert!(
-        ended.stderr.ends_with("cut.jsonl: its last line is cut off: the case in it is left out\n"),
-        "{ended}"
-    );
-}
-
-/// Not by an empty table, nor by success.
-#[test]
-fn a_run_without_records_is_told() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (_, mut run) = measure(SUITE, &[&CLOCKWORK[..], &["s::beat"]].concat());
-    run.records.clear();
-    let (empty, csv) = (path("empty.json"), path("run.csv"));
-    run.write(&mut File::create(&empty).expect("it can be made")).expect("it can be written");
-    let none = "no records: none of 2 planned cases was measured";
-    run_with(SUITE, &["--from", &empty], &[]).with_code(4).shows(none);
-    let ended = run_with(SUITE, &["--from", &empty, "--csv", &csv], &[]).with_code(4);
-    assert_eq!(ended.stderr, format!("warning: {none}\n"));
-    assert_eq!(fs::read_to_string(&csv).expect("it was written").lines().count(), 1, "its heads");
-}
-
-/// A run is not written over with what is selected of it.
-#[test]
-fn the_file_that_is_shown_is_not_written_over() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("run.json");
-    let path = file.to_str().expect("UTF-8");
-    _ = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat", "--json", path]].concat(), &[]).with_code(0);
-    let before = fs::read(&file).expect("it was written");
-    let ended = run_with(SUITE, &["--from", path, "--cache", "cold", "--json", path], &[]).with_code(2);
-    ended.says_only("--json ");
-    ended.says_only("would be written over the run that is read from it: give another file");
-    assert_eq!(fs::read(&file).expect("it is there"), before);
-}
-
 /// Standard output carries the run and nothing else: no table, no explanations, and nothing that a launch prints.
 #[test]
 fn json_can_go_to_standard_output() {
@@ -377,7 +315,7 @@ fn json_can_go_to_standard_output() {
     let run = Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"));
     assert_eq!(run.records.len(), 2);
     assert!(!Path::new("-").exists(), "it is no file's name");
-    // By its variable, of a stored run, and behind what a file has already.
+    // By its variable, and after what a file has already.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
     fs::write(&file, "first\n").expect("it can be written");
@@ -388,16 +326,12 @@ fn json_can_go_to_standard_output() {
     let text = fs::read_to_string(&file).expect("UTF-8");
     let (first, json) = text.split_once('\n').expect("two lines");
     assert_eq!((first, json.lines().count()), ("first", 1));
-    fs::write(&file, json).expect("it can be written");
-    let from = ["--from", file.to_str().expect("UTF-8"), "--cache", "cold", "--json", "-"];
-    let ended = run_with(SUITE, &from, &[]).with_code(0);
-    assert_eq!(Run::parse(ended.stdout.as_bytes()).expect("a run").records.len(), 1);
     // Failures are in the exit code and in the run.
     let ended = run_with(FAULTS, &[&CLOCKWORK[..], &["::fails", "--json", "-"]].concat(), &[]).with_code(1);
     assert!(Run::parse(ended.stdout.as_bytes()).is_ok(), "{ended}");
 }
 
-/// Each format in a file of its own, and one of them on standard output; of a stored run as of a live one.
+/// Each format in a file of its own, and at most one of them on standard output.
 #[test]
 fn a_run_can_be_written_in_several_formats() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -413,11 +347,7 @@ fn a_run_can_be_written_in_several_formats() {
     assert_eq!([",hot,", ",cold,"].map(|state| read(&csv).matches(state).count()), [1, 1]);
     assert!(read(&markdown).contains("| two\\_devices::beat | cold | "), "{}", read(&markdown));
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 3, "no temporary file is left");
-    for (format, file) in [("--csv", &csv), ("--markdown", &markdown)] {
-        let ended = run_with(SUITE, &["--from", &json, format, "-"], &[]).with_code(0);
-        assert_eq!(ended.stdout, read(file), "{format}");
-    }
-    let both = ["--from", &json, "--csv", "-", "--json", "-"];
+    let both = ["s::beat", "--csv", "-", "--json", "-"];
     let told = "--json - and --csv -: give each a file of its own";
     run_with(SUITE, &both, &[]).with_code(2).says_only(told);
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::time::Duration;
 
 use end_to_end::running::{cases, measure, run};
-use gpubench_records::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 
@@ -139,7 +138,7 @@ fn escapes_are_shown_and_not_printed() {
             1,
             r"text=\u{1b}[31mred\u{7}",
         ),
-        (&["--from", &json, "--baseline", &json], 1, r"text=\u{1b}[31mred\u{7}"),
+        (&["--quick", "--baseline", &json], 1, r"text=\u{1b}[31mred\u{7}"),
         (&["--json", &missing], 2, r"\u{1b}[31m/x.json"),
         (&["\u{1b}[2J"], 4, r"\u{1b}[2J"),
         (&["--baseline", "\u{1b}[2J"], 2, r"\u{1b}[2J"),
@@ -246,19 +245,12 @@ fn sizes_are_written_as_people_do() {
         .says_only("--arg n: `1.0001k` is not a value of `n` (it has 1, 2, 10)");
 }
 
-/// Of a run, live or stored, and of a program.
 #[test]
 fn a_filter_that_matches_nothing_beside_others_is_told() {
     let (ended, run_of) = measure(SUITE, &["hair", "no_such", "/x{9}/", "--device", "clockwork", "--quick"]);
     ended.with_code(0).shows("no benchmark matches `no_such` or `/x{9}/`");
     assert_eq!(run_of.notes, ["no benchmark matches `no_such` or `/x{9}/`"]);
     assert_eq!(cases(&run_of), ["two_devices::hair hot"]);
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("run.json");
-    let stored = file.to_str().expect("UTF-8");
-    _ = run(SUITE, &["hair", "sweep", "--device", "clockwork", "--quick", "--json", stored]).with_code(0);
-    let ended = run(SUITE, &["--from", stored, "hair", "no_such"]).with_code(0);
-    assert_eq!(ended.stderr, format!("warning: no benchmark of {stored} matches `no_such`\n"));
 }
 
 #[test]
@@ -301,106 +293,4 @@ fn processor_time(times: &str) -> Duration {
     };
     let times = children.split_whitespace().map(|time| seconds(time).unwrap_or_else(|| panic!("{times}")));
     Duration::from_secs_f64(times.sum())
-}
-
-/// A run of both devices, hot and cold, and what is left of it for other arguments.
-#[test]
-fn a_stored_run_is_narrowed_as_a_live_one_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (stored, left) = (file("run.json"), file("left.json"));
-    let filters = ["s::beat", "sweep", "grid", "sum", "--device", "all", "--quick", "--samples", "6"];
-    _ = run(SUITE, &[&filters[..], &["--json", &stored]].concat()).with_code(0);
-    let left_of = |arguments: &[&str]| {
-        let from = ["--from", &stored, "--color", "never", "--json", &left];
-        let ended = run(SUITE, &[&from, arguments].concat()).with_code(0);
-        let run = Run::parse(&fs::read(&left).expect("it was written")).expect("a run");
-        (ended.stdout, run)
-    };
-    let of_stored = |arguments: &[&str]| -> Vec<String> {
-        let (_, run) = left_of(arguments);
-        assert_eq!(run.planned, run.records.len(), "what is left out is not missing");
-        cases(&run).iter().map(|case| case.replace("two_devices::", "")).collect()
-    };
-    assert_eq!(of_stored(&[]).len(), 2 + 3 + 4 + 2);
-    assert_eq!(of_stored(&["sweep", "--skip", "n=1"]), ["sweep[n=2] hot"]);
-    assert_eq!(of_stored(&["--exact", "two_devices::beat"]), ["beat hot", "beat cold"]);
-    assert_eq!(of_stored(&["--cache", "cold"]), ["beat cold", "sum[n=1024] cold"]);
-    assert_eq!(of_stored(&["grid", "--arg", "n=2", "--arg", "unit=Tock"]), ["grid[n=2, unit=Tock] hot"]);
-    assert_eq!(of_stored(&["--device", "host"]), ["sum[n=1024] hot", "sum[n=1024] cold"]);
-    assert_eq!(of_stored(&["--device", "all"]).len(), 11);
-    // Nothing of what is left out is shown or stored, the other device's header included.
-    let (shown, run) = left_of(&["beat"]);
-    assert!(!shown.contains("sweep") && !shown.contains("sum") && !shown.contains("host:"), "{shown}");
-    assert_eq!((run.devices.len(), &*run.devices[0].device), (1, "clockwork"));
-    assert!(shown.contains("2 cases: 2 valid, 0 suspect, 0 invalid"), "{shown}");
-}
-
-#[test]
-fn nothing_that_is_left_out_of_a_stored_run_is_compared_or_saved() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (stored, saved) = (file("run.json"), file("saved.json"));
-    let sweep = ["sweep", "--device", "clockwork", "--quick", "--json", &stored];
-    _ = run(SUITE, &sweep).with_code(0);
-    let narrowed = ["--from", &stored, "sweep[n=2]", "--baseline", &stored, "--save-baseline", &saved];
-    let ended = run(SUITE, &narrowed).with_code(0);
-    ended.shows("two_devices::sweep[n=2]  hot   6.400 µs  was 6.400 µs");
-    assert!(!ended.stdout.contains("n=1") && !ended.stdout.contains("missing"), "{ended}");
-    let kept = Run::parse(&fs::read(&saved).expect("it was written")).expect("a run");
-    assert_eq!(cases(&kept), ["two_devices::sweep[n=2] hot"]);
-    // The cases of a device that is left out are not missed either.
-    let both = file("both.json");
-    _ = run(SUITE, &["sweep", "sum", "--device", "all", "--quick", "--samples", "6", "--json", &both])
-        .with_code(0);
-    let ended = run(SUITE, &["--from", &both, "--device", "clockwork", "--baseline", &both]).with_code(0);
-    assert!(!ended.stdout.contains("sum") && !ended.stdout.contains("missing"), "{ended}");
-    // Nor is there anything where nothing matches.
-    fs::remove_file(&saved).expect("it is there");
-    let nothing = |arguments: &[&str], words: &str| {
-        let from = ["--from", &stored, "--save-baseline", &saved];
-        let ended = run(SUITE, &[&from, arguments].concat()).with_code(4);
-        ended.says_only(&format!("3 cases, none of which matches: {words}"));
-        assert!(fs::metadata(&saved).is_err(), "{ended}");
-    };
-    nothing(&["no_such"], "`no_such`");
-    nothing(&["--cache", "cold"], "cold");
-    nothing(&["--device", "host"], "on host");
-    nothing(&["sweep", "--arg", "n=3"], "`sweep` with n=3");
-    nothing(&["--tag", "nightly"], "with the tag `nightly`");
-    let ended = run(SUITE, &["--from", &stored, "--arg", "m=1"]).with_code(2);
-    ended.says_only("--arg m=…: no selected benchmark has an argument of this name");
-}
-
-/// A stored run has no tags; the program's benchmarks have. What was measured with --include-ignored is shown without it.
-#[test]
-fn tags_of_a_stored_run_are_those_of_the_program() {
-    const OPTIONS: &str = env!("CARGO_BIN_EXE_options");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("run.json");
-    let stored = file.to_str().expect("UTF-8");
-    let all = [
-        "nightly",
-        "named",
-        "::odd",
-        "--include-ignored",
-        "--device",
-        "clockwork",
-        "--quick",
-        "--json",
-        stored,
-    ];
-    _ = run(OPTIONS, &all).with_code(0);
-    let left = |program: &str, arguments: &[&str], code| {
-        run(program, &[&["--from", stored, "--color", "never"], arguments].concat()).with_code(code)
-    };
-    let shown = left(OPTIONS, &["--tag", "long"], 0);
-    shown.shows("ignored");
-    assert!(!shown.stdout.contains("tagged") && !shown.stdout.contains("odd"), "{shown}");
-    left(OPTIONS, &["odd[n=2]"], 0).shows("skipped options::odd[n=2]: only odd sizes");
-    left(OPTIONS, &["--ignored"], 0).shows("2 cases: ");
-    // Another program does not know them, and says so.
-    left(SUITE, &["--tag", "long"], 4)
-        .says_only("benchmarks are not in this program, which does not know their tags");
-    left(SUITE, &["named"], 0).shows("by another name");
 }

@@ -95,26 +95,6 @@ fn values_that_make_no_sense_are_usage_errors() {
     }
 }
 
-/// A flag without effect is a mistake, and a variable that is set for all runs is none.
-#[test]
-fn flags_that_a_stored_run_would_ignore_are_usage_errors() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("run.json");
-    let stored = file.to_str().expect("UTF-8");
-    _ = run(SUITE, &["sweep", "--device", "clockwork", "--quick", "--json", stored]).with_code(0);
-    for flags in [&["--test"][..], &["--list"], &["--resume"], &["--runs", "5"], &["--samples", "3"]] {
-        let words = format!("--from and {}: --from shows a stored run and measures nothing", flags[0]);
-        run(SUITE, &[&["--from", stored], flags].concat()).with_code(2).says_only(&words);
-    }
-    run(SUITE, &["--from", stored, "--compare-with", "sum"])
-        .with_code(2)
-        .says_only("--from and --compare-with: ");
-    run(SUITE, &["--from", stored, "--fail-on-regression", "5%"])
-        .with_code(2)
-        .says_only("--fail-on-regression: say against what, by --baseline or --compare-with");
-    run_with(SUITE, &["--from", stored], &[("GPUBENCH_SAMPLES", "3")]).with_code(0).shows("3 cases: 3 valid");
-}
-
 #[test]
 fn the_same_goes_for_the_environment() {
     run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("--samples 0: give at least 1");
