@@ -32,10 +32,6 @@ pub struct Circumstances {
     /// The convention by which the overhead was taken off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<String>,
-    /// True if a periodic stall of the device's memory is in each time alike, as in launches at random times; else only samples that met it have
-    /// it. It makes a difference only for cases in which a stall was found.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stall_in_each: bool,
     /// The claimed work of a launch.
     pub counts: Counts,
     /// The link that its bytes move over.
@@ -59,7 +55,6 @@ impl Circumstances {
             path: samples.method.path,
             flush: samples.method.flush,
             overhead: samples.timer.convention().map(str::to_owned),
-            stall_in_each: !samples.since_last.is_empty(),
             counts: measured.counts,
             link: measured.link,
         }
@@ -70,7 +65,6 @@ impl Circumstances {
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
         let count = |count: Option<u64>| count.map_or_else(|| "not counted".to_owned(), |it| it.to_string());
-        let stall = |in_each: bool| if in_each { "in each time" } else { "in no time" }.to_owned();
         let (now, then) = (&self.counts, &earlier.counts);
         let pairs = [
             ("driver", text(&self.driver), text(&earlier.driver)),
@@ -80,7 +74,6 @@ impl Circumstances {
             ("path", self.path.to_string(), earlier.path.to_string()),
             ("flush", self.flush.to_string(), earlier.flush.to_string()),
             ("overhead", text(&self.overhead), text(&earlier.overhead)),
-            ("the memory's stall", stall(self.stall_in_each), stall(earlier.stall_in_each)),
             ("bytes read", count(now.reads), count(then.reads)),
             ("bytes written", count(now.writes), count(then.writes)),
             ("bytes", count(now.bytes), count(then.bytes)),

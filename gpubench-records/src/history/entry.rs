@@ -49,9 +49,6 @@ pub struct HistoryCase {
     pub time: Nanoseconds,
     /// Its interval, with a confidence of 95 %.
     pub interval: Interval,
-    /// True if a periodic stall of the device's memory was found in its samples.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stall: bool,
     /// The number of processes that measured it.
     pub processes: usize,
     /// The state of its row.
@@ -110,7 +107,6 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
         circumstances,
         time: Nanoseconds(value),
         interval: Interval { low: Nanoseconds(low), high: Nanoseconds(high) },
-        stall: processes().any(|process| process.samples.stall.is_some()),
         processes: medians.len(),
         verdict: record.verdict.state,
     })

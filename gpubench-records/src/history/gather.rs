@@ -1,6 +1,6 @@
 //! The series of a history. In: runs; out: the times of each case in the order of their commits, apart where the circumstances differ.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -80,8 +80,6 @@ pub struct History {
     pub(super) runs: Vec<RunLabel>,
     pub(super) series: HashMap<CaseOfSuite, Vec<Series>>,
     pub(super) faults: Vec<String>,
-    /// The cases in some of whose times a stall of the memory was found.
-    stalled: HashSet<CaseOfSuite>,
 }
 
 impl History {
@@ -91,7 +89,6 @@ impl History {
         let mut history = Self::default();
         runs.into_iter().for_each(|run| history.add(run, &HistoryFilter::default()));
         history.complete_commits();
-        history.unite();
         history.sort();
         history
     }
@@ -105,7 +102,6 @@ impl History {
         let faults = folder::read(folder, |run| history.add(run, filter))?;
         history.faults = faults;
         history.complete_commits();
-        history.unite();
         history.sort();
         Ok(history)
     }
@@ -152,14 +148,11 @@ impl History {
         self.runs.push(RunLabel { commit, dirty, started });
         // The devices of a model that have measured a case in this run.
         let mut devices: BTreeMap<(CaseOfSuite, usize), f64> = BTreeMap::new();
-        for HistoryCase { case, fake, circumstances: at, time, stall, .. } in cases {
+        for HistoryCase { case, fake, circumstances: at, time, .. } in cases {
             if !filter.takes(&case) {
                 continue;
             }
             let case = CaseOfSuite { suite: suite.clone(), case, fake };
-            if stall {
-                self.stalled.insert(case.clone());
-            }
             let all = self.series.entry(case.clone()).or_default();
             let mut own = circumstances[at].clone();
             if filter.by_model {
@@ -191,22 +184,6 @@ impl History {
             if longer.clone().all(|other| longest.starts_with(other)) {
                 *commit = longest;
             }
-        }
-    }
-
-    /// Makes one of series that differ only in where a stall of the memory would be, of cases that never had one.
-    fn unite(&mut self) {
-        let Self { series, stalled, .. } = self;
-        for (_, all) in series.iter_mut().filter(|(case, _)| !stalled.contains(case)) {
-            let mut united: Vec<Series> = Vec::new();
-            for mut series in all.drain(..) {
-                series.circumstances.stall_in_each = false;
-                match united.iter_mut().find(|other| other.circumstances == series.circumstances) {
-                    Some(other) => other.times.append(&mut series.times),
-                    None => united.push(series),
-                }
-            }
-            *all = united;
         }
     }
 

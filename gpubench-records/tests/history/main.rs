@@ -1,6 +1,5 @@
 //! Histories: of a run that was recorded, with the times of a test repository in its place. In: seeds; out: the changes that are found.
 
-mod conventions;
 mod joins;
 mod kept;
 mod otava;
