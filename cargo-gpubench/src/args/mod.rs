@@ -120,7 +120,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         selection: SelectionArgs,
         #[command(flatten)]
-        exports: ExportArgs<false>,
+        exports: ExportArgs,
     },
     /// Compare a run with an earlier one, case by case
     Compare {
@@ -140,7 +140,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         selection: SelectionArgs,
         #[command(flatten)]
-        exports: ExportArgs<false>,
+        exports: ExportArgs,
     },
     /// Make one run of several, such as those of several processes, or the shares of a split; exit with 1 if cases of a split are
     /// missing
@@ -171,7 +171,7 @@ pub(crate) enum Command {
     },
     /// Find the changes of each case over the commits of a history: by how much, and which commits they came with
     #[command(
-        after_help = "For example: cargo bench --bench kernels -- --history \"$PWD/history\"   # in CI, each night\n             \
+        after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --html changes.html\n\
                       A folder that is called `add` is ./add."
     )]

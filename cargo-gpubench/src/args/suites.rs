@@ -101,7 +101,7 @@ pub(crate) struct AbArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
-    pub(crate) exports: ExportArgs<false>,
+    pub(crate) exports: ExportArgs,
     /// Flags of a suite, which each process gets
     #[arg(value_name = "FLAG", last = true)]
     pub(crate) flags: Vec<String>,
@@ -133,7 +133,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
-    pub(crate) exports: ExportArgs<false>,
+    pub(crate) exports: ExportArgs,
     /// Filters and flags of each benchmark binary
     #[arg(value_name = "FILTER|FLAG", last = true)]
     pub(crate) flags: Vec<String>,

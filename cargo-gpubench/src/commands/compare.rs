@@ -42,7 +42,7 @@ impl Limits {
 pub(super) fn compare(
     stored: &StoredRuns,
     comparison: &ComparedRuns<'_>,
-    given: &ExportArgs<false>,
+    given: &ExportArgs,
     print_options: PrintOptions,
 ) -> Result<Exit, CommandError> {
     let ComparedRuns { earlier, later, selection, limits } = comparison;

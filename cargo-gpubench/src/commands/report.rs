@@ -20,7 +20,7 @@ pub(super) fn report(
     runs: &[String],
     selection: &CaseSelection,
     explain: bool,
-    given: &ExportArgs<false>,
+    given: &ExportArgs,
     print_options: PrintOptions,
 ) -> Result<Exit, CommandError> {
     let exports = exports(given.0.clone())?;

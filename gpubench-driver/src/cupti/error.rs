@@ -8,12 +8,12 @@ use std::path::PathBuf;
 pub enum CuptiError {
     /// There is none in any of the usual places.
     #[error(
-        "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by --cupti, or install it \
+        "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by GPUBENCH_CUPTI, or install it \
          (`pip install nvidia-cuda-cupti`)"
     )]
     NotFound,
     /// The library cannot be opened.
-    #[error("{} cannot be opened ({reason}): name another by --cupti", library.display())]
+    #[error("{} cannot be opened ({reason}): name another by GPUBENCH_CUPTI", library.display())]
     NotOpened {
         /// The library.
         library: PathBuf,
@@ -21,7 +21,7 @@ pub enum CuptiError {
         reason: String,
     },
     /// The library is not CUPTI: it lacks a function.
-    #[error("{} has no {symbol}, so it is not CUPTI: name another by --cupti", library.display())]
+    #[error("{} has no {symbol}, so it is not CUPTI: name another by GPUBENCH_CUPTI", library.display())]
     MissingSymbol {
         /// The library.
         library: PathBuf,
@@ -29,7 +29,7 @@ pub enum CuptiError {
         symbol: &'static str,
     },
     /// The library is older than its records can be read from.
-    #[error("{} has version {version}, and {oldest} is needed (CUDA 11.0): name another by --cupti", library.display())]
+    #[error("{} has version {version}, and {oldest} is needed (CUDA 11.0): name another by GPUBENCH_CUPTI", library.display())]
     TooOld {
         /// The library.
         library: PathBuf,
@@ -67,7 +67,7 @@ fn hint(code: u32) -> &'static str {
         }
         38 | 39 => ": another tool traces this program; leave it out",
         40 | 33 => ": this virtual machine does not let its GPU be traced",
-        14 | 36 => ": its version does not fit the driver; name another by --cupti",
+        14 | 36 => ": its version does not fit the driver; name another by GPUBENCH_CUPTI",
         _ => "",
     }
 }

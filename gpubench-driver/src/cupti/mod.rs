@@ -26,7 +26,6 @@ const OLDEST: u32 = 13;
 /// Versions from this one on are those of CUDA itself: 130000 is 13.0.
 const OF_CUDA: u32 = 100_000;
 
-static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
 /// The open library. It is never closed, since its threads go on.
@@ -37,14 +36,9 @@ pub struct Cupti {
     functions: Functions,
 }
 
-/// Names the library that [`load`] opens in this process, before its first call. Later calls change nothing.
-pub fn choose(library: &Path) {
-    _ = CHOSEN.set(library.to_owned());
-}
-
 /// Opens the library on the first call; every later call returns the same result.
 ///
-/// The library is the one that [`choose`] names, or `GPUBENCH_CUPTI`; else the first that opens of those in a CUDA toolkit, in
+/// The library is the one that `GPUBENCH_CUPTI` names; else the first that opens of those in a CUDA toolkit, in
 /// Python packages, and in the loader's path.
 ///
 /// # Errors
@@ -54,10 +48,7 @@ pub fn load() -> Result<&'static Cupti, &'static CuptiError> {
 }
 
 fn open() -> Result<Cupti, CuptiError> {
-    let named = CHOSEN
-        .get()
-        .cloned()
-        .or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
+    let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     match named {
         Some(library) => Cupti::open(&library),
         None => first_of(places::candidates()),

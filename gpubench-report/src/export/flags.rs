@@ -8,26 +8,24 @@ use clap::{Arg, ArgMatches, Command, Error, FromArgMatches};
 
 use super::Format;
 
-/// The formats with the files that the user names for them. With `TWINS`, each flag has a twin in the environment, such as
-/// `GPUBENCH_CSV_SAMPLES`.
+/// The formats with the files that the user names for them.
 #[derive(Clone, Debug, Default)]
-pub struct ExportArgs<const TWINS: bool>(pub Vec<(Format, PathBuf)>);
+pub struct ExportArgs(pub Vec<(Format, PathBuf)>);
 
 /// The flag of a format.
-fn flag(format: Format, twin: bool) -> Arg {
+fn flag(format: Format) -> Arg {
     let name = format.name();
-    let flag = Arg::new(name)
+    Arg::new(name)
         .long(name)
         .value_name("FILE")
         .value_parser(ValueParser::path_buf())
         .help(format.description())
-        .help_heading("Results");
-    if twin { flag.env(format!("GPUBENCH_{}", name.replace('-', "_").to_uppercase())) } else { flag }
+        .help_heading("Results")
 }
 
-impl<const TWINS: bool> clap::Args for ExportArgs<TWINS> {
+impl clap::Args for ExportArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(Format::ALL.iter().map(|format| flag(*format, TWINS)))
+        command.args(Format::ALL.iter().copied().map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -35,7 +33,7 @@ impl<const TWINS: bool> clap::Args for ExportArgs<TWINS> {
     }
 }
 
-impl<const TWINS: bool> FromArgMatches for ExportArgs<TWINS> {
+impl FromArgMatches for ExportArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let file = |format: &Format| Some((*format, matches.get_one::<PathBuf>(format.name())?.clone()));
         Ok(Self(Format::ALL.iter().filter_map(file).collect()))

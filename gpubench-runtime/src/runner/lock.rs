@@ -81,7 +81,7 @@ pub(crate) enum NotLocked {
 
 /// A device that another suite is measuring.
 #[derive(Debug, thiserror::Error)]
-#[error("device `{device}` is being measured by {holder} (without --no-wait this would wait)")]
+#[error("device `{device}` is being measured by {holder} (without `no-wait` this would wait)")]
 pub struct BusyDevice {
     /// The device.
     pub device: String,
@@ -152,7 +152,9 @@ fn one(
             if !wait {
                 return Err(BusyDevice { device: device.to_owned(), holder }.into());
             }
-            warn(&format!("device `{device}` is being measured by {holder}: waiting (--no-wait does not)"));
+            warn(&format!(
+                "device `{device}` is being measured by {holder}: waiting (`no-wait = true` in gpubench.toml refuses)"
+            ));
             warned = true;
         }
         if stop() {
@@ -241,7 +243,7 @@ mod tests {
         });
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
         assert!(warning.starts_with("device `cuda:0` is being measured by process "), "{warning}");
-        assert!(warning.ends_with(": waiting (--no-wait does not)"), "{warning}");
+        assert!(warning.ends_with(": waiting (`no-wait = true` in gpubench.toml refuses)"), "{warning}");
     }
 
     /// Devices are locked by what they are, whatever their number; those without a UUID are not.

@@ -215,9 +215,8 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
         ("--precision", then.precision != *precision),
         ("--samples", then.samples != *samples),
         ("--max-time or --quick", (then.max_time, then.interval_time) != (*max_time, *interval_time)),
-        ("--warmup", then.warm_up != *warm_up),
-        ("--warmup-launches", then.warm_up_launches != *warm_up_launches),
-        ("--band or --fail-on-regression", then.band != *band),
+        ("--warmup", (then.warm_up, then.warm_up_launches) != (*warm_up, *warm_up_launches)),
+        ("equivalence-margin or --fail-on-regression", then.band != *band),
         ("--min-time", then.min_time != *min_time),
         ("--flush", then.flush != *flush),
         ("--path", then.path != *path),
@@ -286,12 +285,12 @@ mod tests {
             (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
             (Sampling { own_max_time: false, ..THEN }, "--max-time"),
             (Sampling { warm_up: time, ..THEN }, "--warmup"),
-            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup-launches"),
+            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
             (Sampling { min_time: time, ..THEN }, "--min-time"),
             (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
             (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
             (Sampling { energy: Some(true), ..THEN }, "--energy"),
-            (Sampling { band: 0.2, ..THEN }, "--band or --fail-on-regression"),
+            (Sampling { band: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
         ] {
             let told = format!("it was sampled otherwise ({flag} is another)");
             assert_eq!(sampled_otherwise(&THEN, &now), Some(told));

@@ -80,7 +80,6 @@ impl<'a> Supervisor<'a> {
     /// Uses worker processes, or this process if `in_process`, until `stop` returns true.
     pub(crate) fn new(in_process: bool, libraries: Libraries, stop: &'a dyn Fn() -> bool) -> Self {
         let start: Start<'a> = if in_process {
-            libraries.cupti.iter().for_each(|cupti| gpubench_driver::cupti::choose(cupti));
             Box::new(|| Ok(Box::new(WorkerState::for_all_devices())))
         } else {
             Box::new(move || Ok(Box::new(Process::start(&libraries)?)))

@@ -56,16 +56,19 @@ impl Settings {
     pub(crate) fn with_file(mut self) -> Result<Self, FileError> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         self.cache_dir = self.cache_dir.or_else(|| variable("GPUBENCH_CACHE_DIR"));
-        self.cupti = self.cupti.or_else(|| variable("GPUBENCH_CUPTI"));
+        // `cargo gpubench ab` sets it to `none`: a process of a comparison is no run of a history.
+        self.history = self.history.or_else(|| variable("GPUBENCH_HISTORY"));
         let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
         let file = match variable("GPUBENCH_CONFIG") {
             Some(path) => Some(read(&path)?),
             None => find(folders.iter().flatten().map(PathBuf::as_path))?,
         };
-        Ok(match file {
+        let mut settings = match file {
             Some(file) => self.or(file),
             None => self,
-        })
+        };
+        settings.history = settings.history.filter(|folder| folder.as_os_str() != "none");
+        Ok(settings)
     }
 }
 

@@ -251,10 +251,6 @@ pub struct Settings {
     #[arg(skip)]
     pub cache_dir: Option<PathBuf>,
 
-    /// The library of CUPTI; by default the first in the usual places. No flag, but `GPUBENCH_CUPTI`.
-    #[arg(skip)]
-    pub cupti: Option<PathBuf>,
-
     /// Peaks by device and quantity, as in `peaks."NVIDIA H200".memory = "4800GB/s"`. A device has its name, its UUID or its word on
     /// the command line; a quantity is `memory`, `l2`, `h2d`, `d2h`, `p2p` or a data type. No flag.
     #[arg(skip)]
@@ -274,7 +270,7 @@ impl Settings {
             filter exact skip tag ignored include_ignored arg cache device share
             quick precision samples warmup min_time max_time timeout flush path energy verify lock_clocks runs in_process
             json csv markdown explain baseline save_baseline fail_on_regression compare_with resume runs_dir quiet color
-            equivalence_margin no_wait one_at_a_time history cache_dir cupti peaks
+            equivalence_margin no_wait one_at_a_time history cache_dir peaks
         }
     }
 

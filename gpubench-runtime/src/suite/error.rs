@@ -70,10 +70,10 @@ pub enum SuiteError {
     #[error(transparent)]
     BaselineNotSaved(BaselineError),
     /// A run could not be added to this history. Nothing is measured then.
-    #[error("--history: {0}")]
+    #[error("history: {0}")]
     History(AddError),
     /// The run cannot be added to a history.
-    #[error("--history: {0}")]
+    #[error("history: {0}")]
     HistoryNotAdded(AddError),
     /// Clocks cannot be locked.
     #[error("--lock-clocks {target}: {why}")]
@@ -100,7 +100,7 @@ pub enum SuiteError {
     #[error(transparent)]
     CeilingsNotStored(#[from] UnwrittenCeilings),
     /// There is no folder for measured ceilings.
-    #[error("there is no place for what was measured: give one by --cache-dir")]
+    #[error("there is no place for what was measured: give one by GPUBENCH_CACHE_DIR")]
     NoCeilingsFolder,
     /// A destination of results cannot be opened. Nothing is measured then.
     #[error("{export}: {error}")]

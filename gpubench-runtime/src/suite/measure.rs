@@ -262,7 +262,7 @@ pub(super) fn run_config(
         in_process: options.in_process,
         locked,
         runs: options.repeats(),
-        libraries: Libraries { driver, cupti: options.cupti.clone() },
+        libraries: Libraries { driver },
         verifiers: Verifiers { cupti: options.verify == Some(Verifier::Cupti), ..Verifiers::default() },
     }
 }

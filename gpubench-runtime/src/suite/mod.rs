@@ -74,7 +74,14 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 fn caller(program: &Program, is_bench_target: bool) -> Caller {
     let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
     let version = format!("{own}(gpubench {})", program.version);
-    Caller { name: program.suite.clone(), version, is_bench_target }
+    let target = program.suite.rsplit('/').next().unwrap_or_default();
+    let folder = env::current_exe().ok().and_then(|path| Some(path.parent()?.file_name()?.to_owned()));
+    let command = match (is_bench_target, folder) {
+        (true, _) => format!("cargo bench --bench {target} --"),
+        (false, Some(folder)) if folder == "examples" => format!("cargo run --example {target} --"),
+        _ => target.to_owned(),
+    };
+    Caller { name: program.suite.clone(), command, version, is_bench_target }
 }
 
 /// Does what the command line asks for.

@@ -33,16 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Libraries {
     /// The driver's, if a worker has found it.
     pub driver: Option<PathBuf>,
-    /// CUPTI, if the user names it.
-    pub cupti: Option<PathBuf>,
 }
 
 impl Libraries {
     /// Returns the variables of the environment that name those whose paths are known.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let driver = self.driver.as_deref().map(|path| (gpubench_driver::VARIABLE, path));
-        let cupti = self.cupti.as_deref().map(|path| (gpubench_driver::cupti::VARIABLE, path));
-        driver.into_iter().chain(cupti)
+        self.driver.as_deref().map(|path| (gpubench_driver::VARIABLE, path)).into_iter()
     }
 }
 

@@ -98,7 +98,7 @@ pub const PARTS: [Part; 5] = [
             "suite or worker killed at any moment, over and over",
             "suite built anew while it runs",
             "another suite on the same GPU",
-            "another suite on the same GPU, `--no-wait`",
+            "another suite on the same GPU, `no-wait`",
             "that suite killed",
         ],
     ),

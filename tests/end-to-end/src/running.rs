@@ -127,6 +127,43 @@ pub fn run_with(program: &str, arguments: &[&str], environment: &[(&str, &str)])
     output.into()
 }
 
+/// A `gpubench.toml` of a test.
+pub struct SettingsFile {
+    path: String,
+    _folder: tempfile::TempDir,
+}
+
+impl SettingsFile {
+    /// Writes a file with this text.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gpubench.toml");
+        fs::write(&path, text).expect("it can be written");
+        let path = path.to_str().expect("UTF-8").to_owned();
+        Self { path, _folder: folder }
+    }
+
+    /// Writes a file that gives `device` a peak, such as `memory=1GB/s`.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[must_use]
+    pub fn peak(device: &str, peak: &str) -> Self {
+        let (quantity, value) = peak.split_once('=').expect("QUANTITY=VALUE");
+        Self::new(&format!("[peaks.\"{device}\"]\n\"{quantity}\" = \"{value}\"\n"))
+    }
+
+    /// The variable that names it.
+    #[must_use]
+    pub fn variable(&self) -> (&'static str, &str) {
+        ("GPUBENCH_CONFIG", &self.path)
+    }
+}
+
 /// Runs `program` with `arguments`, and reads the run that it stored.
 ///
 /// # Panics
@@ -134,9 +171,20 @@ pub fn run_with(program: &str, arguments: &[&str], environment: &[(&str, &str)])
 #[must_use]
 #[track_caller]
 pub fn measure(program: &str, arguments: &[&str]) -> (Ended, Run) {
+    measure_with(program, arguments, &[])
+}
+
+/// The same with these variables in its environment.
+///
+/// # Panics
+/// If it stored none.
+#[must_use]
+#[track_caller]
+pub fn measure_with(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (Ended, Run) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
-    let ended = run(program, &[arguments, &["--json", file.to_str().expect("UTF-8")]].concat());
+    let arguments = [arguments, &["--json", file.to_str().expect("UTF-8")]].concat();
+    let ended = run_with(program, &arguments, environment);
     let stored = fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {ended}"));
     let run = serde_json::from_str(&stored).unwrap_or_else(|error| panic!("{error}: {ended}"));
     (ended, run)

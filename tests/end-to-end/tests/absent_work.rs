@@ -1,6 +1,6 @@
 //! Work that is declared and not there, on the CPU: launch functions that ignore their stream, and loops that the compiler removed.
 
-use end_to_end::running::{measure, record, run};
+use end_to_end::running::{SettingsFile, measure, measure_with, record, run};
 use gpubench_records::facts::Quantity;
 use gpubench_records::observation::Observation;
 use gpubench_records::record::Run;
@@ -47,12 +47,14 @@ fn a_loop_that_the_compiler_removed_is_suspect() {
 /// Its data was in no cache.
 #[test]
 fn work_that_is_not_there_is_not_served_by_caches() {
-    let arguments = ["sums_for_nobody[n=1048576]", "--peak", "memory=1GB/s"];
-    let (ended, run) = measure(SUITE, &[&QUICK[..], &arguments].concat());
+    let peak = SettingsFile::peak("host", "memory=1GB/s");
+    let arguments = [&QUICK[..], &["sums_for_nobody[n=1048576]"]].concat();
+    let (ended, run) = measure_with(SUITE, &arguments, &[peak.variable()]);
     let measured = run.records[0].measurement.as_ref().expect("it was measured");
     assert!(measured.metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0), "{run:?}");
     assert!(!ended.stdout.contains("served by caches"), "{ended}");
-    let (ended, _) = measure(SUITE, &[&QUICK[..], &["fills", "--peak", "memory=1MB/s"]].concat());
+    let peak = SettingsFile::peak("host", "memory=1MB/s");
+    let (ended, _) = measure_with(SUITE, &[&QUICK[..], &["fills"]].concat(), &[peak.variable()]);
     assert!(ended.stdout.contains("served by caches"), "{ended}");
     assert!(
         ended.stdout.contains("cold rows above 100 % of the memory's bandwidth exceed its peak"),

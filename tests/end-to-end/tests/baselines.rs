@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use end_to_end::running::{Ended, files, run_with};
+use end_to_end::running::{Ended, SettingsFile, files, run_with};
 use gpubench_records::comparison::{Answer, Finding};
 use gpubench_records::history::{History, HistoryFilter, HistoryRules};
 use gpubench_records::record::Run;
@@ -32,8 +32,8 @@ impl Target {
     #[track_caller]
     fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
         let here = self.0.path().to_str().expect("UTF-8");
-        let environment = [environment, &[("CARGO_TARGET_DIR", here), ("GPUBENCH_QUICK", "1")]].concat();
-        run_with(SUITE, &[&CLOCKWORK, arguments].concat(), &environment)
+        let environment = [environment, &[("CARGO_TARGET_DIR", here)]].concat();
+        run_with(SUITE, &[&CLOCKWORK[..], &["--quick"], arguments].concat(), &environment)
     }
 
     /// Runs to the end, and reads what was stored.
@@ -393,8 +393,9 @@ fn a_process_that_fails_shows() {
 fn a_run_is_added_to_a_history() {
     let target = Target::new();
     let folder = target.path("history");
+    let settings = SettingsFile::new(&format!("history = {folder:?}"));
     for time in ["100", "106"] {
-        _ = target.run(&["told", "--history", text(&folder)], &[("SUITE_TIME", time)]).with_code(0);
+        _ = target.run(&["told"], &[("SUITE_TIME", time), settings.variable()]).with_code(0);
     }
     let rules = HistoryRules { band: 0.005, last: None };
     let history = History::read(&folder, &HistoryFilter::default()).expect("it was made").report(rules);
@@ -403,14 +404,9 @@ fn a_run_is_added_to_a_history() {
     let times = &case.expect("it was measured").series[0].evened;
     assert!((times[1] / times[0] - 1.06).abs() < 1e-3, "{times:?}");
 
-    // `none` takes back what the environment says, as it does for stored runs.
-    let everywhere = ("GPUBENCH_HISTORY", text(&folder));
-    _ = target.run(&["told", "--history", "none"], &[everywhere]).with_code(0);
-    let history = History::read(&folder, &HistoryFilter::default()).expect("it is there").report(rules);
-    assert!(history.runs == 2 && !Path::new("none").exists());
-
     // Where nothing can be added, nothing is measured.
     fs::write(target.path("file"), "").expect("it can be written");
-    let ended = target.run(&["told", "--history", text(&target.path("file"))], &[]).with_code(2);
-    assert!(ended.stderr.contains("--history: ") && ended.stdout.is_empty(), "{ended}");
+    let settings = SettingsFile::new(&format!("history = {:?}", target.path("file")));
+    let ended = target.run(&["told"], &[settings.variable()]).with_code(2);
+    assert!(ended.stderr.contains("history: ") && ended.stdout.is_empty(), "{ended}");
 }

@@ -2,7 +2,7 @@
 //! compared is told before anything is measured.
 
 use anstream::adapter::strip_str;
-use end_to_end::running::{Ended, measure, record, run};
+use end_to_end::running::{Ended, SettingsFile, measure, measure_with, record, run};
 use gpubench_records::comparison::{Answer, Comparison};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
@@ -75,7 +75,11 @@ fn what_the_timer_cannot_tell_is_undecided() {
     assert_eq!(comparison(&run, "compared::other::plain[n=1] hot").answer, Answer::Undecided);
     assert_eq!(comparison(&run, "compared::other::plain[n=10] hot").answer, Answer::Same);
     // A step is less than this.
-    let (_, run) = clocked(&[&arguments[..], &["--band", "1.1%"]].concat());
+    let (_, run) = measure_with(
+        SUITE,
+        &[&CLOCKWORK, &arguments[..]].concat(),
+        &[SettingsFile::new("equivalence_margin = \"1.1%\"").variable()],
+    );
     assert_eq!(comparison(&run, "compared::other::plain[n=1] hot").answer, Answer::Same);
 }
 
@@ -247,7 +251,6 @@ fn what_does_not_pair_says_why() {
     );
     refuses(&["longer", "--fail-on-regression", "5%"], "say against what, by --baseline or --compare-with");
     refuses(&["longer", "--compare-with", "blocks", "--runs", "2"], "makes rounds of its own");
-    refuses(&["longer", "--band", "0%"], "--band 0%: give a percentage above 0, such as 0.5%");
 }
 
 /// The benchmark itself is left out where others are there; a constant that one side alone has says which code it is.

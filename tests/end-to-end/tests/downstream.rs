@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
-use end_to_end::running::{cases, measure, run};
+use end_to_end::running::{SettingsFile, cases, measure, run};
 use gpubench_records::verdict::State;
 use object::Endianness;
 use object::elf::{DT_NEEDED, FileHeader64};
@@ -187,9 +187,10 @@ fn cargo_bench_hands_its_flags_to_the_suite() {
 /// By the real program: it lists, and starts a process for each benchmark, in test mode and to measure.
 #[test]
 fn nextest_runs_each_benchmark_in_a_process() {
+    let settings = SettingsFile::new("quick = true");
     let nextest = |arguments: &[&str]| {
         let quiet = [REQUIREMENT, ("GPUBENCH_RUNS_DIR", "none"), ("GPUBENCH_LIBCUDA", "no-libcuda-here")];
-        let experimental = [("NEXTEST_EXPERIMENTAL_BENCHMARKS", "1"), ("GPUBENCH_QUICK", "1")];
+        let experimental = [("NEXTEST_EXPERIMENTAL_BENCHMARKS", "1"), settings.variable()];
         let ended = cargo(&shared_target(), "nextest", arguments, &[&quiet[..], &experimental].concat());
         (ended.status.code(), String::from_utf8_lossy(&ended.stdout).into_owned(), told(&ended))
     };

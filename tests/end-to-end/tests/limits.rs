@@ -2,7 +2,7 @@
 //! claims is invalid, one that is not is measured as ever.
 
 use end_to_end::clockwork::{FLOOR, STEP};
-use end_to_end::running::{Ended, measure, record};
+use end_to_end::running::{Ended, SettingsFile, measure_with, record};
 use gpubench_records::facts::Quantity;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
@@ -11,10 +11,11 @@ use gpubench_stats::units::Nanoseconds;
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const ODD: &str = env!("CARGO_BIN_EXE_odd_devices");
 
+/// Measures `beat` on a clock with this peak.
 #[track_caller]
-fn measured(arguments: &[&str]) -> (Ended, Run) {
-    let usual = ["--device", "clockwork", "--color", "never", "--quick", "--samples", "40"];
-    measure(SUITE, &[&usual, arguments].concat())
+fn limited(peak: &str) -> (Ended, Run) {
+    let usual = ["s::beat", "--device", "clockwork", "--color", "never", "--quick", "--samples", "40"];
+    measure_with(SUITE, &usual, &[SettingsFile::peak("clockwork", peak).variable()])
 }
 
 fn reasons<'a>(run: &'a Run, case: &str) -> &'a [Reason] {
@@ -25,7 +26,7 @@ fn reasons<'a>(run: &'a Run, case: &str) -> &'a [Reason] {
 /// less than 8544.
 #[test]
 fn what_is_read_cold_must_cross_the_memory() {
-    let (ended, run) = measured(&["s::beat", "--peak", "memory=0.749GB/s"]);
+    let (ended, run) = limited("memory=0.749GB/s");
     _ = ended.with_code(1);
     let [Reason::ImpossibleSpeed(speed)] = reasons(&run, "beat cold") else { panic!("{:?}", run.records) };
     assert_eq!((&speed.quantity, speed.work, speed.peak.0), (&Quantity::MemoryBandwidth, 6_400, 0.749e9));
@@ -35,7 +36,7 @@ fn what_is_read_cold_must_cross_the_memory() {
     assert_eq!(reasons(&run, "beat hot"), []);
 
     // The time, less the overhead, is still too short for it: 8000 ns, where it takes 8533.
-    let (ended, run) = measured(&["s::beat", "--peak", "memory=0.75GB/s"]);
+    let (ended, run) = limited("memory=0.75GB/s");
     _ = ended.with_code(0);
     assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{:?}", run.records);
 }
@@ -47,9 +48,9 @@ fn what_is_computed_takes_its_time() {
         let cold = record(run, "two_devices::beat cold").measurement.as_ref().expect("it was measured");
         cold.metrics.cold_over_hot
     };
-    let (ended, run) = measured(&["s::beat", "--peak", "f32=0.427GFLOP/s"]);
+    let (ended, run) = limited("f32=0.427GFLOP/s");
     let ended = ended.with_code(1);
-    ended.shows("peak FP32 0.43 GFLOP/s (given: --peak)");
+    ended.shows("peak FP32 0.43 GFLOP/s (given: gpubench.toml:2)");
     ended.shows_against(
         "two_devices::beat hot",
         "invalid: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the FP32 peak of \
@@ -60,7 +61,7 @@ fn what_is_computed_takes_its_time() {
     // Nothing is held against a time that cannot be.
     assert_eq!(cold_over_hot(&run), None);
 
-    let (ended, run) = measured(&["s::beat", "--peak", "f32=0.428GFLOP/s"]);
+    let (ended, run) = limited("f32=0.428GFLOP/s");
     _ = ended.with_code(0);
     assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{:?}", run.records);
     assert_eq!(cold_over_hot(&run), Some(2.5));
@@ -69,12 +70,11 @@ fn what_is_computed_takes_its_time() {
 /// It claims a MiB in a nanosecond: ten times what the device says that it has measured of its memory is a limit too.
 #[test]
 fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
-    let odd = |arguments: &[&str]| {
-        let usual = ["on_hasty", "--device", "hasty", "--color", "never", "--quick", "--samples", "40"];
-        measure(ODD, &[&usual, arguments].concat())
-    };
-    for (arguments, measured) in [(&["--peak", "memory=1TB/s"] as &[&str], false), (&[], true)] {
-        let (ended, run) = odd(arguments);
+    let usual = ["on_hasty", "--device", "hasty", "--color", "never", "--quick", "--samples", "40"];
+    for (settings, measured) in
+        [(SettingsFile::peak("hasty", "memory=1TB/s"), false), (SettingsFile::new(""), true)]
+    {
+        let (ended, run) = measure_with(ODD, &usual, &[settings.variable()]);
         for (bytes, name) in [(1_u64 << 20, "1048576"), (1_000_000_000_000, "1000000000000")] {
             let record = record(&run, &format!("odd_devices::on_hasty[bytes={name}] hot"));
             let [Reason::ImpossibleSpeed(speed), Reason::BelowResolution { .. }] =
@@ -98,7 +98,7 @@ fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
 /// The number is shown, and nobody reads it without its mark.
 #[test]
 fn the_table_shows_what_is_impossible() {
-    let (ended, _) = measured(&["s::beat", "--peak", "memory=0.5GB/s"]);
+    let (ended, _) = limited("memory=0.5GB/s");
     let (table, _) = ended.stdout.rsplit_once(", in ").expect("the wall time");
     insta::assert_snapshot!(table, @"
     clockwork: a clock with known hands

@@ -44,9 +44,10 @@ fn a_run_that_no_history_takes_is_not_measured() {
     let place = Place::new();
     fs::write(place.path("file"), "").expect("it can be written");
     for (history, told) in
-        [("/dev/null", "--history: /dev/null: "), ("file/history", "--history: file/history: ")]
+        [("/dev/null", "history: /dev/null: "), ("file/history", "history: file/history: ")]
     {
-        let ended = place.measure(&["--history", history]).with_code(2);
+        fs::write(place.path("gpubench.toml"), format!("history = {history:?}")).expect("it can be written");
+        let ended = place.measure(&[]).with_code(2);
         ended.says_only(told);
         assert_eq!(ended.stdout, "", "{ended}");
     }

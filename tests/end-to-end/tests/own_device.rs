@@ -1,7 +1,7 @@
 //! A device of a crate of its own, which knows nothing of gpubench but its public items: its suite measures, lists and refuses
 //! as those of gpubench's devices do. `docs/your-device.md` shows the crate.
 
-use end_to_end::running::{measure, record, run};
+use end_to_end::running::{SettingsFile, measure, record, run, run_with};
 use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Flush, Method, Path};
 use gpubench_records::verdict::State;
@@ -38,7 +38,12 @@ fn its_launches_are_measured_checked_and_held_against_its_peak() {
 /// Without a cache each byte crosses the memory's bus.
 #[test]
 fn no_row_is_faster_than_its_memory() {
-    let ended = run(SUITE, &["--quick", "--color", "never", "--peak", "memory=100MB/s"]).with_code(1);
+    let ended = run_with(
+        SUITE,
+        &["--quick", "--color", "never"],
+        &[SettingsFile::peak("coprocessor", "memory=100MB/s").variable()],
+    )
+    .with_code(1);
     ended.shows("coprocessor: a thread that computes checksums");
     ended.shows_against(
         "device_of_ones_own::checksum[n=4096] hot",

@@ -1,7 +1,7 @@
 //! Programs around the engine: typed options in, runs out, nothing printed but what the program prints, and errors that
 //! hold what was measured.
 
-use end_to_end::running::{Ended, run, run_with};
+use end_to_end::running::{Ended, SettingsFile, run, run_with};
 
 fn measuring(what: &str) -> Ended {
     run(env!("CARGO_BIN_EXE_measuring"), &[what])
@@ -37,16 +37,15 @@ fn a_failed_case_is_a_record() {
 fn the_environment_holds_where_a_program_reads_it() {
     let of =
         |variables: &[(&str, &str)]| run_with(env!("CARGO_BIN_EXE_measuring"), &["environment"], variables);
-    let ended =
-        of(&[("GPUBENCH_FILTER", "n=2"), ("GPUBENCH_QUICK", "1"), ("GPUBENCH_CACHE", "cold")]).with_code(0);
+    let cold = SettingsFile::new("quick = true\ncache = \"cold\"\n");
+    let ended = of(&[("GPUBENCH_FILTER", "n=2"), cold.variable()]).with_code(0);
     assert_eq!((&*ended.stdout, &*ended.stderr), ("measuring::ticks[n=2] cold valid\n", ""));
-    of(&[("GPUBENCH_SAMPLES", "0")])
+    of(&[SettingsFile::new("samples = 0").variable()])
         .with_code(2)
-        .says_only("error: --samples 0: give at least 1 (--samples is from GPUBENCH_SAMPLES)\n");
-    of(&[("GPUBENCH_CACHE", "warm")])
+        .says_only("error: --samples 0: give at least 1 (--samples is from gpubench.toml:1)\n");
+    of(&[SettingsFile::new("cache = \"warm\"").variable()])
         .with_code(2)
-        .says_only("error: invalid value 'warm' for 'GPUBENCH_CACHE'");
-    of(&[("GPUBENCH_LIST", "1")]).with_code(2).says_only("error: GPUBENCH_LIST: this program measures;");
+        .says_only("gpubench.toml:1: `cache`: invalid value 'warm' for '--cache");
 }
 
 #[test]

@@ -55,10 +55,10 @@ fn a_table_needs_no_samples_but_those_on_disk() {
         let lines = shown.lines().map(|line| line.split(", in ").next().unwrap_or_default().to_owned());
         lines.collect::<Vec<_>>()
     };
-    let csv = folder.path().join("samples.csv");
+    let json = folder.path().join("run.json");
     let dropped = printed(&[]);
     assert!(dropped.len() > 8, "{dropped:?}");
-    assert_eq!(dropped, printed(&["--csv-samples", csv.to_str().expect("UTF-8")]));
+    assert_eq!(dropped, printed(&["--json", json.to_str().expect("UTF-8")]));
     let stored: Vec<_> = fs::read_dir(folder.path()).expect("it is there").flatten().collect();
     let runs = stored.iter().filter_map(|run| load(&run.path().join("records.jsonl")).ok());
     let samples = |run: Run| {
@@ -99,12 +99,9 @@ fn a_check_that_no_case_has_is_told() {
 fn lines_are_as_wide_as_the_user_wants() {
     let arguments = [&CLOCKWORK[..], &["beat", "tick", "hair"]].concat();
     let widest = |ended: &Ended| ended.stdout.lines().map(|line| line.chars().count()).max();
-    let (flag, twin) = ([&arguments[..], &["--width", "60"]].concat(), [("GPUBENCH_WIDTH", "60")]);
-    for narrow in [run(SUITE, &flag), run_with(SUITE, &arguments, &twin)] {
-        let narrow = narrow.with_code(0);
-        assert!(widest(&narrow).is_some_and(|width| (40..=60).contains(&width)), "{narrow}");
-        narrow.shows("not shown: ");
-    }
+    let narrow = run_with(SUITE, &arguments, &[("COLUMNS", "60")]).with_code(0);
+    assert!(widest(&narrow).is_some_and(|width| (40..=60).contains(&width)), "{narrow}");
+    narrow.shows("not shown: ");
     let piped = run(SUITE, &arguments).with_code(0);
     assert!(
         widest(&piped).is_some_and(|width| width > 120) && !piped.stdout.contains("not shown"),
@@ -315,13 +312,13 @@ fn json_can_go_to_standard_output() {
     let run = Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"));
     assert_eq!(run.records.len(), 2);
     assert!(!Path::new("-").exists(), "it is no file's name");
-    // By its variable, and after what a file has already.
+    // After what a file has already.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
     fs::write(&file, "first\n").expect("it can be written");
     let behind = File::options().append(true).open(&file).expect("it is there");
     let mut suite = command(SUITE);
-    suite.args(CLOCKWORK).arg("s::beat").env("GPUBENCH_JSON", "-");
+    suite.args(CLOCKWORK).args(["s::beat", "--json", "-"]);
     _ = Ended::from(suite.stdout(behind).output().expect("the suite starts")).with_code(0);
     let text = fs::read_to_string(&file).expect("UTF-8");
     let (first, json) = text.split_once('\n').expect("two lines");

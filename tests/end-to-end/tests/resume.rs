@@ -315,7 +315,6 @@ fn other_options_and_other_builds_keep_nothing() {
             ["--max-time", "0.01"],
             "it was sampled otherwise (--max-time or --quick is another): all cases are",
         ),
-        (["--peak", "memory=4800GB/s"], "other peaks are given for `clockwork` now: 3 cases"),
     ] {
         let runs = Runs::new();
         let ended = runs.run(&[&SWEEP[..], &["--resume"], &arguments].concat()).with_code(0);
@@ -406,12 +405,4 @@ fn old_runs_go() {
     assert_eq!(names.len(), 20 + 2, "{names:?}");
     assert_eq!(names[..2], ["1999-01-01T00-00-00Z", "2000-01-01T00-00-00Z"]);
     assert!(names.contains(&first) && !names.contains(&"2001-01-01T00-00-00Z".to_owned()), "{names:?}");
-}
-
-#[test]
-fn runs_are_resumed_from_the_environment_too() {
-    let runs = Runs::new();
-    let folder = runs.0.path().join("runs");
-    let environment = [("GPUBENCH_RUNS_DIR", folder.to_str().expect("UTF-8")), ("GPUBENCH_RESUME", "last")];
-    run_with(SUITE, &SWEEP, &environment).with_code(0).shows("resumed: 3 of 3 cases");
 }

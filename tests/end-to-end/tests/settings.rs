@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use end_to_end::running::{Ended, cases, run, run_with};
+use end_to_end::running::{Ended, cases, run_with};
 use gpubench_records::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -14,14 +14,6 @@ filter = ["sweep[n=1]", "hair"]
 precision = "2%"
 max_time = "500ms"
 tag = []
-
-[profile.ci]
-quick = true
-precision = 3
-skip = "hair"
-
-[profile.wrong]
-samples = 0
 
 [peaks.clockwork]
 memory = "6GB/s"
@@ -55,39 +47,27 @@ fn a_flag_wins_over_a_variable_and_that_over_the_file() {
     // The file is found from a folder below it.
     let package = folder.path().join("crates/kernels");
     fs::create_dir_all(&package).expect("it can be made");
-    let precision = |arguments: &[&str], environment: &[(&str, &str)]| {
-        measured(&package, arguments, environment).sampling.precision
-    };
     let by_file = measured(&package, &[], &[]);
     assert_eq!(cases(&by_file), ["two_devices::hair hot", "two_devices::sweep[n=1] hot"]);
     assert_eq!((by_file.sampling.precision, by_file.sampling.max_time.0), (0.02, 5e8));
-    assert_eq!(by_file.devices[0].peaks[0].method, "gpubench.toml:17");
-    assert_eq!(precision(&[], &[("PRECISION", "4%")]), 0.04);
-    assert_eq!(precision(&["--precision", "5%"], &[("PRECISION", "4%")]), 0.05);
+    assert_eq!(by_file.devices[0].peaks[0].method, "gpubench.toml:9");
+    assert_eq!(measured(&package, &["--precision", "5%"], &[]).sampling.precision, 0.05);
+    let by_variable = measured(&package, &["--quick"], &[("FILTER", "hair")]);
+    assert_eq!(cases(&by_variable), ["two_devices::hair hot"]);
+    let by_flag = measured(&package, &["--quick", "sweep[n=2]"], &[("FILTER", "hair")]);
+    assert_eq!(cases(&by_flag), ["two_devices::sweep[n=2] hot"]);
     // Lists are replaced as a whole.
     assert_eq!(cases(&measured(&package, &["sweep[n=2]"], &[])), ["two_devices::sweep[n=2] hot"]);
 }
 
 #[test]
-fn a_profile_replaces_settings_and_a_switch_is_taken_back() {
+fn a_switch_is_taken_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    write(folder.path(), "gpubench.toml", FILE);
-    let max_time = |run: &Run| run.sampling.max_time.0;
-    for (arguments, environment) in [(&["--profile", "ci"][..], &[][..]), (&[], &[("PROFILE", "ci")])] {
-        let run = measured(folder.path(), arguments, environment);
-        assert_eq!(cases(&run), ["two_devices::sweep[n=1] hot"]);
-        assert_eq!((run.sampling.precision, max_time(&run)), (0.03, 5e8));
-        assert!(!run.sampling.own_max_time);
-    }
-    // What the profile switches on, beside a flag that only sampling in full has.
-    let slow = measured(folder.path(), &["--profile", "ci", "--quick=false", "--max-time", "0.1"], &[]);
-    assert_eq!((max_time(&slow), slow.sampling.energy), (1e8, None));
-    let quick = measured(folder.path(), &["--profile", "ci", "--max-time", "0.1"], &[]);
+    write(folder.path(), "gpubench.toml", &format!("quick = true{FILE}"));
+    let slow = measured(folder.path(), &["--quick=false", "--max-time", "0.1"], &[]);
+    assert_eq!((slow.sampling.max_time.0, slow.sampling.energy), (1e8, None));
+    let quick = measured(folder.path(), &["--max-time", "0.1"], &[]);
     assert_eq!(quick.sampling.energy, Some(false));
-    in_package(folder.path(), &["--profile", "nightly"], &[])
-        .with_code(2)
-        .says_only("gpubench.toml has the profiles `ci`, `wrong`");
-    run(SUITE, &["--profile", "ci"]).with_code(2).says_only("--profile ci: there is no gpubench.toml here");
 }
 
 #[test]
@@ -124,7 +104,8 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
         ("quick = \"often\"", "gpubench.toml:1: `quick`: invalid value 'often' for '--quick"),
         ("samples = [1, 2]\nsamples = 3", "gpubench.toml:2: this is no TOML: duplicate key"),
         ("list = true", "gpubench.toml:1: `list` is no setting: give --list on the command line"),
-        ("profile.ci.test = true", "gpubench.toml:1: `test` is no setting"),
+        ("test = true", "gpubench.toml:1: `test` is no setting"),
+        ("equivalence_margin = \"0%\"", "equivalence-margin 0%: give a percentage above 0"),
         ("nocapture = true", "gpubench.toml:1: unknown key `nocapture`"),
         ("arg = \"n\"", "gpubench.toml:1: `arg`: --arg n: give a name and its values"),
         ("filter = \"/[/\"", "gpubench.toml:1: `filter`: the filter `/[/` is no regular expression"),
@@ -137,9 +118,9 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
         write(folder.path(), "gpubench.toml", text);
         in_package(folder.path(), &["--device", "clockwork"], &[]).with_code(2).says_only(words);
     }
-    // A flag of the command line goes before what contradicts it in the file.
+    // A flag of the command line replaces the line of the file.
     write(folder.path(), "gpubench.toml", "warmup = \"5ms\"");
-    let run = measured(folder.path(), &["hair", "--device", "clockwork", "--warmup-launches", "3"], &[]);
+    let run = measured(folder.path(), &["hair", "--device", "clockwork", "--warmup", "3"], &[]);
     assert_eq!(run.sampling.warm_up_launches, Some(3));
 }
 

@@ -1,7 +1,7 @@
 //! Test mode: each benchmark once, checked and untimed. What of it depends on the target is tested with the crate in
 //! `tests/downstream`.
 
-use end_to_end::running::{Ended, run, run_with};
+use end_to_end::running::{Ended, run};
 
 const OPTIONS: &str = env!("CARGO_BIN_EXE_options");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults");
@@ -55,13 +55,6 @@ fn what_costs_the_process_costs_itself() {
     ended.shows("faults::aborts: worker (checked launch): the process was ended by signal SIGABRT");
     ended.shows("faults::never_ends: worker (checked launch): took longer than 0.5 s");
     ended.shows("faults::setup_fails: setup: the inputs are lost");
-}
-
-#[test]
-fn the_environment_asks_for_it_too() {
-    let ended =
-        run_with(OPTIONS, &["named", "--device", "clockwork"], &[("GPUBENCH_TEST", "1")]).with_code(0);
-    ended.shows("test result: ok. 1 passed; 0 failed; 0 skipped; 0 ignored; nothing timed");
 }
 
 /// Flags of `cargo test` reach every target.

@@ -184,22 +184,6 @@ fn fail_fast_launches_nothing_after_a_failure() {
 }
 
 #[test]
-fn test_mode_says_which_flags_it_ignores() {
-    let ended =
-        sent(&["ticks", "--quick", "--precision", "1%", "--json", "/no/such/folder/run.json"]).with_code(0);
-    assert_eq!(
-        ended.stderr,
-        "warning: test mode launches each case once and times nothing: --quick, --precision and --json have no effect\n"
-    );
-    ended.shows("2 passed");
-    let ended = sent(&["ticks", "--quick"]).with_code(0);
-    assert!(ended.stderr.ends_with("times nothing: --quick has no effect\n"), "{ended}");
-    // A variable may be set for all runs.
-    let environment = [("GPUBENCH_DEVICE", "clockwork"), ("GPUBENCH_QUICK", "1")];
-    assert_eq!(run_with(SUITE, &["ticks", "--timeout", "5"], &environment).with_code(0).stderr, "");
-}
-
-#[test]
 fn the_version_is_the_programs_and_that_of_gpubench() {
     for flag in ["--version", "-V"] {
         let ended = sent(&[flag]).with_code(0);

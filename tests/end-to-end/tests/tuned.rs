@@ -37,7 +37,7 @@ fn only(tuning: &Tuning) -> &TunedBenchmark {
 
 #[test]
 fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
-    let (ended, tuning) = tuned(&["kernel", "--width", "80"], &[("NOISE", "4")]);
+    let (ended, tuning) = tuned(&["kernel"], &[("NOISE", "4"), ("COLUMNS", "80")]);
     let ended = ended.with_code(0);
     let benchmark = only(&tuning);
     assert_eq!(benchmark.tune, ["BLOCK", "unroll"]);

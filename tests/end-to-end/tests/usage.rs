@@ -16,7 +16,7 @@ const DUPLICATES: &str = env!("CARGO_BIN_EXE_duplicates");
 #[test]
 fn help_goes_to_standard_output() {
     let help = run(SUITE, &["--help"]).with_code(0);
-    for words in ["--quick", "GPUBENCH_QUICK", "Exit codes: 0 all measured"] {
+    for words in ["--quick", "GPUBENCH_DEVICE", "Exit codes: 0 measured"] {
         assert!(help.stdout.contains(words), "no `{words}` in {help}");
     }
     assert_eq!(help.stderr, "");
@@ -29,14 +29,15 @@ fn help_goes_to_standard_output() {
 fn unknown_flags_are_usage_errors() {
     run(SUITE, &["--frobnicate"]).with_code(2).says_only("unexpected argument '--frobnicate'");
     run(SUITE, &["--qiuck"]).with_code(2).says_only("a similar argument exists: '--quick'");
+    run(SUITE, &["--measurement-time", "3"]).with_code(2).says_only("'--max-time'");
 }
 
 #[test]
 fn arguments_need_not_be_unicode() {
     let mut command = command(SUITE);
-    command.arg(OsStr::from_bytes(b"caf\xe9")).env("GPUBENCH_TAG", OsStr::from_bytes(b"\xe9t\xe9"));
+    command.arg(OsStr::from_bytes(b"caf\xe9")).env("GPUBENCH_DEVICE", OsStr::from_bytes(b"\xe9t\xe9"));
     let ended: Ended = command.output().expect("the suite starts").into();
-    ended.with_code(2).says_only(r#"invalid UTF-8: "caf\xE9", GPUBENCH_TAG="\xE9t\xE9""#);
+    ended.with_code(2).says_only(r#"invalid UTF-8: "caf\xE9", GPUBENCH_DEVICE="\xE9t\xE9""#);
 }
 
 #[test]
@@ -55,18 +56,12 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--timeout", "0"], "--timeout 0: give seconds above 0"),
         (&["--min-time", "2", "--max-time", "1"], "--min-time 2 is more than --max-time 1"),
         (&["--min-time", "4", "--max-time", "3.5", "--quick"], "--min-time 4 is more than --max-time 3.5"),
-        (&["--width", "39"], "invalid value '39' for '--width <COLUMNS>': 39 is not in 40..=65535"),
         (&["--cache", "warm"], "[possible values: hot, cold, both]"),
         (&["--arg", "n"], "--arg n: give a name and its values, such as n=1024,4096"),
         (&["--arg", "n=1,,2"], "--arg n=1,,2: give a name and its values"),
-        (&["--peak", "memory=4800"], "--peak memory=4800: give a bandwidth above 0 in MB/s, GB/s or TB/s"),
         (
-            &["--peak", "f32"],
-            "--peak f32: give `memory` or a precision, and its peak, such as memory=4800GB/s",
-        ),
-        (
-            &["--peak", "f23=60TFLOP/s"],
-            "--peak f23=…: no benchmark of this program has this precision (they have `f32`)",
+            &["--warmup", "0.5"],
+            "--warmup 0.5: give a time with its unit, such as 5ms, or a number of launches",
         ),
         (
             &["--lock-clocks", "fast"],
@@ -93,15 +88,6 @@ fn values_that_make_no_sense_are_usage_errors() {
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);
     }
-}
-
-#[test]
-fn the_same_goes_for_the_environment() {
-    run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("--samples 0: give at least 1");
-    run_with(SUITE, &[], &[("GPUBENCH_WIDTH", "20")]).with_code(2).says_only("20 is not in 40..=65535");
-    run_with(SUITE, &[], &[("GPUBENCH_CACHE", "warm")])
-        .with_code(2)
-        .says_only("[possible values: hot, cold, both]");
 }
 
 #[test]
@@ -174,14 +160,6 @@ fn a_kind_that_no_benchmark_is_for_is_told_as_such() {
     // A runner lists each program of a workspace, of which this one has none.
     let listed = run(SUITE, &["--list", "--format", "terse", "--device", "wgpu:0"]).with_code(0);
     assert_eq!((&*listed.stdout, &*listed.stderr), ("", ""));
-}
-
-#[test]
-fn a_variable_with_a_wrong_value_is_told_by_its_name() {
-    let ended = run_with(SUITE, &["--list"], &[("GPUBENCH_QUICK", "maybe")]).with_code(2);
-    ended.says_only("invalid value 'maybe' for 'GPUBENCH_QUICK'");
-    let ended = run_with(SUITE, &["--list", "--quick=maybe"], &[("GPUBENCH_QUICK", "1")]).with_code(2);
-    ended.says_only("invalid value 'maybe' for '--quick");
 }
 
 #[test]

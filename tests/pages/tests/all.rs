@@ -186,7 +186,7 @@ fn readme() {
 fn first_benchmark() {
     let mut page = Page::read("docs/first-benchmark.md");
     let mut project = Project::new(Measures::Cpu);
-    project.set("GPUBENCH_WIDTH", "110");
+    project.set_width(110);
     // It is not published: `cargo gpubench` is the one of the workspace.
     _ = page.take("sh", "cargo install cargo-gpubench");
     let init = page.take("text", "$ cargo gpubench init").text;

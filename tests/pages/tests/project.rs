@@ -66,6 +66,12 @@ impl Project {
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Sets the width of lines that suites and `cargo gpubench` print.
+    pub(crate) fn set_width(&mut self, columns: usize) {
+        self.set("COLUMNS", &columns.to_string());
+        self.set("GPUBENCH_WIDTH", &columns.to_string());
+    }
+
     /// Returns the path of a file in the package.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(NAME).join(name)

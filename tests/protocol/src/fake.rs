@@ -84,7 +84,8 @@ fn stored_by(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measu
         let value =
             if ["LOG", "ONCE"].contains(name) { at(&name.to_lowercase()) } else { (*value).to_owned() };
         // Programs are looked for in the folders of this one.
-        let variable = if *name == "PATH" { (*name).to_owned() } else { format!("GPUBENCH_FAKE_{name}") };
+        let is_own = ["PATH", "COLUMNS"].contains(name) || name.starts_with("GPUBENCH_");
+        let variable = if is_own { (*name).to_owned() } else { format!("GPUBENCH_FAKE_{name}") };
         environment.push((variable, value));
     }
     let environment: Vec<_> = environment.iter().map(|(name, value)| (&**name, &**value)).collect();

@@ -8,7 +8,7 @@ use std::thread;
 
 use end_to_end::caught::marked;
 use end_to_end::reliability::is_written;
-use end_to_end::running::{Ended, run_with};
+use end_to_end::running::{Ended, SettingsFile, run_with};
 use protocol::fake::library;
 
 const CAUGHT: &str = env!("CARGO_BIN_EXE_caught_on_a_fake");
@@ -17,29 +17,31 @@ const CAUGHT: &str = env!("CARGO_BIN_EXE_caught_on_a_fake");
 const BEGIN: &str = "<!-- the tables: scripts/reliability -->\n";
 const END: &str = "<!-- end of the tables -->\n";
 
-const QUICK: (&str, &str) = ("GPUBENCH_QUICK", "true");
+const QUICK: &str = "quick = true";
 
 /// Settings on which no verdict may depend.
-const SETTINGS: [(&str, &str); 8] = [
+const SETTINGS: [&str; 8] = [
     QUICK,
-    ("GPUBENCH_WARMUP_LAUNCHES", "0"),
-    ("GPUBENCH_WARMUP_LAUNCHES", "1"),
-    ("GPUBENCH_WARMUP_LAUNCHES", "2"),
-    ("GPUBENCH_WARMUP_LAUNCHES", "33"),
-    ("GPUBENCH_SAMPLES", "6"),
-    ("GPUBENCH_SAMPLES", "7"),
-    ("GPUBENCH_SAMPLES", "33"),
+    "warmup = 0",
+    "warmup = 1",
+    "warmup = 2",
+    "warmup = 33",
+    "samples = 6",
+    "samples = 7",
+    "samples = 33",
 ];
 
 /// Reasons that describe the distribution of the samples, and so depend on their number.
 const OF_SAMPLES: [&str; 5] = ["drift", "not converged", "too few samples", "two modes", "wide interval"];
 
-/// Runs the program on the fake, of which `asked` asks something.
-fn caught(arguments: &[&str], asked: &[(&str, &str)]) -> Ended {
+/// Runs the program with a line of settings on the fake, of which `asked` asks something.
+fn caught(arguments: &[&str], setting: &str, asked: &[(&str, &str)]) -> Ended {
+    let settings = SettingsFile::new(setting);
     let folder = tempfile::tempdir().expect("a folder");
     let library = library().to_str().expect("UTF-8");
     let mut environment =
         vec![("GPUBENCH_LIBCUDA", library), ("TMPDIR", folder.path().to_str().expect("UTF-8"))];
+    environment.push(settings.variable());
     environment.extend(asked);
     run_with(CAUGHT, arguments, &environment)
 }
@@ -48,7 +50,7 @@ fn caught(arguments: &[&str], asked: &[(&str, &str)]) -> Ended {
 fn every_launch_is_judged_as_it_should_be_and_the_page_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let tables = folder.path().join("tables.md");
-    let ended = caught(&["--markdown", tables.to_str().expect("UTF-8")], &[QUICK]);
+    let ended = caught(&["--markdown", tables.to_str().expect("UTF-8")], QUICK, &[]);
     assert_eq!(marked(&ended.stdout), [""; 0], "{ended}");
     assert_eq!(ended.code, Some(0), "{ended}");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
@@ -68,21 +70,17 @@ fn every_launch_is_judged_as_it_should_be_and_the_page_says_so() {
 #[test]
 fn a_row_that_follows_a_power_cap_is_judged_by_its_own_time() {
     let library = library().to_str().expect("UTF-8");
-    let asked = [
-        QUICK,
-        ("GPUBENCH_LIBNVML", library),
-        ("GPUBENCH_FAKE_SLOWED", "4"),
-        ("GPUBENCH_FAKE_CLOCKS", "1980"),
-    ];
-    let ended = caught(&["after_power_cap"], &asked);
+    let asked =
+        [("GPUBENCH_LIBNVML", library), ("GPUBENCH_FAKE_SLOWED", "4"), ("GPUBENCH_FAKE_CLOCKS", "1980")];
+    let ended = caught(&["after_power_cap"], QUICK, &asked);
     assert_eq!(marked(&ended.stdout), [""; 0], "{ended}");
 }
 
 /// The tables under a setting, and the launches whose verdicts are not the expected ones.
-fn judged(setting: (&str, &str)) -> (Vec<Judged>, Vec<String>) {
+fn judged(setting: &str) -> (Vec<Judged>, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let tables = folder.path().join("tables.md");
-    let ended = caught(&["--markdown", tables.to_str().expect("UTF-8")], &[setting]);
+    let ended = caught(&["--markdown", tables.to_str().expect("UTF-8")], setting, &[]);
     let tables = fs::read_to_string(tables).unwrap_or_else(|error| panic!("{error}: {ended}"));
     (
         tables.lines().filter_map(Judged::read).collect(),
@@ -114,7 +112,7 @@ fn verdicts_do_not_depend_on_warm_up_and_samples() {
     let mut all = Vec::new();
     for two in SETTINGS.chunks(2) {
         let running = thread::scope(|scope| {
-            let running: Vec<_> = two.iter().map(|setting| scope.spawn(|| judged(*setting))).collect();
+            let running: Vec<_> = two.iter().map(|setting| scope.spawn(|| judged(setting))).collect();
             running.into_iter().map(|run| run.join().expect("it runs")).collect::<Vec<_>>()
         });
         all.extend(two.iter().zip(running));
@@ -122,13 +120,13 @@ fn verdicts_do_not_depend_on_warm_up_and_samples() {
     let mut wrong = Vec::new();
     let (_, (usual, _)) = &all[0];
     assert!(usual.len() > 80, "{} rows", usual.len());
-    for ((name, value), (rows, marked)) in &all {
+    for (setting, (rows, marked)) in &all {
         if !marked.is_empty() {
-            wrong.push(format!("{name}={value}: not as expected: {}", marked.join(", ")));
+            wrong.push(format!("{setting}: not as expected: {}", marked.join(", ")));
         }
-        assert_eq!(rows.len(), usual.len(), "{name}={value}");
+        assert_eq!(rows.len(), usual.len(), "{setting}");
         let differing = rows.iter().zip(usual).filter(|(row, usual)| row != usual);
-        wrong.extend(differing.map(|(row, usual)| format!("{name}={value}: {row:?}, otherwise {usual:?}")));
+        wrong.extend(differing.map(|(row, usual)| format!("{setting}: {row:?}, otherwise {usual:?}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -155,7 +155,7 @@ fn targets_are_what_the_driver_is_asked_for() {
         ("base", [limit, limit], "clocks locked to base"),
         ("max", ["1980", "1980"], "clocks locked to max, 1980 MHz"),
     ] {
-        let (ended, log) = Locked::start(&["clears"], &[("GPUBENCH_LOCK_CLOCKS", target)]).end();
+        let (ended, log) = Locked::start(&["clears", "--lock-clocks", target], &[]).end();
         let [least, most] = clocks;
         let call = format!("nvmlDeviceSetGpuLockedClocks 0 {least} {most}");
         assert!(log.iter().any(|line| line.ends_with(&call)), "no {call} in {log:?}");

@@ -11,7 +11,11 @@ const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
 /// Runs with the fake's CUPTI, which has these faults.
 fn verified(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
     let library = library().to_str().expect("UTF-8");
-    measure(program, &[arguments, &["--verify", "cupti", "--cupti", library]].concat(), asked)
+    measure(
+        program,
+        &[arguments, &["--verify", "cupti"]].concat(),
+        &[asked, &[("GPUBENCH_CUPTI", library)]].concat(),
+    )
 }
 
 fn pass(record: &Record) -> &CuptiPass {
@@ -226,8 +230,8 @@ fn a_library_that_is_none_costs_the_check_alone() {
         ("/nowhere/libcupti.so", "/nowhere/libcupti.so cannot be opened ("),
         ("libc.so.6", "libc.so.6 has no cuptiGetVersion, so it is not CUPTI"),
     ] {
-        let arguments = ["::kernels", "--arg", "KERNELS=1", "--verify", "cupti", "--cupti", library];
-        let measured = measure(LAUNCHES, &arguments, &[]);
+        let arguments = ["::kernels", "--arg", "KERNELS=1", "--verify", "cupti"];
+        let measured = measure(LAUNCHES, &arguments, &[("GPUBENCH_CUPTI", library)]);
         let record = &measured.run.records[0];
         let CuptiPass::Failed(why) = pass(record) else { panic!("{library} is CUPTI") };
         assert!(why.contains(words), "{why}");

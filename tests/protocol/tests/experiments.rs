@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use end_to_end::running::{Ended, files, run_with};
+use end_to_end::running::{Ended, SettingsFile, files, run_with};
 use protocol::fake::library;
 
 const EXPERIMENTS: [(&str, &[&str]); 6] = [
@@ -30,11 +30,10 @@ fn program(example: &str) -> String {
 fn on_the_fake(example: &str, arguments: &[&str], folder: &Path) -> Ended {
     let library = library().to_str().expect("UTF-8");
     let out = ["--quick", "--out", folder.to_str().expect("UTF-8")];
-    let mut environment = vec![("GPUBENCH_LIBCUDA", library), ("GPUBENCH_MAX_TIME", "0.002")];
-    // It warms up by a number of launches, beside which there can be no time.
-    if example != "hot_cold" {
-        environment.push(("GPUBENCH_WARMUP", "0.001"));
-    }
+    // `hot_cold` warms up by a number of launches, and there can be no time as well.
+    let warmup = if example == "hot_cold" { "" } else { "warmup = \"1ms\"\n" };
+    let settings = SettingsFile::new(&format!("{warmup}max-time = \"2ms\"\n"));
+    let mut environment = vec![("GPUBENCH_LIBCUDA", library), settings.variable()];
     // The others do without sensors.
     if example == "throttle" {
         environment.push(("GPUBENCH_LIBNVML", library));
@@ -129,10 +128,11 @@ fn the_csv_is_the_sources(csv: &str) {
     }
 }
 
-/// The variables of suites hold for experiments too, and bad values are refused in the same words.
+/// The settings of suites hold for experiments too, and bad values are refused in the same words.
 #[test]
-fn experiments_take_the_environment_of_suites() {
-    let ended = run_with(&program("mixes"), &[], &[("GPUBENCH_PRECISION", "much")]).with_code(2);
+fn experiments_take_the_settings_of_suites() {
+    let settings = SettingsFile::new("precision = \"much\"");
+    let ended = run_with(&program("mixes"), &[], &[settings.variable()]).with_code(2);
     ended.says_only("--precision much: give a percentage above 0");
 }
 

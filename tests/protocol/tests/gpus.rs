@@ -271,7 +271,8 @@ fn both_gpus_are_in_the_file_of_the_run() {
 fn links_are_measured_between_all_pairs_in_both_directions() {
     let p2p = ["--quick", "transfers::p2p", "--arg", "bytes=1048576", "--device", "0,1,2"];
     let links = [("GPUS", "3"), ("NVLINKS", "18")];
-    let measured = measure(KERNELS, &[&p2p[..], &["--width", "120", "--color", "never"]].concat(), &links);
+    let links = [&links[..], &[("COLUMNS", "120")]].concat();
+    let measured = measure(KERNELS, &[&p2p[..], &["--color", "never"]].concat(), &links);
     assert_eq!((measured.ended.code, failed(&measured.run)), (Some(0), Vec::new()), "{}", measured.ended);
     // Two ways, two kinds of copies, six pairs.
     assert_eq!(measured.run.records.len(), 24);

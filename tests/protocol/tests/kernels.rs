@@ -1,6 +1,5 @@
 //! The benchmarks of gpubench's own kernels on the fake: every case is measured and checked, twice the same, and marked.
 
-use end_to_end::running::run_with;
 use gpubench_records::record::Run;
 use protocol::fake::{Measured, measure};
 use serde_json::Value;
@@ -113,7 +112,7 @@ fn planes_and_transfers_are_measured() {
 
 #[test]
 fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
-    let arguments = ["cuda::fill", "--arg", "n=4096", "--warmup-launches", "70", "--samples", "9"];
+    let arguments = ["cuda::fill", "--arg", "n=4096", "--warmup", "70", "--samples", "9"];
     let measured = measure(KERNELS, &arguments, &[]);
     for record in &measured.run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
@@ -124,8 +123,6 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
             record.case.name()
         );
     }
-    let both = ["--warmup", "1", "--warmup-launches", "1"];
-    run_with(KERNELS, &both, &[]).with_code(2).says_only("cannot be used with");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod ceilings;
 mod links;
 
+use end_to_end::running::SettingsFile;
 use gpubench_records::facts::{PeakSource, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
@@ -39,7 +40,8 @@ fn bytes_that_cannot_have_crossed_the_memory_are_impossible() {
     let unflushed = measure(LASTING, &[&quick[..], &["--flush", "none"]].concat(), &[]);
     assert_eq!(impossible(&unflushed.run), [""; 0]);
     // The user knows better, and is believed.
-    let slower = measure(LASTING, &[&quick[..], &["--peak", "memory=4700GB/s"]].concat(), &[]);
+    let peak = SettingsFile::peak("cuda:0", "memory=4700GB/s");
+    let slower = measure(LASTING, &quick, &[peak.variable()]);
     assert_eq!(impossible(&slower.run).len(), 3);
 }
 

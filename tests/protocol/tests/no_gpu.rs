@@ -87,25 +87,27 @@ const ALL: [&str; 4] = [
 /// with `--ignored` where its user wants them. It looks at the exit code alone.
 #[test]
 fn nextest_learns_that_they_are_ignored() {
-    let test = ("GPUBENCH_TEST", "1");
-    assert_eq!(listed(GPU_ONLY, &[], &[test]), ALL);
-    assert_eq!(listed(GPU_ONLY, &["--ignored"], &[test]), ALL);
+    assert_eq!(listed(GPU_ONLY, &[], &[]), ALL);
+    assert_eq!(listed(GPU_ONLY, &["--ignored"], &[]), ALL);
     for name in ALL {
-        let forced = run_with(GPU_ONLY, &["--exact", name, "--nocapture", "--ignored"], &[test]).with_code(5);
+        let forced =
+            run_with(GPU_ONLY, &["--test", "--exact", name, "--nocapture", "--ignored"], &[]).with_code(5);
         forced.shows(&format!("{name}: device: no CUDA device (no-libcuda-here not found)"));
         forced.shows("test result: FAILED. 0 passed; 1 failed; 0 skipped");
     }
-    let ended = run_with(GPU_ONLY, &["--exact", ALL[0], "--nocapture"], &[test]).with_code(0);
+    let ended = run_with(GPU_ONLY, &["--test", "--exact", ALL[0], "--nocapture"], &[]).with_code(0);
     ended.shows("0 passed; 0 failed; 0 skipped; 1 ignored");
 }
 
 /// With a GPU they are as their attribute says.
 #[test]
 fn with_a_gpu_none_but_its_own_is_ignored() {
-    let there = [("GPUBENCH_TEST", "1"), ("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8"))];
+    let there = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8"))];
     assert_eq!(listed(GPU_ONLY, &["--ignored"], &there), ALL[3..]);
-    run_with(GPU_ONLY, &["--exact", ALL[0], "--nocapture"], &there).with_code(0).shows("1 passed; 0 failed");
-    run_with(GPU_ONLY, &[], &there).with_code(0).shows("3 passed; 0 failed; 0 skipped; 1 ignored");
+    run_with(GPU_ONLY, &["--test", "--exact", ALL[0], "--nocapture"], &there)
+        .with_code(0)
+        .shows("1 passed; 0 failed");
+    run_with(GPU_ONLY, &["--test"], &there).with_code(0).shows("3 passed; 0 failed; 0 skipped; 1 ignored");
 }
 
 /// Of a suite for both, one line says what is left out.

@@ -1,13 +1,15 @@
 //! The rest of an earlier run, in memory: its order, and which of its cases are measured again.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use gpubench_records::comparison::{Answer as Compares, Comparison};
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+
 use gpubench_records::files::EarlierRun;
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::record::{Compared, Package};
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::{Nanoseconds, Rate};
+use gpubench_stats::units::Nanoseconds;
 
 /// The program that measured then and measures now.
 fn program() -> Program {
@@ -196,8 +198,8 @@ fn other_peaks_of_the_user_measure_everything_again() {
     let plan = plan(&["a"], &["fake"]);
     let with_peak = |bytes: f64, resumed: ResumedRecords| {
         let mut config = config(1);
-        let peak = Peak::new(Quantity::MemoryBandwidth, Rate(bytes), PeakSource::User, "given");
-        config.peak_sources.given.push(peak);
+        let peak = BTreeMap::from([("memory".to_owned(), format!("{}GB/s", bytes / 1e9))]);
+        config.peak_sources.stated.insert("fake".to_owned(), peak);
         let beginning =
             Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
         Outcome::beginning_with(&plan, Script::default(), beginning, &config, &|| false)

@@ -1,7 +1,5 @@
 //! Both help texts and the version.
 
-use std::path::Path;
-
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::{Args, INSTEAD};
@@ -11,6 +9,8 @@ use super::{Args, INSTEAD};
 pub struct Caller {
     /// Its name, after that of its package.
     pub name: String,
+    /// What people type to start it, such as `cargo bench --`.
+    pub command: String,
     /// Its version, and that of gpubench.
     pub version: String,
     /// True for a bench target, which measures only if cargo's `--bench` is among its arguments.
@@ -20,7 +20,7 @@ pub struct Caller {
 impl Default for Caller {
     fn default() -> Self {
         let version = format!("(gpubench {})", env!("CARGO_PKG_VERSION"));
-        Self { name: "suite".to_owned(), version, is_bench_target: false }
+        Self { name: "suite".to_owned(), command: "suite".to_owned(), version, is_bench_target: false }
     }
 }
 
@@ -52,38 +52,20 @@ flag: precision = \"1%\". Lists add up. A TIME has a unit, as in 500ms, or is in
 Exit codes: 0 measured, 1 a benchmark failed or is invalid, 2 usage, 3 a regression, 4 nothing matched, 5 the device is missing, \
 130 or 143 interrupted.";
 
-/// Returns the flags as the command of the program, which was started as `started`.
-pub(super) fn command(caller: &Caller, started: Option<&Path>) -> Command {
+/// Returns the flags as the command of the program.
+pub(super) fn command(caller: &Caller) -> Command {
     let flag = |name: &'static str, short, action, help: &'static str| {
         Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
     };
     Args::command()
         .name("suite")
-        .bin_name(invocation(caller, started))
+        .bin_name(caller.command.clone())
         .display_name(caller.name.clone())
         .version(caller.version.clone())
         .arg(flag("version", 'V', ArgAction::Version, "Print the version"))
         .arg(flag("help", 'h', ArgAction::Help, "Print help; --help describes all flags"))
         .after_help("--help describes all flags.")
         .after_long_help(NOTES)
-}
-
-/// Returns what users type to start the program.
-fn invocation(caller: &Caller, started: Option<&Path>) -> String {
-    let name = started.and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
-    let is_in = |folder: &str| {
-        let parent = started.and_then(Path::parent).and_then(Path::file_name);
-        parent.is_some_and(|parent| parent == folder)
-    };
-    if caller.is_bench_target {
-        "cargo bench --".to_owned()
-    } else if is_in("examples") {
-        format!("cargo run --example {name} --")
-    } else if name.is_empty() {
-        "suite".to_owned()
-    } else {
-        name.into_owned()
-    }
 }
 
 /// Returns the command whose help is a selection that fits a screen.
@@ -99,7 +81,7 @@ mod tests {
     use super::*;
 
     fn usual() -> Command {
-        command(&Caller::default(), None)
+        command(&Caller::default())
     }
 
     #[test]
@@ -121,15 +103,5 @@ mod tests {
             usual().get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_long().is_some()).count();
         assert!(flags <= 44, "{flags} flags, --help and --version among them");
         insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn usage_names_what_people_type() {
-        let bench = Caller { is_bench_target: true, ..Caller::default() };
-        let hashed = Path::new("/x/target/release/deps/kernels-0123456789abcdef");
-        assert_eq!(invocation(&bench, Some(hashed)), "cargo bench --");
-        let example = Path::new("/x/target/debug/examples/suite");
-        assert_eq!(invocation(&Caller::default(), Some(example)), "cargo run --example suite --");
-        assert_eq!(invocation(&Caller::default(), Some(Path::new("./my-suite"))), "my-suite");
     }
 }

@@ -152,7 +152,7 @@ pub struct TuneOptions {
 /// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut command = help::command(caller, arguments.first().map(Path::new));
+    let mut command = help::command(caller);
     // A shell or a CI that sets `GPUBENCH_DEVICE=` omits the variable.
     let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
     let parser =
@@ -271,7 +271,7 @@ mod tests {
                 continue;
             };
             let here = here.trim_end_matches(',');
-            let command = help::command(&Caller::default(), None);
+            let command = help::command(&Caller::default());
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
         }
     }

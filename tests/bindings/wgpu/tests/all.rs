@@ -166,10 +166,17 @@ fn a_row_that_is_not_precise_in_its_time_is_suspect() {
 /// A rate above a peak that the user gives is not believed, since the cache is given too and holds less than the launch moves.
 #[test]
 fn no_row_is_faster_than_its_memory() {
-    let arguments = ["n=1048576", "--cache", "cold", "--peak", "memory=1MB/s"];
+    let arguments = ["n=1048576", "--cache", "cold"];
+    let settings = std::env::temp_dir().join(format!("gpubench-{}.toml", std::process::id()));
+    std::fs::write(&settings, "[peaks.\"wgpu:0\"]\nmemory = \"1MB/s\"\n").expect("it can be written");
     let mut command = Command::new(SUITE);
-    let output =
-        command.args(SHORT).args(arguments).env("GPUBENCH_WGPU_CACHE_MIB", "1").output().expect("it runs");
+    let output = command
+        .args(SHORT)
+        .args(arguments)
+        .env("GPUBENCH_WGPU_CACHE_MIB", "1")
+        .env("GPUBENCH_CONFIG", settings)
+        .output()
+        .expect("it runs");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("invalid: impossible"), "{shown}");
     assert!(!shown.contains("are assumed"), "{shown}");

@@ -9,7 +9,6 @@ use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 use end_to_end::clockwork::Clockwork;
-use gpubench::method::Cache;
 use gpubench::plan::{Job, Plan};
 use gpubench::record::{Record, Run};
 use gpubench::settings::{ArgValues, CacheStates, RunsDir};
@@ -137,7 +136,7 @@ impl RunEvents for Printed {
 }
 
 fn observed(suite: &Suite) -> Result<(), Box<dyn StdError>> {
-    suite.measure_with(&settings().runs(2), &mut Printed)?;
+    suite.measure_with(&Settings { runs: Some(2), ..settings() }, &mut Printed)?;
     Ok(())
 }
 

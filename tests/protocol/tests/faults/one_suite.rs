@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::{Ended, command};
+use end_to_end::running::{Ended, SettingsFile, command};
 use protocol::fake::library;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -55,7 +55,10 @@ fn waiting(folder: &TempDir, process: u32) -> Child {
     let says = format!(
         "warning: device `cuda:0` is being measured by process {process} (`protocol/kernels`, since "
     );
-    assert!(line.starts_with(&says) && line.contains("): waiting (--no-wait does not)"), "{line}");
+    assert!(
+        line.starts_with(&says) && line.contains("): waiting (`no-wait = true` in gpubench.toml refuses)"),
+        "{line}"
+    );
     waiting.stderr = Some(stderr.into_inner());
     waiting
 }
@@ -69,7 +72,13 @@ fn ended(child: Child) -> Ended {
 fn one_gpu_is_measured_by_one_suite() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut holder = holder(&folder);
-    let refused: Ended = suite(&folder, &["cuda::copy", "--no-wait"]).output().expect("it starts").into();
+    let refused: Ended = {
+        let no_wait = SettingsFile::new("no-wait = true");
+        let (name, file) = no_wait.variable();
+        suite(&folder, &["cuda::copy"]).env(name, file).output()
+    }
+    .expect("it starts")
+    .into();
     let refused = refused.with_code(5);
     refused.says_only(&format!(
         "device `cuda:0` is being measured by process {} (`protocol/kernels`, since ",
@@ -95,7 +104,7 @@ fn one_gpu_is_measured_by_one_suite() {
     let says = "error: device `cuda:0` is being measured by process …";
     row(
         here!(),
-        "another suite on the same GPU, `--no-wait`",
+        "another suite on the same GPU, `no-wait`",
         &format!("no run: exit 5, {}", quoted(says)),
         "–",
     );

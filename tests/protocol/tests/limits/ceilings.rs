@@ -18,8 +18,9 @@ const L2: f64 = 7000e9;
 
 /// The suite on the fake, with what it measured before in `folder`.
 fn measured(folder: &Path, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
-    let kept = ["--warmup", "0.02", "--color", "never", "--cache-dir", folder.to_str().expect("UTF-8")];
-    measure(LASTING, &[&kept, arguments].concat(), asked)
+    let kept = ("GPUBENCH_CACHE_DIR", folder.to_str().expect("UTF-8"));
+    let arguments = [&["--warmup", "20ms", "--color", "never"], arguments].concat();
+    measure(LASTING, &arguments, &[asked, &[kept]].concat())
 }
 
 fn reached<'a>(facts: &'a Facts, quantity: &Quantity) -> Vec<&'a Peak> {

@@ -1,5 +1,6 @@
 //! Transfers are held against their link, as far as NVIDIA's management library tells of it.
 
+use end_to_end::running::SettingsFile;
 use gpubench_records::facts::Quantity;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
@@ -82,7 +83,10 @@ fn a_link_that_nobody_knows_judges_nothing() {
         assert!(measured.run.records.iter().all(|record| record.verdict.state == State::Valid));
         measured.ended.with_code(0).shows("h2d: 2 rows over that link, whose peak is not known");
     }
-    let given = measure(LASTING, &["--quick", "claims_up", "--peak", "h2d=55GB/s"], &[("PCIE", "5x16")]);
+    let given = {
+        let peak = SettingsFile::peak("cuda:0", "h2d=55GB/s");
+        measure(LASTING, &["--quick", "claims_up"], &[("PCIE", "5x16"), peak.variable()])
+    };
     let [Reason::ImpossibleSpeed(speed)] = &given.run.records[1].verdict.reasons[..] else {
         panic!("{}", given.ended)
     };
