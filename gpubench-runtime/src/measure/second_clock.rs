@@ -17,6 +17,8 @@ pub(super) struct Correction {
     by: Nanoseconds,
     /// Its standard error.
     error: Nanoseconds,
+    /// The number of groups that it is from.
+    groups: usize,
 }
 
 impl Correction {
@@ -24,16 +26,20 @@ impl Correction {
     pub(super) fn new(beyond: &[Nanoseconds]) -> Option<Self> {
         let by = median(beyond).filter(|by| by.is_finite() && beyond.len() >= MIN_GROUPS)?;
         let error = OF_A_MEDIAN * trimmed_error(beyond);
-        Some(Self { by, error })
+        Some(Self { by, error, groups: beyond.len() })
     }
 
     /// Adds the correction to the overheads, and its error to the error that all samples share. Returns the correction.
+    ///
+    /// A group has as many samples by each clock, and the same noise. Where all groups have both, the corrected time is that of the second
+    /// clock, with the interval that the first has. Otherwise the error of these groups as a part of all is added.
     pub(super) fn apply(self, overheads: &mut [GroupOverhead], timer: &mut Timer) -> Nanoseconds {
         for group in overheads.iter_mut() {
             group.overhead += self.by;
         }
-        let shared = timer.shared_error.unwrap_or_default();
-        timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(self.error.as_f64())));
+        let others = 1.0 - self.groups as f64 / overheads.len().max(self.groups) as f64;
+        let [shared, own] = [timer.shared_error.unwrap_or_default(), others.sqrt() * self.error];
+        timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
         self.by
     }
 }
@@ -57,12 +63,17 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_the_correction_is_in_the_interval() {
-        let mut timer = Timer::new(Nanoseconds(32.0));
-        timer.shared_error = Some(Nanoseconds(30.0));
-        let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }; 32];
-        Correction { by: Nanoseconds(300.0), error: Nanoseconds(40.0) }.apply(&mut overheads, &mut timer);
-        assert_eq!((overheads[31].overhead.0, timer.shared_error), (2300.0, Some(Nanoseconds(50.0))));
+    fn the_error_of_some_groups_is_in_the_interval_of_all() {
+        let shared = |groups| {
+            let mut timer = Timer::new(Nanoseconds(32.0));
+            timer.shared_error = Some(Nanoseconds(30.0));
+            let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }; 32];
+            let correction = Correction { by: Nanoseconds(300.0), error: Nanoseconds(40.0), groups };
+            assert_eq!(correction.apply(&mut overheads, &mut timer), Nanoseconds(300.0));
+            timer.shared_error.expect("it had one").0
+        };
+        assert!((shared(8) - 45.8).abs() < 0.1, "{}", shared(8));
+        assert_eq!(shared(32), 30.0);
     }
 
     #[test]

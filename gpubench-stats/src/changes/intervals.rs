@@ -71,17 +71,14 @@ impl Sums {
         common.max(side(begin, at) + side(at, end)).sqrt()
     }
 
-    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values: the one with the most scatter between its
-    /// sides, which leaves the least within them.
+    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
     pub(super) fn strongest(&self, begin: usize, end: usize, noise: f64) -> Step {
-        let (length, mean, first) = ((end - begin) as f64, self.mean(begin, end), self.values[begin]);
+        let weights = weights(end - begin);
         let mut most = (begin + LEAST, -1.0);
-        for at in begin + LEAST..=end - LEAST {
-            let left = (at - begin) as f64;
-            let excess = self.values[at] - first - left * mean;
-            let between = excess * excess / (left * (length - left));
+        for (left, weight) in (LEAST..).zip(&weights) {
+            let between = self.excess(begin, end, left).powi(2) * weight;
             if between > most.1 {
-                most = (at, between);
+                most = (begin + left, between);
             }
         }
         let (at, _) = most;
@@ -94,12 +91,57 @@ impl Sums {
         self.mean(at, end) - self.mean(begin, at)
     }
 
+    /// Returns the excess of the first `left` values from `begin` over as many of the mean of `begin..end`.
+    fn excess(&self, begin: usize, end: usize, left: usize) -> f64 {
+        self.values[begin + left] - self.values[begin] - left as f64 * self.mean(begin, end)
+    }
+
+    /// Returns the most scatter that there is between the sides of a step within `begin..end`.
+    fn most_between(&self, begin: usize, end: usize, weights: &[f64]) -> f64 {
+        let mean = self.mean(begin, end);
+        let first = self.values[begin] + LEAST as f64 * mean;
+        // Four at once, so that none waits for the one before.
+        let mut most = [0.0_f64; 4];
+        let (sums, weights) = (self.values[begin + LEAST..=end - LEAST].chunks(4), weights.chunks(4));
+        for (number, (sums, weights)) in sums.zip(weights).enumerate() {
+            let first = first + (4 * number) as f64 * mean;
+            for (lane, ((most, sum), weight)) in most.iter_mut().zip(sums).zip(weights).enumerate() {
+                let excess = sum - (first + lane as f64 * mean);
+                *most = most.max(excess * excess * weight);
+            }
+        }
+        most.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Returns the most that the strength of a step with this scatter between its sides can be. All of the stretch is the same for each
+    /// step, so that the one with the most between its sides leaves the least within them.
+    fn most_strength(&self, begin: usize, end: usize, between: f64, noise: f64) -> f64 {
+        let within = (self.scatter(begin, end) - between).max(0.0) / (end - begin - 2) as f64;
+        (between.max(0.0) / within.max(noise * noise)).sqrt()
+    }
+
+    /// Returns the strength of the strongest step of all stretches.
+    pub(super) fn most(&self, noise: f64) -> f64 {
+        let mut most = 0.0_f64;
+        for length in lengths(self.len()) {
+            let weights = weights(length);
+            for begin in begins(self.len(), length) {
+                let end = begin + length;
+                let between = self.most_between(begin, end, &weights);
+                if self.most_strength(begin, end, between, noise) > most {
+                    most = most.max(self.strongest(begin, end, noise).strength);
+                }
+            }
+        }
+        most
+    }
+
     /// Returns the strongest step of each stretch.
-    pub(super) fn steps(&self, noise: f64) -> impl Iterator<Item = Step> {
+    pub(super) fn steps(&self, noise: f64) -> Vec<Step> {
         let stretches = lengths(self.len())
             .into_iter()
             .flat_map(|length| begins(self.len(), length).map(move |begin| (begin, begin + length)));
-        stretches.map(move |(begin, end)| self.strongest(begin, end, noise))
+        stretches.map(|(begin, end)| self.strongest(begin, end, noise)).collect()
     }
 
     /// Returns the first and the last place that `step` may have, with a confidence of 95 %: those which twice the logarithm of the
@@ -119,6 +161,12 @@ impl Sums {
 /// The distance of two places for a change that are told apart with a confidence of 95 %: −2·ln(1 − √0.95) (Hansen, *Econometrica*
 /// 68, 2000).
 const SEPARATION: f64 = 7.352_277;
+
+/// Returns the weight of the squared excess of each number of values on the left, from [`LEAST`] on, in a stretch of this length.
+fn weights(length: usize) -> Vec<f64> {
+    let weight = |left: usize| length as f64 / (left as f64 * (length - left) as f64);
+    (LEAST..=length - LEAST).map(weight).collect()
+}
 
 /// Returns the places at which stretches of this length begin.
 fn begins(all: usize, length: usize) -> impl Iterator<Item = usize> {

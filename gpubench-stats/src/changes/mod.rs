@@ -117,8 +117,8 @@ struct Series {
 impl Series {
     /// Returns the steps of stretches that are stronger than `needed`, the strongest first.
     fn steps_above(&self, needed: f64) -> Vec<Step> {
-        let strong = |step: &Step| step.strength > needed;
-        let mut found: Vec<Step> = self.sums.steps(self.noise).filter(strong).collect();
+        let mut found = self.sums.steps(self.noise);
+        found.retain(|step| step.strength > needed);
         found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
         found
     }

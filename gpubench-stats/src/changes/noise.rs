@@ -51,7 +51,7 @@ pub(super) fn strengths_by_chance(residuals: &[f64]) -> Vec<f64> {
     let mut strongest: Vec<f64> = (0..ORDERS as u64)
         .map(|order| {
             shuffle(&mut residuals, order);
-            Sums::of(&residuals).steps(noise(&residuals)).map(|step| step.strength).fold(0.0, f64::max)
+            Sums::of(&residuals).most(noise(&residuals))
         })
         .collect();
     strongest.sort_unstable_by(f64::total_cmp);

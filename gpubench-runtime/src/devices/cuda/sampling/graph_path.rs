@@ -19,10 +19,8 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The most places in a graph.
 const LONGEST: usize = 64;
-/// The groups with samples between stamps, the most such launches in a group, and the longest launch that has some. The error of events is
-/// small compared with longer ones.
+/// The groups with samples between stamps, and the longest launch that has some. The error of events is small compared with longer ones.
 const STAMPED_GROUPS: usize = 16;
-const MOST_STAMPED: usize = 16;
 const LONGEST_STAMPED: Nanoseconds = Nanoseconds(2e5);
 /// The most launches in a graph without events between them.
 const LONGEST_ROW: usize = 256;
@@ -136,15 +134,14 @@ impl<'a> GraphPath<'a> {
         self.overhead.filter(|overhead| overhead.is_finite())
     }
 
-    /// Captures and starts a graph of samples between stamps for a group of `samples`: half of them, each with an empty launch.
+    /// Captures and starts a graph of `samples` samples between stamps, each with an empty launch.
     /// Returns nothing if no more groups have stamps, or if the launch is long.
     fn start_stamped(&mut self, samples: usize) -> Result<Option<(Executable, usize)>, Failure> {
         let is_long = self.samples.shortest().is_none_or(|time| time > LONGEST_STAMPED);
-        let count = samples / 2;
-        if self.stamped == 0 || is_long || count == 0 {
+        if self.stamped == 0 || is_long {
             return Ok(None);
         }
-        let places = self.samples.places(count.min(MOST_STAMPED), LONGEST);
+        let places = self.samples.places(samples, LONGEST);
         let capture = Capture::begin(self.samples.stream())?;
         self.samples.enqueue(0..places, Clock::Stamps)?;
         // Kernels directly after another begin late in a graph that was not copied.
