@@ -9,11 +9,11 @@ use gpubench_records::history::AddError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HistoryError {
     #[error(
-        "{} is no history: {error}. The first argument is the folder, and filters follow it; `cargo gpubench history add RUN` and a suite with `history = "DIR"` in gpubench.toml make one",
+        "{} is no history: {error}. The first argument is the folder, and filters follow it; `cargo gpubench history add RUN` and a suite with `history` in gpubench.toml make one",
         folder.display()
     )]
     Unreadable { folder: PathBuf, error: io::Error },
-    #[error("no run is in {}: `cargo gpubench history add RUN` and a suite with `history = "DIR"` in gpubench.toml add one", .0.display())]
+    #[error("no run is in {}: `cargo gpubench history add RUN` and a suite with `history` in gpubench.toml add one", .0.display())]
     Empty(PathBuf),
     #[error("{run}: {error}")]
     NotAdded { run: String, error: AddError },

@@ -53,10 +53,7 @@ const RESULTS: &str = "Results";
 #[derive(Clone, Debug, Default, clap::Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
-    /// Measure only cases with FILTER in their names
-    ///
-    /// A FILTER is a part of the name, or a regular expression between slashes, as in `/sum.*n=1024/`. A case needs one of them.
-    /// Separate several with spaces or commas.
+    /// Measure only cases with this text, or /regex/, in their names
     #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", help_heading = CASES)]
     #[serde(deserialize_with = "list")]
     pub filter: Vec<String>,
@@ -91,32 +88,24 @@ pub struct Settings {
     #[serde(deserialize_with = "args")]
     pub arg: Vec<ArgValues>,
 
-    /// Measure with hot caches, cold caches or both [default: what the benchmark's attribute says]
+    /// Measure with hot caches, cold caches or both
     #[arg(long, value_name = "STATE", help_heading = CASES)]
     pub cache: Option<CacheStates>,
 
-    /// Measure on these devices [default: the first GPU, or the CPU]
-    ///
-    /// A number or UUID names a CUDA GPU, `cuda` all of them; `wgpu:1`, `host` (the CPU) and `all` are others. Separate several
-    /// with commas.
+    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host, all
     #[arg(long, env = "GPUBENCH_DEVICE", help_heading = CASES)]
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
-    ///
-    /// `split` and `replicate` take the task's number from Slurm: the first measures a part of the cases, the second all cases on
-    /// all GPUs of the task. `none` ignores Slurm.
     #[arg(long, env = "GPUBENCH_SHARE", help_heading = CASES)]
     #[serde(deserialize_with = "text")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly, in a few seconds
-    ///
-    /// Warm up for at most 25 ms and sample for at most 50 ms per case, or 0.3 s where six samples take that long.
+    /// Measure roughly: sample for at most 50 ms per case
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
     pub quick: Option<bool>,
 
-    /// Sample until the half-width of the median's 95 % confidence interval is at most PERCENT [default: 0.5%]
+    /// Sample until the median is this precise [default: 0.5%]
     #[arg(long, value_name = "PERCENT", help_heading = METHOD)]
     #[serde(deserialize_with = "text")]
     pub precision: Option<Percent>,
@@ -135,12 +124,12 @@ pub struct Settings {
     #[serde(deserialize_with = "duration")]
     pub min_time: Option<Duration>,
 
-    /// Sample each case for at most this time [default: 3s, or the benchmark's own]
+    /// Sample each case for at most this time [default: 3s]
     #[arg(long, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
     #[serde(deserialize_with = "duration")]
     pub max_time: Option<Duration>,
 
-    /// Stop a case after this time, with its process [default: 60s, or the benchmark's own]
+    /// End a case after this time, with its process [default: 60s, or the benchmark's own]
     #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
     #[serde(deserialize_with = "positive_duration")]
     pub timeout: Option<Duration>,
@@ -149,16 +138,16 @@ pub struct Settings {
     #[arg(long, value_name = "HOW", help_heading = METHOD)]
     pub flush: Option<FlushChoice>,
 
-    /// Time launches in a captured CUDA graph or on the stream [default: auto]
-    #[arg(long, value_name = "PATH", help_heading = METHOD)]
+    /// Time launches in a captured CUDA graph (`graph`) or on the stream (`stream`) [default: auto]
+    #[arg(long, value_name = "PATH", hide_possible_values = true, help_heading = METHOD)]
     pub path: Option<PathChoice>,
 
     /// Measure the energy of a launch, in 1 to 2 s after the hot samples of each case
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
     pub energy: Option<bool>,
 
-    /// Trace launches after the samples with another tool, and compare the times
-    #[arg(long, value_name = "TOOL", help_heading = METHOD)]
+    /// Trace launches after the samples with `cupti`, and compare the times
+    #[arg(long, value_name = "TOOL", hide_possible_values = true, help_heading = METHOD)]
     pub verify: Option<Verifier>,
 
     /// Lock the GPU's clock to `base`, `max` or a number of MHz during the run (needs root)
@@ -174,7 +163,7 @@ pub struct Settings {
     #[arg(long, help_heading = METHOD)]
     pub in_process: bool,
 
-    /// Write everything, raw samples too, as JSON; `-` is standard output
+    /// Write everything as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = RESULTS)]
     pub json: Option<PathBuf>,
 
@@ -190,25 +179,21 @@ pub struct Settings {
     #[arg(long, help_heading = RESULTS)]
     pub explain: bool,
 
-    /// Compare each case with a baseline: a saved name, a file, or `last`
+    /// Compare with a baseline: a name, a file, or `last`
     #[arg(long, value_name = "NAME", help_heading = RESULTS)]
     pub baseline: Option<String>,
 
-    /// Save the results as a baseline, under a name or in a file
+    /// Save the results as a baseline: a name or a file
     #[arg(long, value_name = "NAME", help_heading = RESULTS)]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is significantly slower, by PERCENT or more
-    ///
-    /// With `noise`: by more than the spread between processes.
+    /// Exit with 3 if a case is slower by PERCENT or more; with `noise`, by more than processes differ
     #[arg(long, value_name = "PERCENT", help_heading = RESULTS)]
     #[serde(deserialize_with = "text")]
     pub fail_on_regression: Option<Threshold>,
 
-    /// Compare each case with this benchmark, in alternating launches
-    ///
-    /// The other benchmark has the same arguments, or those in brackets, as in "sum[BLOCK=128]".
-    #[arg(long, value_name = "BENCHMARK", help_heading = RESULTS)]
+    /// Compare with this benchmark, as in sum[BLOCK=128]
+    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
     #[serde(deserialize_with = "text")]
     pub compare_with: Option<BenchmarkId>,
 

@@ -78,7 +78,7 @@ fn what_the_timer_cannot_tell_is_undecided() {
     let (_, run) = measure_with(
         SUITE,
         &[&CLOCKWORK, &arguments[..]].concat(),
-        &[SettingsFile::new("equivalence_margin = \"1.1%\"").variable()],
+        &[SettingsFile::new("equivalence-margin = \"1.1%\"").variable()],
     );
     assert_eq!(comparison(&run, "compared::other::plain[n=1] hot").answer, Answer::Same);
 }

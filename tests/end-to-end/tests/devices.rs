@@ -117,7 +117,7 @@ fn a_broken_clock_makes_a_row_invalid() {
     ] {
         let name = format!("on_{}", device.replace('-', "_"));
         let arguments =
-            [&*name, "--device", device, "--samples", "500", "--warmup", "0.005", "--color", "never"];
+            [&*name, "--device", device, "--samples", "500", "--warmup", "5ms", "--color", "never"];
         let (ended, run) = measure(ODD, &arguments);
         let record = record(&run, &format!("odd_devices::{name} hot"));
         assert_eq!(record.verdict.state, State::Invalid, "{ended}");
@@ -135,7 +135,7 @@ fn a_broken_clock_makes_a_row_invalid() {
 fn a_budget_holds_by_this_machines_clock() {
     let within = || {
         let begin = Instant::now();
-        let arguments = ["on_waiting", "--device", "waiting", "--max-time", "0.3", "--warmup", "0.02"];
+        let arguments = ["on_waiting", "--device", "waiting", "--max-time", "0.3", "--warmup", "20ms"];
         let (ended, run) = measure(ODD, &arguments);
         let took = begin.elapsed().as_secs_f64();
         let record = record(&run, "odd_devices::on_waiting hot");
@@ -154,7 +154,7 @@ fn a_budget_holds_by_this_machines_clock() {
 #[test]
 fn a_case_ends_before_its_timeout() {
     let arguments =
-        ["on_waiting", "--device", "waiting", "--max-time", "100", "--timeout", "2", "--warmup", "0.02"];
+        ["on_waiting", "--device", "waiting", "--max-time", "100", "--timeout", "2", "--warmup", "20ms"];
     let (ended, run) = measure(ODD, &arguments);
     let record = record(&run, "odd_devices::on_waiting hot");
     assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);

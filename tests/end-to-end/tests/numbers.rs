@@ -295,7 +295,7 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
 /// It wakes up after 200 ms: warmed up for longer it is fast from the first sample on.
 #[test]
 fn a_warm_up_takes_the_time_it_is_given() {
-    let (_, run) = measured(&["wakes_up", "--warmup", "0.3"]);
+    let (_, run) = measured(&["wakes_up", "--warmup", "300ms"]);
     let awake = measurement(&run, "wakes_up hot");
     assert_eq!((awake.median().0, awake.samples.time.max.0), (3_200.0, 3_200.0));
     assert!(

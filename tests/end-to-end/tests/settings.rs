@@ -12,7 +12,7 @@ const FILE: &str = r#"
 device = "clockwork"
 filter = ["sweep[n=1]", "hair"]
 precision = "2%"
-max_time = "500ms"
+max-time = "500ms"
 tag = []
 
 [peaks.clockwork]
@@ -105,7 +105,7 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
         ("samples = [1, 2]\nsamples = 3", "gpubench.toml:2: this is no TOML: duplicate key"),
         ("list = true", "gpubench.toml:1: `list` is no setting: give --list on the command line"),
         ("test = true", "gpubench.toml:1: `test` is no setting"),
-        ("equivalence_margin = \"0%\"", "equivalence-margin 0%: give a percentage above 0"),
+        ("equivalence-margin = \"0%\"", "equivalence-margin 0%: give a percentage above 0"),
         ("nocapture = true", "gpubench.toml:1: unknown key `nocapture`"),
         ("arg = \"n\"", "gpubench.toml:1: `arg`: --arg n: give a name and its values"),
         ("filter = \"/[/\"", "gpubench.toml:1: `filter`: the filter `/[/` is no regular expression"),

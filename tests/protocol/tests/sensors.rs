@@ -9,7 +9,7 @@ const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
 /// One cold case, beside which readings are taken every 20 ms.
 fn copies(asked: &[(&str, &str)]) -> Measured {
-    let copy = ["cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--warmup", "0.2", "--explain"];
+    let copy = ["cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--warmup", "200ms", "--explain"];
     measure(KERNELS, &copy, asked)
 }
 
@@ -120,7 +120,7 @@ fn energies(arguments: &[&str], counted: Option<&str>) -> (Vec<Option<Energy>>, 
     let asked: Vec<(&str, &str)> = counted.map(|period| ("ENERGY", period)).into_iter().collect();
     let measured = measure(
         KERNELS,
-        &[arguments, &["--warmup", "0.02", "--max-time", "0.05", "--explain"]].concat(),
+        &[arguments, &["--warmup", "20ms", "--max-time", "0.05", "--explain"]].concat(),
         &asked,
     );
     let energies = measured

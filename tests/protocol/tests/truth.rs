@@ -65,7 +65,7 @@ fn medians_are_true_after_a_write() {
 /// stops a little early. The seeds 1 to 8 give 279 to 291.
 #[test]
 fn intervals_hold_the_median_as_often_as_they_say() {
-    let arguments = ["repeats", "--warmup", "0.01"];
+    let arguments = ["repeats", "--warmup", "10ms"];
     let measured = measure(LASTING, &arguments, &[("NOISE", "0.05"), ("SEED", "4")]);
     _ = measured.ended.with_code(0);
     let runs: Vec<_> = measured.run.records.iter().filter(|record| record.case.cache == Cache::Hot).collect();

@@ -33,7 +33,7 @@ fn order(replay: &[Line]) -> String {
 /// Sixteen rounds of 64 pairs.
 fn compared(cache: &str) -> Measured {
     let arguments = ["cuda::copy", "--arg", "n=262144", "--cache", cache, "--compare-with", "cuda::rmw"];
-    let how = ["--samples", "1024", "--warmup", "0.001"];
+    let how = ["--samples", "1024", "--warmup", "1ms"];
     let measured = measure(KERNELS, &[&arguments[..], &how].concat(), &[("LOG", "")]);
     assert_eq!(failed(&measured.run), []);
     measured
@@ -157,7 +157,7 @@ fn answers_are_right_under_noise() {
     for (ns, answer) in [("98000", Answer::Slower), ("100000", Answer::Same), ("102000", Answer::Faster)] {
         let with = format!("reads[ns={ns}]");
         let arguments = ["reads", "--arg", "ns=100000", "--arg", "bytes=4096", "--compare-with", &with];
-        let arguments = [&arguments[..], &["--cache", "cold", "--warmup", "0.01"]].concat();
+        let arguments = [&arguments[..], &["--cache", "cold", "--warmup", "10ms"]].concat();
         let measured = measure(LASTING, &arguments, &[("NOISE", "0.02")]);
         let comparison = comparison(&measured.run);
         assert_eq!(comparison.answer, answer, "{ns}: {comparison:?}");

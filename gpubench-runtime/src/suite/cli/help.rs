@@ -46,11 +46,17 @@ const SHORT_HELP: [&str; 17] = [
 ];
 
 const NOTES: &str = "\
-A setting comes from the command line, or else from a GPUBENCH_… variable, or else from gpubench.toml, where it has the name of its \
-flag: precision = \"1%\". Lists add up. A TIME has a unit, as in 500ms, or is in seconds.
+A TIME has a unit, as in 500ms, or is in seconds. Lists add up. `-` as a FILE is standard output.
 
-Exit codes: 0 measured, 1 a benchmark failed or is invalid, 2 usage, 3 a regression, 4 nothing matched, 5 the device is missing, \
-130 or 143 interrupted.";
+A setting comes from the command line, else from its variable, else from gpubench.toml, the nearest at or above the package or the \
+current folder, or the file that GPUBENCH_CONFIG names. There it has the name of its flag, as in precision = \"1%\". Settings \
+without a flag: equivalence-margin, no-wait, one-at-a-time, history, cache-dir (GPUBENCH_CACHE_DIR), and sections \
+[peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". GPUBENCH_LIBCUDA and GPUBENCH_CUPTI name libraries.
+
+`cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
+
+Exit codes: 0 measured, 1 a benchmark failed or is invalid or cannot be judged, 2 usage, 3 a regression, 4 nothing matched, 5 the \
+device is missing or busy, 129, 130 or 143 interrupted.";
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {
@@ -72,7 +78,8 @@ pub(super) fn command(caller: &Caller) -> Command {
 pub(super) fn short(command: Command) -> Command {
     command.mut_args(|arg| {
         let is_shown = SHORT_HELP.contains(&arg.get_id().as_str());
-        arg.hide_short_help(!is_shown).hide_env(true).hide_possible_values(true).help_heading(None)
+        let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+        arg.hide_short_help(!is_shown).hide_env(true).hide_possible_values(takes_value).help_heading(None)
     })
 }
 

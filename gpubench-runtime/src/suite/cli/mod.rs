@@ -26,7 +26,7 @@ const INSTEAD: &str = "Instead of measuring";
 /// The flags.
 #[derive(Debug, clap::Parser)]
 #[command(
-    about = "Measure the benchmarks of this program, and compare each result with the peaks of its device.",
+    about = "Measure the benchmarks of this program",
     disable_help_flag = true,
     disable_version_flag = true,
     // Scripts append flags to earlier ones.
@@ -73,11 +73,11 @@ struct InsteadArgs {
     #[arg(long, help_heading = INSTEAD)]
     list: bool,
 
-    /// Format of --list and --test [default: pretty]
-    #[arg(long, value_name = "FORMAT", help_heading = INSTEAD)]
+    /// Print --list and --test as pretty, terse or json [default: pretty]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INSTEAD)]
     format: Option<TextFormat>,
 
-    /// Launch and check each case once, time nothing (the default under `cargo test`)
+    /// Launch and check each case once (the default under `cargo test`)
     #[arg(long, help_heading = INSTEAD)]
     test: bool,
 

@@ -28,7 +28,7 @@ const ASKED: [&str; 12] = [
     "--samples",
     "100",
     "--warmup",
-    "0.001",
+    "1ms",
 ];
 
 /// The places where systems have the library that changes clocks.
