@@ -45,4 +45,4 @@ pub use self::rounds::{log_ratio_of_pairs, resolution_of_pairs};
 pub use self::stall::{MemoryStall, StallPeriod};
 pub use self::stop::{Decision, StopRule};
 pub use self::summary::Summary;
-pub use self::trimmed::{interval_of_mean, standard_error, trimmed_error, variance};
+pub use self::trimmed::{interval_of_mean, standard_error, trimmed_error, trimmed_mean, variance};

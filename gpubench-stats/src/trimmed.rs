@@ -71,6 +71,13 @@ pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
     Nanoseconds((variance(times) / times.len().max(1) as f64).sqrt())
 }
 
+/// The trimmed mean of independent times, without an eighth of them on each side; nothing if there are none.
+#[must_use]
+pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
+    let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
+    TrimmedMean::of(&times).map(|trimmed| Nanoseconds(trimmed.mean))
+}
+
 /// The standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963), of which up to an eighth on each side may be
 /// disturbed; of 16 times that is two. 0 for fewer than two times. That of their median is a fifth larger, if they are normal.
 #[must_use]

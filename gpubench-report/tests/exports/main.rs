@@ -201,7 +201,7 @@ fn the_formats_are_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/command-line.md");
     let page = fs::read_to_string(page).expect("it is there");
     for format in Format::ALL {
-        let row = format!("| `--{}` | {} |", format.name(), format.description());
+        let row = format!("--{}` | {} |", format.name(), format.description());
         assert!(page.contains(&row), "docs/command-line.md lacks {row}");
         assert_eq!(Format::named(format.name()), Some(*format));
     }

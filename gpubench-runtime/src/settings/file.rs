@@ -30,7 +30,7 @@ pub(crate) enum FileError {
         error: io::Error,
     },
     /// It is not TOML, or has an unknown key or a wrong value.
-    #[error("{}: {}", path.display(), error.to_string().trim_end())]
+    #[error("{}: {}", path.display(), without_names(error))]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -45,6 +45,15 @@ pub(crate) enum FileError {
         /// The reason.
         error: SettingsError,
     },
+}
+
+/// Leaves out the names of all settings after an unknown one.
+fn without_names(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    match text.split_once("`, expected one of `filter`") {
+        Some((unknown, _)) => format!("{unknown}`; `--help` has the names of settings"),
+        None => text.trim_end().to_owned(),
+    }
 }
 
 impl Settings {
@@ -185,7 +194,7 @@ mod tests {
         for (text, words) in [
             ("quick = true\nmax-time = \"fast\"", "line 2"),
             ("quick = true\nmax-time = \"fast\"", "`fast`: give a time"),
-            ("precison = 1", "unknown field `precison`, expected one of"),
+            ("precison = 1", "unknown field `precison`; `--help` has the names of settings"),
             ("list = true", "unknown field `list`"),
             ("cache = \"warm\"", "unknown variant `warm`, expected one of `hot`, `cold`, `both`"),
             ("skip = [[1]]", "expected text in quotes, or a list of texts"),

@@ -11,7 +11,7 @@ pub(crate) fn peaks_of(peaks: &BTreeMap<String, BTreeMap<String, String>>, devic
     let stated = names.into_iter().flatten().filter_map(|name| peaks.get(name)).flatten();
     let peak = |(quantity, value): (&String, &String)| {
         let (quantity, value) = read_peak(quantity, value).ok()?;
-        Some(Peak::new(quantity, Rate(value), PeakSource::User, "stated in the settings"))
+        Some(Peak::new(quantity, Rate(value), PeakSource::User, "gpubench.toml"))
     };
     stated.filter_map(peak).collect()
 }

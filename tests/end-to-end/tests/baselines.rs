@@ -339,7 +339,7 @@ fn what_processes_differ_by_is_noise() {
     unknown.shows("not judged: 1 case whose noise is not known");
     // What seems slower is measured again, after which it is.
     target.run(&gate, &[("SUITE_TIME", "125")]).with_code(3).shows("slower, measured again 8 times");
-    target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give at least 1");
+    target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give 1 to 10000");
 }
 
 /// `--runs` shows a row for each case, and so does its stored run. It cannot be resumed.

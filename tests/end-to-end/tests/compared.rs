@@ -128,13 +128,12 @@ fn the_inputs_of_both_are_there() {
 /// The check sees a launch on fresh inputs after the samples, of both.
 #[test]
 fn outputs_of_both_are_checked_after_the_samples() {
-    let (_, run) = clocked(&["right_once", "--compare-with", "compared::plain[n=1]", "--quick"]);
+    let (_, run) = clocked(&["right_once", "--compare-with", "compared::placed", "--quick"]);
     let record = record(&run, "compared::right_once hot");
     assert_eq!(record.verdict.state, State::Invalid, "{:?}", record.verdict);
     let other = record.compared.as_ref().expect("it was compared");
     assert_eq!(other.verdict.state, State::Valid, "{:?}", other.verdict);
-    let (_, run) =
-        clocked(&["plain", "--arg", "n=1", "--cache", "hot", "--compare-with", "right_once", "--quick"]);
+    let (_, run) = clocked(&["placed", "--compare-with", "right_once", "--quick"]);
     let other = run.records[0].compared.as_ref().expect("it was compared");
     assert!(matches!(other.verdict.reasons[..], [Reason::FailedAfterwards(_)]), "{:?}", other.verdict);
 }
@@ -249,8 +248,11 @@ fn what_does_not_pair_says_why() {
         "blocks[128]",
         "give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]",
     );
-    refuses(&["longer", "--fail-on-regression", "5%"], "say against what, by --baseline or --compare-with");
-    refuses(&["longer", "--compare-with", "blocks", "--runs", "2"], "makes rounds of its own");
+    refuses(
+        &["longer", "--fail-on-regression", "5%"],
+        "--fail-on-regression needs --baseline or --compare-with",
+    );
+    refuses(&["longer", "--compare-with", "blocks", "--runs", "2"], "--runs and --compare-with");
 }
 
 /// The benchmark itself is left out where others are there; a constant that one side alone has says which code it is.

@@ -42,16 +42,16 @@ fn the_environment_holds_where_a_program_reads_it() {
     assert_eq!((&*ended.stdout, &*ended.stderr), ("measuring::ticks[n=2] cold valid\n", ""));
     of(&[SettingsFile::new("samples = 0").variable()])
         .with_code(2)
-        .says_only("error: --samples 0: give at least 1 (--samples is from gpubench.toml:1)\n");
+        .says_only("gpubench.toml: --samples 0: give 1 to 1000000");
     of(&[SettingsFile::new("cache = \"warm\"").variable()])
         .with_code(2)
-        .says_only("gpubench.toml:1: `cache`: invalid value 'warm' for '--cache");
+        .says_only("unknown variant `warm`, expected one of `hot`, `cold`, `both`");
 }
 
 #[test]
 fn an_error_of_the_engine_has_its_exit_code_and_is_printed_once() {
     for (what, code, expected) in [
-        ("impossible", 2, "error: --samples 0: give at least 1\n"),
+        ("impossible", 2, "error: --samples 0: give 1 to 1000000\n"),
         ("nothing", 4, "error: no benchmark matches `no_such` on clockwork. --list shows the 5 benchmarks"),
         ("wrapped", 4, "error: the second step: no benchmark matches `no_such` on clockwork."),
         ("dance", 1, "error: `dance` is nothing that this program does\n"),

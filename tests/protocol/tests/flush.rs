@@ -103,9 +103,10 @@ fn explain_tells_how_each_number_came_about() {
     let ended = copies(&["--explain"], &[]).ended.with_code(0);
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
-        "− overhead 2.48",
+        "− overhead 2.4",
         " µs that a pair of events reads around launches among the samples that only look at a parameter, less the 550.0 ns that one \
-         more empty launch takes; around nothing it reads 1.280 µs); the timer steps by 32.00 ns",
+         more empty launch takes; around nothing it reads 1.280 µs; around this launch it reads ",
+        ", according to the GPU's own clock); the timer steps by 32.00 ns",
         "  bound     ",
         "according to a second clock",
         "  path      graph",

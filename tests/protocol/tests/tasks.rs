@@ -244,7 +244,9 @@ fn a_wrong_share_says_what_to_give() {
     let job = Job::new();
     let started = Started { node: "n1", task: ["0", "2"], gpus: "0", more: &[] };
     for share in ["0/8", "9/8", "half"] {
-        let words = format!("error: --share {share}: give a task's number, from 1, and the number of all");
+        let words = format!(
+            "invalid value '{share}' for '--share <SHARE>': give a task's number, from 1, and the number of tasks"
+        );
         for ended in [
             job.start(&["--share", share], &started),
             job.start(&[], &Started { more: &[("GPUBENCH_SHARE", share)], ..started }),
@@ -253,7 +255,7 @@ fn a_wrong_share_says_what_to_give() {
         }
     }
     let ended = job.start(&["--measure-peaks", "--share", "1/2"], &started).with_code(2);
-    ended.says_only("error: --measure-peaks and --share: each GPU has ceilings of its own");
+    ended.says_only("error: --measure-peaks and --share: each GPU has peaks of its own");
     let tested = |share| {
         let ended = job.start(&["--test", "--share", share], &started).with_code(0);
         ended.stdout.matches(" ... ok").count()

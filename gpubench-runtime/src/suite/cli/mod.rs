@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, FromArgMatches, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Arg, Command, FromArgMatches, ValueEnum};
 
 pub use self::help::Caller;
 use self::libtest::LibtestArgs;
 use super::SuiteError;
 use crate::settings::{Settings, parse_positive_time};
 pub(crate) use gpubench_records::exit::Exit;
+use gpubench_records::selection::split_names;
 
 const TUNING: &str = "Tuning";
 const INSTEAD: &str = "Instead of measuring";
@@ -163,9 +165,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         {
             return Err(help::short(command).try_get_matches_from(arguments).err().unwrap_or(error));
         }
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            return Err(command.error(ErrorKind::InvalidUtf8, not_utf8(&command.clone(), &arguments)));
+        }
         matches => matches.map_err(with_hint)?,
     };
-    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let mut args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
+    if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
+        args.settings.filter = args.settings.filter.iter().flat_map(|names| split_names(names)).collect();
+    }
     let action = action(&args, caller.is_bench_target);
     let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
     let settings = args.settings.with_file().map_err(|error| refused(&error))?;
@@ -212,6 +221,17 @@ fn action(args: &Args, is_bench_target: bool) -> Action {
     } else {
         Action::Measure
     }
+}
+
+/// Names the arguments and the variables that are not UTF-8, which clap does not.
+fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
+    let arguments = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
+    let variables = command.get_arguments().filter_map(|arg| {
+        let value = env::var_os(arg.get_env()?).filter(|value| value.to_str().is_none())?;
+        Some(format!("{}={value:?}", arg.get_env()?.display()))
+    });
+    let named: Vec<String> = arguments.map(|argument| format!("{argument:?}")).chain(variables).collect();
+    format!("invalid UTF-8: {}", named.join(", "))
 }
 
 /// Flags of Criterion, divan, NVBench and hyperfine, and what does the same here.
