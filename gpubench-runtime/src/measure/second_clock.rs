@@ -7,6 +7,10 @@ use gpubench_stats::{trimmed_error, trimmed_mean};
 
 use super::groups::MIN_GROUPS;
 
+/// The part of the correction's variance that does not cancel, since the time is the median of all samples and the correction is from medians
+/// of groups. Without it, 278 of 300 intervals hold the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
+const NOT_CANCELLED: f64 = 0.1;
+
 /// The correction of a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Correction {
@@ -29,13 +33,14 @@ impl Correction {
     /// Adds the correction to the overheads, and its error to the error that all samples share. Returns the correction.
     ///
     /// A group has as many samples by each clock, and the same noise. Where all groups have both, the corrected time is that of the second
-    /// clock, with the interval that the first has. Otherwise the error of these groups as a part of all is added.
+    /// clock, with nearly the interval of the first. Otherwise the error of these groups as a part of all is added.
     pub(super) fn apply(self, overheads: &mut [GroupOverhead], timer: &mut Timer) -> Nanoseconds {
         for group in overheads.iter_mut() {
             group.overhead += self.by;
         }
         let others = 1.0 - self.groups as f64 / overheads.len().max(self.groups) as f64;
-        let [shared, own] = [timer.shared_error.unwrap_or_default(), others.sqrt() * self.error];
+        let own = (others + NOT_CANCELLED).min(1.0).sqrt() * self.error;
+        let shared = timer.shared_error.unwrap_or_default();
         timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
         self.by
     }
@@ -71,8 +76,8 @@ mod tests {
             assert_eq!(correction.apply(&mut overheads, &mut timer), Nanoseconds(300.0));
             timer.shared_error.expect("it had one").0
         };
-        assert!((shared(8) - 45.8).abs() < 0.1, "{}", shared(8));
-        assert_eq!(shared(32), 30.0);
+        assert!((shared(8) - 47.5).abs() < 0.1, "{}", shared(8));
+        assert!((shared(32) - 32.6).abs() < 0.1, "{}", shared(32));
     }
 
     #[test]

@@ -263,7 +263,7 @@ pub(super) fn run_config(
         locked,
         runs: options.repeats(),
         libraries: Libraries { driver },
-        verifiers: Verifiers { cupti: options.verify == Some(Verifier::Cupti), ..Verifiers::default() },
+        verifiers: Verifiers { cupti: options.verify == Some(Verifier::Cupti) },
     }
 }
 

@@ -142,5 +142,5 @@ impl<'a> Printer<'a> {
 /// Returns the width that the user's environment states, in columns.
 fn width() -> Option<usize> {
     let columns = env::var("COLUMNS").ok()?.parse().ok()?;
-    Some(columns).filter(|columns| *columns >= usize::from(Page::LEAST_WIDTH))
+    Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
 }

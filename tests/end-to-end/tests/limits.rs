@@ -50,7 +50,7 @@ fn what_is_computed_takes_its_time() {
     };
     let (ended, run) = limited("f32=0.427GFLOP/s");
     let ended = ended.with_code(1);
-    ended.shows("peak FP32 0.43 GFLOP/s (given: stated in the settings)");
+    ended.shows("peak FP32 0.43 GFLOP/s (given: gpubench.toml)");
     ended.shows_against(
         "two_devices::beat hot",
         "invalid: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the FP32 peak of \

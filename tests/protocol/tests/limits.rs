@@ -92,8 +92,8 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
     let row = ended.stdout.lines().find(|line| line.contains("[runs=false]")).expect("its row");
     assert!(
         row.starts_with("! ")
-            && row.contains("2.557 µs")
-            && row.contains("104969")
+            && row.contains("2.560 µs")
+            && row.contains("104854")
             && row.trim_end().ends_with("fake [1][2]"),
         "{row}"
     );

@@ -18,7 +18,7 @@ use clap::{Arg, Command, FromArgMatches, ValueEnum};
 pub use self::help::Caller;
 use self::libtest::LibtestArgs;
 use super::SuiteError;
-use crate::settings::{Settings, parse_positive_time};
+use crate::settings::{Settings, ShareChoice, parse_positive_time};
 pub(crate) use gpubench_records::exit::Exit;
 use gpubench_records::selection::split_names;
 
@@ -179,7 +179,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
     let settings = args.settings.with_file().map_err(|error| refused(&error))?;
     settings.validate().map_err(|error| refused(&error))?;
-    if action == Action::MeasurePeaks && settings.share.is_some_and(|share| share.splits()) {
+    if action == Action::MeasurePeaks && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused(
             &"--measure-peaks and --share: each GPU has peaks of its own; leave out --share",
         ));
