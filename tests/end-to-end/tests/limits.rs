@@ -111,7 +111,7 @@ fn the_table_shows_what_is_impossible() {
 
     spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
 
-    peak DRAM bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s, by definition)
+    peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, by definition)
 
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`
