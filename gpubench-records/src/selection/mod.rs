@@ -63,7 +63,9 @@ impl CaseSelection {
     /// Returns true if this benchmark is selected, in any cache state and on any device.
     #[must_use]
     pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
-        self.matches(&shown_name(benchmark, args)) && args.iter().all(|arg| self.takes_value(arg))
+        let takes_all = self.filters.is_empty() && self.skip.is_empty();
+        (takes_all || self.matches(&shown_name(benchmark, args)))
+            && args.iter().all(|arg| self.takes_value(arg))
     }
 
     /// Returns true if cases in this cache state are selected.

@@ -2,6 +2,8 @@
 //! kind. A kind that a program adds by its own [`DeviceType`] stands behind them if it can be listed; if not, such a device is
 //! assumed to be present.
 
+use std::sync::OnceLock;
+
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
@@ -51,24 +53,24 @@ pub(crate) fn keeps_peaks(kind: &str) -> bool {
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
 #[must_use]
-pub(crate) fn listed() -> Vec<&'static DeviceKind> {
-    let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
-    let variants = registry::entries().into_iter().flat_map(|entry| entry.variants);
-    for kind in variants.filter_map(|variant| variant.listed) {
-        if kinds.iter().all(|known| known.name != kind.name) {
-            kinds.push(kind);
+pub(crate) fn listed() -> &'static [&'static DeviceKind] {
+    static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
+    LISTED.get_or_init(|| {
+        let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
+        let variants = registry::entries().into_iter().flat_map(|entry| entry.variants);
+        for kind in variants.filter_map(|variant| variant.listed) {
+            if kinds.iter().all(|known| known.name != kind.name) {
+                kinds.push(kind);
+            }
         }
-    }
-    kinds
+        kinds
+    })
 }
 
 /// Returns the kind of this name, if it can be listed.
 #[must_use]
 pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
-    KINDS
-        .iter()
-        .find(|kind| kind.name == name)
-        .or_else(|| listed().into_iter().find(|kind| kind.name == name))
+    listed().iter().copied().find(|kind| kind.name == name)
 }
 
 /// Returns true if several devices of this kind are measured side by side. Of a kind that a program has added nothing is known.
@@ -79,7 +81,7 @@ pub(crate) fn runs_beside_others(name: &str) -> bool {
 
 /// Returns the precisions for which some device reports a peak.
 pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
-    listed().into_iter().flat_map(|kind| (kind.precisions)())
+    listed().iter().flat_map(|kind| (kind.precisions)())
 }
 
 /// Returns the clock lock of the device of this name, such as `cuda:0`.

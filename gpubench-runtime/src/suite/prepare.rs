@@ -157,7 +157,8 @@ pub(super) fn plan_on_devices(
 /// Searches for devices of these `kinds`, or only for those that `wanted` may name: a driver that nobody needs is not started.
 pub(super) fn found(kinds: &[&'static str], wanted: Option<&str>, lister: &mut WorkerLister<'_>) -> Devices {
     let searched: Vec<&DeviceKind> = kinds::listed()
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
         .collect();
     Devices::of(kinds, lister.devices(&searched))
