@@ -366,7 +366,7 @@ impl TableWriter {
         }
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");
-            lines.push(format!("not shown: {dropped} (on a wider terminal, with --width, or in --csv)"));
+            lines.push(format!("not shown: {dropped} (on a wider terminal, or in --csv)"));
         }
         let shared = self.notes.shared();
         lines.extend((!shared.is_empty()).then_some(shared));
