@@ -16,21 +16,6 @@ use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Interval, Summary};
 
-/// The other clocks that times are to be checked by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verifiers {
-    /// CUPTI's trace.
-    pub cupti: bool,
-}
-
-impl Verifiers {
-    /// Returns true if there are any.
-    #[must_use]
-    pub fn any(self) -> bool {
-        self.cupti
-    }
-}
-
 /// The checks that were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

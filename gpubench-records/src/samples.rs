@@ -81,7 +81,7 @@ pub struct Samples {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
     /// The part of each of these that empty launches do not show: what a pair of events reads too much around this launch, according to
-    /// the GPU's own clock. Nothing if that is not significant, or if the device has no second clock.
+    /// the GPU's own clock. Nothing for fewer than eight groups, for long launches, or if the device has no second clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<Nanoseconds>,
     /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and

@@ -29,6 +29,25 @@ fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
+#[must_use]
+pub(crate) fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
+    for (place, letter) in text.char_indices() {
+        match letter {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            _ if letter == separator && depth == 0 => {
+                parts.push(&text[begin..place]);
+                begin = place + letter.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

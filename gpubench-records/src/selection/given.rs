@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::filter::{BadFilter, NameFilter};
+use crate::text::split_outside_brackets;
 
 /// An argument of a benchmark and its values, as in `n=1024,4096`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,25 +87,6 @@ pub fn split_names(names: &str) -> Vec<String> {
         }
     }
     split
-}
-
-/// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
-#[must_use]
-pub fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
-    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
-    for (place, letter) in text.char_indices() {
-        match letter {
-            '(' | '[' | '{' | '<' => depth += 1,
-            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
-            _ if letter == separator && depth == 0 => {
-                parts.push(&text[begin..place]);
-                begin = place + letter.len_utf8();
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[begin..]);
-    parts
 }
 
 #[cfg(test)]

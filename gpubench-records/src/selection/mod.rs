@@ -17,7 +17,7 @@ use crate::text::printable;
 
 pub use self::amount::{amount, is_value};
 pub use self::filter::{BadFilter, NameFilter, Pattern};
-pub use self::given::{ArgValues, NoArg, parse_filters, split_names, split_outside_brackets};
+pub use self::given::{ArgValues, NoArg, parse_filters, split_names};
 
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use super::round::{FailedTry, Round};
 use super::supervisor::{Ended, Lost};
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
-use gpubench_records::certificate::{CuptiPass, Verifiers};
+use gpubench_records::certificate::CuptiPass;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Cache;
@@ -47,10 +47,10 @@ impl Unchecked {
     }
 
     /// Ends the checks, by the loss of their process if it was lost. What was sampled remains.
-    fn end(self, verifiers: Verifiers, lost: Option<&Lost>) -> impl Iterator<Item = Record> {
+    fn end(self, verify: bool, lost: Option<&Lost>) -> impl Iterator<Item = Record> {
         let why = lost.map_or_else(|| "nothing came of it".to_owned(), ToString::to_string);
         self.records.into_iter().map(move |mut record| {
-            if verifiers.cupti && record.lacks_cupti() {
+            if verify && record.lacks_cupti() {
                 record.set_cupti(CuptiPass::Failed(why.clone()));
             }
             record
@@ -113,9 +113,9 @@ impl Lane<'_> {
             }
             let Some(facts) = facts.clone() else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
-            let verifiers = self.config.verifiers;
+            let verify = self.config.verify;
             let request =
-                Request::Measure { job: job.clone(), sampling, facts, limit, verifiers, unchecked: false };
+                Request::Measure { job: job.clone(), sampling, facts, limit, verify, unchecked: false };
             let mut unchecked = Unchecked::default();
             let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
             let (mut refused, mut sampled) = (None, None);
@@ -124,7 +124,7 @@ impl Lane<'_> {
                 Reply::Record(record) => {
                     sampled = None;
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if verifiers.cupti { unchecked.add(*record) } else { round.take(*record) }
+                    if verify { unchecked.add(*record) } else { round.take(*record) }
                 }
                 Reply::Traced { cache, pass } => unchecked.set_cupti(cache, pass),
                 Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
@@ -144,7 +144,7 @@ impl Lane<'_> {
                 self.supervisor.replace(&job.device);
             }
             let lost = asked.as_ref().ok().and_then(Option::as_ref);
-            unchecked.end(verifiers, lost).for_each(|record| round.take(record));
+            unchecked.end(verify, lost).for_each(|record| round.take(record));
             let lost = asked?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
                 refused = Some(DeviceRefusal::WorkerLost(lost.failure()));

@@ -42,7 +42,6 @@ use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
 use crate::worker::Libraries;
-use gpubench_records::certificate::Verifiers;
 use gpubench_records::facts::{Property, Value};
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
@@ -69,8 +68,8 @@ pub(crate) struct RunConfig {
     pub runs: usize,
     /// The shared libraries of its workers.
     pub libraries: Libraries,
-    /// The other clocks that times are checked by.
-    pub verifiers: Verifiers,
+    /// True if CUPTI traces launches after the samples of a case.
+    pub verify: bool,
 }
 
 impl RunConfig {
@@ -158,7 +157,7 @@ fn measure_by<'a>(
         check: None,
     };
     let is_traced = |(job, fate): &(Job, Fate)| *fate == Fate::Measured && kinds::is_profiled(&job.device);
-    if config.verifiers.any() && !plan.jobs.iter().any(is_traced) {
+    if config.verify && !plan.jobs.iter().any(is_traced) {
         observer.warning("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
     let mut results = RunResults::new(run, observer);

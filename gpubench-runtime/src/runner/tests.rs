@@ -25,7 +25,6 @@ use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan, Shares};
 use crate::worker::Libraries;
 use crate::worker::{Loss, Reply, Request, Worker};
-use gpubench_records::certificate::Verifiers;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -314,7 +313,7 @@ pub(super) fn config(runs: usize) -> RunConfig {
         locked: Vec::new(),
         runs,
         libraries: Libraries::default(),
-        verifiers: Verifiers::default(),
+        verify: false,
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use serde::Deserialize;
+use toml::de::DeTable;
 
 use super::{Settings, SettingsError};
 
@@ -65,7 +66,7 @@ impl Settings {
     pub(crate) fn with_file(mut self) -> Result<Self, FileError> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         self.cache_dir = self.cache_dir.or_else(|| variable("GPUBENCH_CACHE_DIR"));
-        // `cargo gpubench ab` sets it to `none`: a process of a comparison is no run of a history.
+        // `cargo gpubench ab` sets it to `none`: its runs are not added to a history.
         self.history = self.history.or_else(|| variable("GPUBENCH_HISTORY"));
         let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
         let file = match variable("GPUBENCH_CONFIG") {
@@ -91,8 +92,10 @@ fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Settin
         }
         let manifest = folder.join(MANIFEST);
         // Cargo reports a manifest that it cannot read.
-        if fs::read_to_string(&manifest).is_ok_and(|text| text.contains("metadata.gpubench"))
-            && let Some(settings) = of_manifest(&manifest)?
+        let text = fs::read_to_string(&manifest).unwrap_or_default();
+        if text.contains("gpubench")
+            && DeTable::parse(&text).is_ok()
+            && let Some(settings) = of_manifest(&text, &manifest)?
         {
             return Ok(Some(settings));
         }
@@ -102,15 +105,16 @@ fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Settin
 
 /// Reads the file at `path`.
 fn read(path: &Path) -> Result<Settings, FileError> {
+    let text = text(path)?;
     if path.file_name().is_some_and(|name| name == MANIFEST) {
-        return Ok(of_manifest(path)?.unwrap_or_default());
+        return Ok(of_manifest(&text, path)?.unwrap_or_default());
     }
-    let settings = toml::from_str(&text(path)?);
+    let settings = toml::from_str(&text);
     checked(path, settings.map_err(|error| wrong(path, error))?)
 }
 
-/// Reads the settings of a manifest, if it has any.
-fn of_manifest(path: &Path) -> Result<Option<Settings>, FileError> {
+/// Reads the settings in the `text` of a manifest, if it has any.
+fn of_manifest(text: &str, path: &Path) -> Result<Option<Settings>, FileError> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Manifest {
@@ -127,7 +131,7 @@ fn of_manifest(path: &Path) -> Result<Option<Settings>, FileError> {
     struct Metadata {
         gpubench: Option<Settings>,
     }
-    let manifest: Manifest = toml::from_str(&text(path)?).map_err(|error| wrong(path, error))?;
+    let manifest: Manifest = toml::from_str(text).map_err(|error| wrong(path, error))?;
     let settings = manifest.package.metadata.gpubench.or(manifest.workspace.metadata.gpubench);
     settings.map(|settings| checked(path, settings)).transpose()
 }
@@ -223,6 +227,10 @@ mod tests {
         write("a/Cargo.toml", "[package]\nname = \"x\"\n[package.metadata.gpubench]\nsamples = 3");
         assert_eq!(samples(), Some(3));
         write("a/b/Cargo.toml", "[package]\nname = \"x\"");
+        assert_eq!(samples(), Some(3));
+        write("a/b/Cargo.toml", "[package]\nmetadata = { gpubench = { samples = 4 } }");
+        assert_eq!(samples(), Some(4));
+        write("a/b/Cargo.toml", "[package] gpubench is not TOML");
         assert_eq!(samples(), Some(3));
         let elsewhere = find([Path::new("/nowhere"), folder.path()]).expect("it is right");
         assert_eq!(elsewhere.and_then(|file| file.samples), Some(2));

@@ -17,10 +17,9 @@ use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
-use crate::settings::{RunsDir, Settings, Verifier};
+use crate::settings::{RunsDir, Settings};
 use crate::worker::Libraries;
 use gpubench_records::baseline::{Baseline, OpenBaselines};
-use gpubench_records::certificate::Verifiers;
 use gpubench_records::files::{self as store, StoredRuns};
 use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
@@ -263,7 +262,7 @@ pub(super) fn run_config(
         locked,
         runs: options.repeats(),
         libraries: Libraries { driver },
-        verifiers: Verifiers { cupti: options.verify == Some(Verifier::Cupti) },
+        verify: options.verify.is_some(),
     }
 }
 

@@ -207,9 +207,11 @@ impl Inner<'_, '_> {
             verdict: others_verdict,
         };
         if !unchecked {
+            // A round makes the inputs of both, and samples them.
+            let round = begin.elapsed() / compared.measurement.samples.groups.max(1) as u32;
             let mut check = |case: &mut dyn Case, host_work, measurement: &mut Measurement, verdict| {
                 let left = limit.saturating_sub(begin.elapsed());
-                check_again(Afterwards { case, device, host_work }, left, measurement, verdict)
+                check_again(Afterwards { case, device, host_work }, (round, left), measurement, verdict)
             };
             if let Some(measurement) = &mut record.measurement {
                 record.verdict = check(self.case, host_works[0], measurement, record.verdict);
@@ -225,16 +227,17 @@ impl Inner<'_, '_> {
     }
 }
 
-/// Launches on fresh inputs after the samples, and adds the findings to the measurement and the verdict.
+/// Launches on fresh inputs after the samples, if they can be made in `set_up` and that much time is left. Adds the findings to the
+/// measurement and the verdict.
 fn check_again(
     mut afterwards: Afterwards<'_>,
-    left: Duration,
+    (set_up, left): (Duration, Duration),
     measurement: &mut Measurement,
     verdict: Verdict,
 ) -> Verdict {
     let samples = &measurement.samples;
     let at = Step::Afterwards(samples.events.len());
-    let (relaunch, unchecked) = match no_time_for_fresh_inputs(Duration::ZERO, samples, left) {
+    let (relaunch, unchecked) = match no_time_for_fresh_inputs(set_up, samples, left) {
         Some(reason) => (None, Some(reason)),
         None => afterwards.on_fresh_inputs(at, None, None),
     };

@@ -14,7 +14,7 @@ use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceO
 use crate::measure;
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
-use gpubench_records::certificate::{CuptiPass, Verifiers};
+use gpubench_records::certificate::CuptiPass;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
@@ -51,7 +51,8 @@ pub(super) struct JobTask<'a> {
     pub(super) facts: &'a Facts,
     /// The longest wall time of a case.
     pub(super) limit: Duration,
-    pub(super) verifiers: Verifiers,
+    /// True if CUPTI traces launches after the samples.
+    pub(super) verify: bool,
     /// True to check neither outputs nor writes nor, behind the samples, the times.
     pub(super) unchecked: bool,
 }
@@ -121,7 +122,7 @@ impl Visitor for JobVisitor<'_> {
                 return;
             }
         }
-        if self.task.verifiers.cupti {
+        if self.task.verify {
             sampled.iter().for_each(|wanted| self.trace(case, wanted));
         }
     }

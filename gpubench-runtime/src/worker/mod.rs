@@ -30,7 +30,7 @@ use crate::devices::kinds;
 use crate::peaks::{CeilingCache, facts_of};
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
-use gpubench_records::certificate::{CuptiPass, Verifiers};
+use gpubench_records::certificate::CuptiPass;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -69,9 +69,9 @@ pub enum Request {
         facts: Box<Facts>,
         /// The longest wall time of a case.
         limit: Duration,
-        /// The checks of the times behind all samples.
+        /// True if CUPTI traces launches after the samples.
         #[serde(default)]
-        verifiers: Verifiers,
+        verify: bool,
         /// True for a race, which tests by itself what it names: outputs and writes are not checked, and behind the samples there is
         /// neither another launch nor a second method.
         #[serde(default)]
@@ -240,13 +240,13 @@ impl WorkerState {
                 let facts = opened.and_then(|device| Ok(facts_of(device, ceilings.as_ref())?));
                 reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
             }
-            Request::Measure { job, sampling, facts, limit, verifiers, unchecked } => {
+            Request::Measure { job, sampling, facts, limit, verify, unchecked } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
                     None => {
-                        let (limit, verifiers, unchecked) = (*limit, *verifiers, *unchecked);
-                        let task = job::JobTask { job, found, sampling, facts, limit, verifiers, unchecked };
+                        let (limit, verify, unchecked) = (*limit, *verify, *unchecked);
+                        let task = job::JobTask { job, found, sampling, facts, limit, verify, unchecked };
                         job::run(&task, device, reply);
                     }
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),

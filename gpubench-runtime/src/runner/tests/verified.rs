@@ -37,7 +37,7 @@ fn cupti(record: &Record) -> Option<CuptiPass> {
 fn each_sampled_case_is_traced_or_says_why_not() {
     let known = measurement("clockwork.jsonl");
     let mut config = config(1);
-    config.verifiers.cupti = true;
+    config.verify = true;
     let both = || Job { caches: vec![Cache::Hot, Cache::Cold], ..job("a") };
     let of = move |job: &Job, cache| {
         let one = Job { caches: vec![cache], ..job.clone() };
@@ -68,7 +68,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
         assert_eq!(next.map(|(number, _)| *number), Some(2), "tracing leaves something behind");
     }
     // Without it nothing is said of it.
-    config.verifiers.cupti = false;
+    config.verify = false;
     let script = move |request: &Request| {
         let Request::Measure { job, .. } = request else { panic!("{request:?}") };
         (job.caches.iter().map(|cache| of(job, *cache)).collect(), None)

@@ -243,10 +243,12 @@ impl<'a> SamplingState<'a> {
         Ok(elapsed)
     }
 
-    /// Reads when the samples between these pairs began; not if two launches take turns, since their difference is asked for.
+    /// Reads when the samples between these pairs began; not if stamps time them, whose
+    /// graph records no events, nor if two launches alternate, since their difference is asked for.
     fn read_starts(&mut self, pairs: Range<usize>) -> Result<(), CallError> {
         self.starts.clear();
         let step = match self.works {
+            _ if self.stamped => return Ok(()),
             Works::One(_) => 1,
             Works::Beside(..) => 2,
             Works::Two(_) => return Ok(()),
