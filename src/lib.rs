@@ -40,7 +40,6 @@ pub use gpubench_macros::gpu_bench;
 pub use gpubench_records::exit::Exit;
 pub use gpubench_records::peer::Peer;
 pub use gpubench_records::{conditions, facts, failure, id, launch, method};
-pub use gpubench_report::drawing;
 pub use gpubench_runtime::device::{self, LaunchStream};
 pub use gpubench_runtime::devices::{cuda, host};
 pub use gpubench_runtime::{Error, Group, Progress, RunEvents, Settings, Suite, pow2};
@@ -88,8 +87,8 @@ pub mod record {
 
 /// The texts of a run: its table, its explanations, and the formats that other programs read.
 pub mod report {
-    pub use gpubench_report::export::{Exporter, Format};
-    pub use gpubench_report::{Page, explain, render};
+    pub use gpubench_table::export::Format;
+    pub use gpubench_table::{Page, explain, render};
 }
 
 /// The samples of a case.

@@ -7,9 +7,9 @@ use std::path::Path;
 use anstream::AutoStream;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
-use gpubench_report::export::{Export, ExportTo, write_visibly};
-use gpubench_report::{Page, no_records};
 use gpubench_runtime::__private::system::Patient;
+use gpubench_table::export::{Export, ExportTo, write_visibly};
+use gpubench_table::{Page, no_records};
 
 use crate::error::CommandError;
 use gpubench_records::text::printable_lines;
@@ -115,7 +115,7 @@ pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
         warn(&none);
     }
     for export in exports {
-        write_to(&export.to, &|out: &mut dyn Write| export.format.exporter().export(run, out))?;
+        write_to(&export.to, &|out: &mut dyn Write| (export.format.write)(run, out))?;
     }
     Ok(())
 }

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use gpubench_records::files::{Store, load};
 use gpubench_records::record::{Package, Record, Run};
 use gpubench_records::work::Counts;
-use gpubench_report::Page;
-use gpubench_report::export::Format;
+use gpubench_report::export::{FORMATS, HTML, JUNIT};
+use gpubench_table::Page;
+use gpubench_table::export::Format;
 use insta::assert_snapshot;
 
 use super::{PROGRAM, Project, corpus, list, recorded, slowed};
@@ -20,7 +21,7 @@ fn a_report_has_the_table() {
     let report = project.run(&["report", "2026-08-01T12-33-10Z", "--color", "always"]).code(0).stdout();
     assert_eq!(
         report,
-        gpubench_report::render(&load(&corpus("gpu.jsonl")).expect("a run").run, Page::default())
+        gpubench_table::render(&load(&corpus("gpu.jsonl")).expect("a run").run, Page::default())
     );
     let own_name = Command::new(PROGRAM)
         .args(["report", "2026-08-01T12-33-10Z", "--color", "always"])
@@ -160,8 +161,8 @@ fn a_case_is_explained() {
         shown,
         format!(
             "{}{}",
-            gpubench_report::render(&run, Page::default()),
-            gpubench_report::explain(&run, Page::default())
+            gpubench_table::render(&run, Page::default()),
+            gpubench_table::explain(&run, Page::default())
         )
     );
 }
@@ -187,12 +188,12 @@ fn a_run_without_records_is_told_by_all() {
         let ended = project.run(command).code(4);
         assert!(ended.stdout().contains(none) && ended.stderr().is_empty(), "{}", ended.stdout());
     }
-    for format in Format::ALL {
-        let flag = format!("--{}", format.name());
+    for format in FORMATS {
+        let flag = format!("--{}", format.name);
         let ended = project.run(&["report", &empty, &flag, "-"]).code(4);
-        assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name());
-        let says = [Format::Markdown, Format::Html, Format::Junit].contains(format);
-        assert_eq!(ended.stdout().contains(none), says, "{}", format.name());
+        assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name);
+        let says = [Format::MARKDOWN, HTML, JUNIT].contains(&format);
+        assert_eq!(ended.stdout().contains(none), says, "{}", format.name);
     }
     run.planned = 0;
     let empty = project.write("nothing.json", &run);
@@ -344,15 +345,15 @@ fn merged_runs_have_the_samples_of_all() {
 fn runs_are_written_in_every_format() {
     let project = Project::with_runs();
     let run = load(&recorded()).expect("a run").run;
-    for format in Format::ALL {
+    for format in FORMATS {
         let mut expected = Vec::new();
-        format.exporter().export(&run, &mut expected).expect("a vector takes everything");
-        let (file, from) = (project.text(format.name()), recorded());
-        let (flag, from) = (format!("--{}", format.name()), from.to_str().expect("UTF-8"));
+        (format.write)(&run, &mut expected).expect("a vector takes everything");
+        let (file, from) = (project.text(format.name), recorded());
+        let (flag, from) = (format!("--{}", format.name), from.to_str().expect("UTF-8"));
         _ = project.run(&["report", from, &flag, &file]).code(0);
-        assert!(fs::read(&file).expect("it is there") == expected, "{}", format.name());
+        assert!(fs::read(&file).expect("it is there") == expected, "{}", format.name);
         let reported = project.run(&["report", from, &flag, "-"]).code(0).output.stdout;
-        assert!(reported == expected, "standard output carries nothing else than {}", format.name());
+        assert!(reported == expected, "standard output carries nothing else than {}", format.name);
     }
 }
 

@@ -13,12 +13,12 @@ use clap::Parser;
 use clap::builder::BoolishValueParser;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use gpubench::drawing::Mark;
 use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
 use gpubench::units::Rate;
 use gpubench::{Progress, Settings, Suite, format};
+use gpubench_report::drawing::Mark;
 use serde::de::DeserializeOwned;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;

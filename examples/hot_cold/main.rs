@@ -15,13 +15,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, peak_mark, table};
-use gpubench::drawing::{Axis, Curves, Mark, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::Flush;
 use gpubench::record::Measurement;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;
 use gpubench::{Settings, format};
+use gpubench_report::drawing::{Axis, Curves, Mark, Series, Unit};
 // Links the benchmarks that are measured.
 use gpubench_kernels as _;
 

@@ -14,13 +14,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, peak_mark, table};
-use gpubench::drawing::{Axis, Curves, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::Cache;
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench::{Settings, format};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
+use gpubench_report::drawing::{Axis, Curves, Series, Unit};
 
 /// The eighths of the bytes on the bus that go to the device.
 const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];

@@ -1,9 +1,9 @@
 //! Power, clock, temperature and time, one below the other, against the number of the launch. In: the readings; out: a
 //! drawing. Whatever no sensor told has no panel.
 
-use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
 use gpubench::format;
 use gpubench::units::Hertz;
+use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
 
 use crate::Experiment;
 use crate::regimes::SampleGroup;

@@ -1,10 +1,10 @@
 //! The drawings: a box plot of the times, and bars of the bandwidths within the memory and over the bus. In: measured transfers;
 //! out: SVGs.
 
-use gpubench::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
 use gpubench::units::{Bytes, BytesPerSecond, Rate};
+use gpubench_report::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
 
 use crate::common::{Lab, Result};
 use crate::{Args, MEMORY, Timed};

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::{env, fs};
 
 use gpubench_records::record::Run;
-use gpubench_report::export::Format;
+use gpubench_report::export::HTML;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = env::args().skip(1);
@@ -23,6 +23,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    Format::Html.exporter().export(&run, &mut out)?;
+    (HTML.write)(&run, &mut out)?;
     Ok(out.flush()?)
 }

@@ -1,76 +1,9 @@
-//! The texts that people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
-//! judges or prints.
+//! What programs other than a benchmark binary make of stored runs: a page, drawings, formats of other programs, and the findings
+//! of many runs. Nothing here measures or prints.
 
 pub mod drawing;
 pub mod export;
 pub mod fleet;
 pub mod history;
 
-mod aligned;
-mod certificate;
-mod columns;
-mod compared;
-mod explain;
-mod gate;
-mod header;
 mod html;
-mod launch;
-mod links;
-mod notes;
-mod page;
-mod remarks;
-mod roof;
-mod room;
-mod rows;
-mod shared_processors;
-mod spread;
-pub mod style;
-mod table;
-mod text;
-mod together;
-mod tuning;
-
-use gpubench_records::record::{Record, Run};
-
-pub use self::explain::explain;
-pub use self::header::{header, peaks_of};
-pub use self::page::Page;
-pub use self::remarks::no_records;
-pub use self::table::{Planned, TableWriter};
-pub use self::text::paragraph;
-pub use self::tuning::tuning;
-
-/// A run as it is printed on `page`: its devices, then its results. The same as [`header`], the [`TableWriter::rows`] of its
-/// cases and [`end`], which print a run while it is measured.
-#[must_use]
-pub fn render(run: &Run, page: Page) -> String {
-    let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
-    let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
-    header(run, page) + &rows + &end(run, &mut table, page)
-}
-
-fn planned(record: &Record) -> Planned<'_> {
-    let case = &record.case;
-    Planned { benchmark: &case.benchmark, args: &case.args, device: &record.device }
-}
-
-/// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the
-/// totals.
-#[must_use]
-pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
-    let replaced = table.replaced_rows(run);
-    let [meaning, peaks] = [table.end(), header::peaks(run, page)];
-    let links = links::links(run, page);
-    let parts = [replaced, meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    // The header has a blank line behind it already.
-    let blank = if run.records.is_empty() { "" } else { "\n" };
-    format!("{blank}{}", parts.join("\n"))
-}
-
-/// Returns true if rows of `run` are on several devices, opened or not.
-fn has_several_devices(run: &Run) -> bool {
-    let opened = run.devices.iter().map(|facts| &facts.device);
-    let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
-    devices.next().is_some_and(|first| devices.any(|device| device != first))
-}

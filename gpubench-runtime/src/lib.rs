@@ -3,7 +3,7 @@
 //! `registry` → `plan` → `runner` → `worker` ([`device`] and `measure`) → records
 //!
 //! `doctor` says what a machine has for that and what it lacks. `bind` holds the building blocks of an expansion of `#[gpu_bench]`. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
-//! `gpubench-records` defines, compares and stores records; `gpubench-report` writes them for people. Users of gpubench
+//! `gpubench-records` defines, compares and stores records; `gpubench-table` prints them. Users of gpubench
 //! name what is public here through the `gpubench` crate.
 
 #[doc(hidden)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use gpubench_records::limits::{broken, longest};
 use gpubench_records::record::{Run, SCHEMA};
 use gpubench_records::verdict::claims::contradicted;
-use gpubench_report::{Page, render};
 use gpubench_stats::units::Nanoseconds;
+use gpubench_table::{Page, render};
 
 /// An older program printed other tables. Each figure of its rows is in the row of the same case, with the same digits, and
 /// every line beside the rows is there, the reasons against rows without the row's name.

@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
-use gpubench_report::Page;
 use gpubench_report::export::ExportArgs;
+use gpubench_table::Page;
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
 pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, InitArgs, RunArgs, VerifyArgs};

@@ -7,8 +7,9 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use gpubench_records::join::NamedRun;
 use gpubench_records::selection::CaseSelection;
-use gpubench_report as report;
-use gpubench_report::export::{ExportArgs, ExportTo, exports};
+use gpubench_report::export::ExportArgs;
+use gpubench_table as report;
+use gpubench_table::export::{ExportTo, exports};
 
 use super::{load, load_selected};
 use crate::error::CommandError;

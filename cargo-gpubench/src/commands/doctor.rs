@@ -2,9 +2,9 @@
 //! and exit code 1 if a device cannot be measured. It changes nothing, unless it is asked to unlock clocks.
 
 use gpubench_records::exit::Exit;
-use gpubench_report::paragraph;
 use gpubench_runtime::__private::machine::{ClockedDevice, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
+use gpubench_table::paragraph;
 use serde::Serialize;
 
 use crate::error::{CommandError, DeviceCommandError};

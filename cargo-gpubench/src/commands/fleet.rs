@@ -7,8 +7,8 @@ use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
 use gpubench_records::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
 use gpubench_records::selection::CaseSelection;
-use gpubench_report::export::ExportTo;
 use gpubench_report::fleet as report;
+use gpubench_table::export::ExportTo;
 
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};

@@ -5,14 +5,14 @@ use std::path::Path;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use gpubench_records::join::{Joined, is_share, join};
-use gpubench_report::export::{Export, ExportTo, Format};
+use gpubench_table::export::{Export, ExportTo, Format};
 
 use super::load_all;
 use crate::error::CommandError;
 use crate::output;
 
 pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, CommandError> {
-    let exports = [Export { format: Format::Json, to: ExportTo::of(to.to_owned()) }];
+    let exports = [Export { format: Format::JSON, to: ExportTo::of(to.to_owned()) }];
     output::check(&exports, runs, stored)?;
     let loaded: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect();
     let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));

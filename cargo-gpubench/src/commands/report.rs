@@ -8,8 +8,9 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::{StoredRuns, TUNING};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::tuning::Tuning;
-use gpubench_report as report;
-use gpubench_report::export::{ExportArgs, ExportTo, exports};
+use gpubench_report::export::ExportArgs;
+use gpubench_table as report;
+use gpubench_table::export::{ExportTo, exports};
 
 use super::{load_all, select};
 use crate::error::CommandError;

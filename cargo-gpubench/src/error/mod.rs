@@ -15,7 +15,7 @@ use gpubench_records::files::{FormatError, LoadRunError};
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
 use gpubench_records::selection::BadFilter;
-use gpubench_report::export::{ExportTo, SamePlace};
+use gpubench_table::export::{ExportTo, SamePlace};
 
 pub(crate) use self::device::DeviceCommandError;
 pub(crate) use self::history::HistoryError;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
 use gpubench::facts::Facts;
 use gpubench::method::Cache;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, Percent, WarmUp};
 use gpubench::units::{Bytes, Nanoseconds};
 use gpubench::{Settings, format};
+use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

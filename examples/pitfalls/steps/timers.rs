@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use gpubench::drawing::{Axis, Panel, Panels, Point, Series, Unit};
 use gpubench::format;
 use gpubench::units::{Nanoseconds, Range};
+use gpubench_report::drawing::{Axis, Panel, Panels, Point, Series, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

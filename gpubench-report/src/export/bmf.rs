@@ -7,15 +7,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::exporter::Exporter;
-use super::names::Names;
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
-
-/// See the module.
-pub(super) struct Bmf;
+use gpubench_table::export::Names;
 
 /// The measures of a case. `latency` and `throughput` are Bencher's own; the others it learns of here.
 #[derive(Serialize)]
@@ -46,19 +42,18 @@ struct Measure {
     upper_value: Option<f64>,
 }
 
-impl Exporter for Bmf {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let names = Names::of(run);
-        let mut json = serde_json::Serializer::pretty(&mut *out);
-        let mut cases = json.serialize_map(None)?;
-        for (record, measured) in
-            run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
-        {
-            cases.serialize_entry(&names.case(record), &Measures::of(measured))?;
-        }
-        cases.end()?;
-        out.write_all(b"\n")
+/// Writes `run` in this format.
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let names = Names::of(run);
+    let mut json = serde_json::Serializer::pretty(&mut *out);
+    let mut cases = json.serialize_map(None)?;
+    for (record, measured) in
+        run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
+    {
+        cases.serialize_entry(&names.case(record), &Measures::of(measured))?;
     }
+    cases.end()?;
+    out.write_all(b"\n")
 }
 
 impl Measures {

@@ -4,13 +4,9 @@
 
 use std::io::{self, Write};
 
-use super::csv::{argument, arguments};
-use super::exporter::Exporter;
 use gpubench_records::id::shown_name;
 use gpubench_records::record::{Measurement, Record, Run};
-
-/// See the module.
-pub(super) struct CsvSamples;
+use gpubench_table::export::csv::{argument, arguments};
 
 /// The columns, behind which stands one for each argument of the run. `process` and `sample` count from 1, the samples in the
 /// order in which they ran; the first process is the one whose figures the case has. `in_turn_with` names the benchmark whose
@@ -18,28 +14,27 @@ pub(super) struct CsvSamples;
 const HEADS: [&str; 8] =
     ["name", "device", "cache", "in_turn_with", "process", "sample", "event_ns", "time_ns"];
 
-impl Exporter for CsvSamples {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let args = arguments(run);
-        let heads = HEADS.map(str::to_owned).into_iter();
-        out.write_all(&row(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?)?;
-        out.write_all(b"\n")?;
-        for record in &run.records {
-            let end = row(args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default()))?;
-            for (process, measured) in processes(record) {
-                let partner = record.compared.as_ref().map(|compared| compared.with.to_string());
-                let begin = case(record, &record.case.name(), &partner.unwrap_or_default())?;
-                samples(out, &begin, process, measured, &end)?;
-            }
-            let Some(compared) = &record.compared else { continue };
-            let partner = shown_name(&compared.with.benchmark, &compared.with.args);
-            let begin = case(record, &partner, &record.case.name())?;
-            let own = &compared.with.args;
-            let end = row(args.iter().map(|name| argument(own, name).unwrap_or_default()))?;
-            samples(out, &begin, 1, &compared.measurement, &end)?;
+/// Writes `run` in this format.
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let args = arguments(run);
+    let heads = HEADS.map(str::to_owned).into_iter();
+    out.write_all(&row(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?)?;
+    out.write_all(b"\n")?;
+    for record in &run.records {
+        let end = row(args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default()))?;
+        for (process, measured) in processes(record) {
+            let partner = record.compared.as_ref().map(|compared| compared.with.to_string());
+            let begin = case(record, &record.case.name(), &partner.unwrap_or_default())?;
+            samples(out, &begin, process, measured, &end)?;
         }
-        Ok(())
+        let Some(compared) = &record.compared else { continue };
+        let partner = shown_name(&compared.with.benchmark, &compared.with.args);
+        let begin = case(record, &partner, &record.case.name())?;
+        let own = &compared.with.args;
+        let end = row(args.iter().map(|name| argument(own, name).unwrap_or_default()))?;
+        samples(out, &begin, 1, &compared.measurement, &end)?;
     }
+    Ok(())
 }
 
 /// The measurements of a case, with the numbers of the processes that made them.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgMatches, Command, Error, FromArgMatches};
 
-use super::Format;
+use gpubench_table::export::Format;
+
+use super::FORMATS;
 
 /// The formats with the files that the user names for them.
 #[derive(Clone, Debug, Default)]
@@ -14,18 +16,18 @@ pub struct ExportArgs(pub Vec<(Format, PathBuf)>);
 
 /// The flag of a format.
 fn flag(format: Format) -> Arg {
-    let name = format.name();
+    let name = format.name;
     Arg::new(name)
         .long(name)
         .value_name("FILE")
         .value_parser(ValueParser::path_buf())
-        .help(format.description())
+        .help(format.description)
         .help_heading("Results")
 }
 
 impl clap::Args for ExportArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(Format::ALL.iter().copied().map(flag))
+        command.args(FORMATS.into_iter().map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -35,8 +37,8 @@ impl clap::Args for ExportArgs {
 
 impl FromArgMatches for ExportArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let file = |format: &Format| Some((*format, matches.get_one::<PathBuf>(format.name())?.clone()));
-        Ok(Self(Format::ALL.iter().filter_map(file).collect()))
+        let file = |format: Format| Some((format, matches.get_one::<PathBuf>(format.name)?.clone()));
+        Ok(Self(FORMATS.into_iter().filter_map(file).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

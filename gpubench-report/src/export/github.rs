@@ -6,14 +6,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::exporter::Exporter;
-use super::names::Names;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
-
-/// See the module.
-pub(super) struct GithubBenchmark;
+use gpubench_table::export::Names;
 
 /// A point of a chart.
 #[derive(Serialize)]
@@ -27,26 +23,25 @@ struct ChartPoint {
     extra: String,
 }
 
-impl Exporter for GithubBenchmark {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let names = Names::of(run);
-        let mut json = serde_json::Serializer::pretty(&mut *out);
-        let mut points = json.serialize_seq(None)?;
-        for (record, measured) in
-            run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
-        {
-            let point = ChartPoint {
-                name: names.case(record),
-                unit: "ns",
-                value: measured.median(),
-                range: format!("± {}", measured.samples.time.median_ci.half_width().as_f64()),
-                extra: extra(record, measured),
-            };
-            points.serialize_element(&point)?;
-        }
-        points.end()?;
-        out.write_all(b"\n")
+/// Writes `run` in this format.
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let names = Names::of(run);
+    let mut json = serde_json::Serializer::pretty(&mut *out);
+    let mut points = json.serialize_seq(None)?;
+    for (record, measured) in
+        run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
+    {
+        let point = ChartPoint {
+            name: names.case(record),
+            unit: "ns",
+            value: measured.median(),
+            range: format!("± {}", measured.samples.time.median_ci.half_width().as_f64()),
+            extra: extra(record, measured),
+        };
+        points.serialize_element(&point)?;
     }
+    points.end()?;
+    out.write_all(b"\n")
 }
 
 /// The verdict, its reasons and the rates, a line each.

@@ -12,10 +12,6 @@ use std::io::{self, Write};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::exporter::Exporter;
-use super::names::Names;
-use crate::text::split_path;
-use crate::{gate, remarks};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::time_of_day;
 use gpubench_records::gate::{Gate, GateOutcome, GatedCase};
@@ -23,19 +19,18 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
-
-/// See the module.
-pub(super) struct Junit;
+use gpubench_table::export::Names;
+use gpubench_table::text::split_path;
+use gpubench_table::{gate, remarks};
 
 type Xml<'a> = Writer<&'a mut dyn Write>;
 
-impl Exporter for Junit {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let mut xml = Writer::new_with_indent(out, b' ', 2);
-        xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-        xml.create_element("testsuites").write_inner_content(|xml| suite(xml, run))?;
-        xml.get_mut().write_all(b"\n")
-    }
+/// Writes `run` in this format.
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let mut xml = Writer::new_with_indent(out, b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    xml.create_element("testsuites").write_inner_content(|xml| suite(xml, run))?;
+    xml.get_mut().write_all(b"\n")
 }
 
 fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {

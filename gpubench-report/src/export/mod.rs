@@ -1,84 +1,42 @@
-//! The formats that a run is written in for other programs, a file each. In: a run, live or stored; out: bytes. A new format is
-//! one file here and one line in [`Format`]: command lines and their help follow that list.
+//! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
 
 mod bmf;
-pub(crate) mod csv;
 mod csv_samples;
-mod destination;
-pub(crate) mod exporter;
 #[cfg(feature = "clap")]
 mod flags;
 mod github;
-mod json;
 mod junit;
-mod markdown;
-mod names;
-mod sections;
-mod visible;
 
-pub use self::destination::{Export, ExportTo, SamePlace, exports};
-pub use self::exporter::Exporter;
+use gpubench_table::export::Format;
+
 #[cfg(feature = "clap")]
 pub use self::flags::ExportArgs;
-pub use self::sections::write_markdown;
-pub use self::visible::write_visibly;
 
-/// Defines the formats: each with its name, its exporter and its sentence in help texts.
-macro_rules! formats {
-    ($($format:ident: $name:literal, $exporter:expr, $does:literal;)+) => {
-        /// The output formats.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum Format {
-            $(#[doc = concat!($does, ".")] $format,)+
-        }
+/// All formats, in the order in which help texts list them.
+pub const FORMATS: [Format; 8] =
+    [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
 
-        impl Format {
-            /// All formats, in the order in which help texts list them.
-            pub const ALL: &[Self] = &[$(Self::$format,)+];
-
-            /// Returns the name, which is that of its flag.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$format => $name,)+
-                }
-            }
-
-            /// Returns what it is for, as a sentence that begins with a verb and has no full stop.
-            #[must_use]
-            pub fn description(self) -> &'static str {
-                match self {
-                    $(Self::$format => $does,)+
-                }
-            }
-
-            /// Returns the exporter that writes it.
-            #[must_use]
-            pub fn exporter(self) -> &'static dyn Exporter {
-                match self {
-                    $(Self::$format => &$exporter,)+
-                }
-            }
-        }
-    };
-}
-
-formats! {
-    Json: "json", json::Json, "Write everything, raw samples too, as JSON, which is read again as a stored run";
-    Csv: "csv", csv::Csv, "Write a row for each case, with every number in full, as CSV";
-    CsvSamples: "csv-samples", csv_samples::CsvSamples, "Write a row for each sample, with its event time and its time, as CSV";
-    Markdown: "markdown", markdown::Markdown, "Write the table as Markdown, for a pull request";
-    Html: "html", crate::html::Html, "Write a page with drawings, one file that needs no network, as HTML";
-    Bmf: "bmf", bmf::Bmf, "Write the Bencher Metric Format";
-    GithubBenchmark: "github-benchmark", github::GithubBenchmark, "Write JSON for github-action-benchmark's tool customSmallerIsBetter";
-    Junit: "junit", junit::Junit, "Write JUnit XML, a test for each case";
-}
-
-impl Format {
-    /// Returns the format of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|format| format.name() == name)
-    }
-}
+/// CSV with a row for each sample.
+pub const CSV_SAMPLES: Format = Format {
+    name: "csv-samples",
+    description: "Write a row for each sample, with its event time and its time, as CSV",
+    write: csv_samples::write,
+};
+/// The page.
+pub const HTML: Format = Format {
+    name: "html",
+    description: "Write a page with drawings, one file that needs no network, as HTML",
+    write: crate::html::write,
+};
+/// The Bencher Metric Format.
+pub const BMF: Format =
+    Format { name: "bmf", description: "Write the Bencher Metric Format", write: bmf::write };
+/// The JSON of github-action-benchmark.
+pub const GITHUB_BENCHMARK: Format = Format {
+    name: "github-benchmark",
+    description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
+    write: github::write,
+};
+/// JUnit XML.
+pub const JUNIT: Format =
+    Format { name: "junit", description: "Write JUnit XML, a test for each case", write: junit::write };

@@ -5,10 +5,10 @@ use gpubench_records::fleet::{FleetGpu, FleetGroup, FleetReport, FleetRoof, Flee
 use gpubench_stats::format::{counted, percent, signed_percent};
 
 use super::words;
-use crate::aligned::columns;
-use crate::page::Page;
-use crate::style::{BOLD, NOTE, heading, styled};
-use crate::text::{paragraph, plain, wrapped};
+use gpubench_table::Page;
+use gpubench_table::aligned::columns;
+use gpubench_table::style::{BOLD, NOTE, heading, styled};
+use gpubench_table::text::{paragraph, plain, wrapped};
 
 /// The number of slow GPUs and of missing parts that a terminal shows.
 const MOST: usize = 20;

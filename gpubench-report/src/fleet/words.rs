@@ -7,7 +7,7 @@ use gpubench_records::fleet::{
 };
 use gpubench_stats::format::{self, counted, percent};
 
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The answer in a sentence, such as "1 of 4 NVIDIA H200 is slow".
 pub(super) fn answer(group: &FleetGroup) -> String {

@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::sparkline::sparkline;
 use super::words;
 use crate::html::style;
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The browser fetches and runs nothing, whatever a name contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";

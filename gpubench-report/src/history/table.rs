@@ -4,10 +4,10 @@ use gpubench_records::history::HistoryReport;
 use gpubench_stats::format::{change, changes};
 
 use super::words;
-use crate::aligned::columns;
-use crate::page::Page;
-use crate::style::{NOTE, heading, styled};
-use crate::text::{paragraph, plain, wrapped};
+use gpubench_table::Page;
+use gpubench_table::aligned::columns;
+use gpubench_table::style::{NOTE, heading, styled};
+use gpubench_table::text::{paragraph, plain, wrapped};
 
 /// The number of changes, and of remarks, that a terminal shows.
 const MOST: usize = 50;

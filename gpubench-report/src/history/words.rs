@@ -8,7 +8,7 @@ use gpubench_stats::Ratio;
 use gpubench_stats::changes::LEAST_CHANCE;
 use gpubench_stats::format::{self, counted, percent};
 
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The digits of a hash that a reader sees.
 const DIGITS: usize = 8;

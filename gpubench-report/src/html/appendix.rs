@@ -7,10 +7,9 @@ use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use crate::export::csv::Csv;
-use crate::export::exporter::Exporter;
-use crate::text::plain;
-use crate::{header, remarks};
+use gpubench_table::export::csv;
+use gpubench_table::text::plain;
+use gpubench_table::{header, remarks};
 
 /// The most rows whose raw figures the page contains; larger runs need another format.
 const MOST: usize = 3000;
@@ -84,7 +83,7 @@ fn figures(run: &Run) -> Markup {
     }
     let mut csv = Vec::new();
     // Writing to a vector cannot fail.
-    _ = Csv.export(run, &mut csv);
+    _ = csv::write(run, &mut csv);
     html! { pre tabindex="0" role="region" aria-label="All figures as CSV" { (lines(&String::from_utf8_lossy(&csv))) } }
 }
 

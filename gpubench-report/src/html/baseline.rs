@@ -7,8 +7,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::view::View;
 use crate::drawing::{Change, Forest};
-use crate::text::plain;
-use crate::together::{self, AnswerCounts};
+use gpubench_table::text::plain;
+use gpubench_table::together::{self, AnswerCounts};
 
 /// The most rows of a drawing: the largest changes.
 const MOST: usize = 150;

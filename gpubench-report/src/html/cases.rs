@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use super::details::Details;
 use super::view::{PageCase, View, roof_share};
-use crate::roof;
-use crate::text::plain;
+use gpubench_table::roof;
+use gpubench_table::text::plain;
 
 /// A column behind the name.
 struct CaseColumn {

@@ -9,8 +9,8 @@ use maud::{Markup, html};
 
 use super::samples::{Drawn, base64, drawn_of};
 use super::view::{PageCase, View};
-use crate::explain::sentences;
-use crate::text::plain;
+use gpubench_table::sentences;
+use gpubench_table::text::plain;
 
 /// The most rows whose numbers are explained in words.
 const EXPLAINED: usize = 3000;

@@ -4,8 +4,8 @@
 use maud::{Markup, html};
 
 use super::view::View;
-use crate::links::{Cell, DIRECTIONS, Matrix, matrices, shown};
-use crate::text::plain;
+use gpubench_table::links::{Cell, DIRECTIONS, Matrix, matrices, shown};
+use gpubench_table::text::plain;
 
 pub(super) fn links(view: &View<'_>) -> Markup {
     let matrices = matrices(view.run);

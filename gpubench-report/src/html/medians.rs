@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View};
 use crate::drawing::{Bar, Bars, Unit};
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The most rows of a drawing.
 const MOST: usize = 40;

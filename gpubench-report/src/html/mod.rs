@@ -21,20 +21,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::view::View;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
-use crate::export::exporter::Exporter;
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The browser fetches nothing, whatever a name contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// See the module.
-#[derive(Debug)]
-pub(crate) struct Html;
-
-impl Exporter for Html {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(page(run).into_string().as_bytes())
-    }
+/// Writes the page of `run`.
+pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(page(run).into_string().as_bytes())
 }
 
 fn page(run: &Run) -> Markup {

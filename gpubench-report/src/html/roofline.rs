@@ -9,8 +9,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View, roof_share};
 use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
-use crate::roof;
-use crate::text::plain;
+use gpubench_table::roof;
+use gpubench_table::text::plain;
 
 /// The most rows that a drawing shows; of more rows it shows every second, third and so on.
 const MOST: usize = 1500;

@@ -10,9 +10,9 @@ use gpubench_stats::{Ratio, format};
 use maud::{Markup, html};
 
 use super::view::{PageCase, View, roof_share};
-use crate::explain::launch_bound;
-use crate::text::plain;
-use crate::{gate, header, remarks, roof};
+use gpubench_table::launch_bound;
+use gpubench_table::text::plain;
+use gpubench_table::{gate, header, remarks, roof};
 
 /// The number of rows that each list names.
 const NAMED: usize = 6;

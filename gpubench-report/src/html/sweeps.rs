@@ -12,7 +12,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View};
 use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Point, Series, Unit};
-use crate::text::plain;
+use gpubench_table::text::plain;
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;

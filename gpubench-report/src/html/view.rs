@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use crate::text::{plain, split_path};
 use gpubench_records::facts::Facts;
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::Share;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
+use gpubench_table::text::{plain, split_path};
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
             PageCase { number, record, prefix: prefix.len(), partner }
         };
         let cases = run.records.iter().enumerate().map(case).collect();
-        Self { run, cases, prefix, several_devices: crate::has_several_devices(run) }
+        Self { run, cases, prefix, several_devices: gpubench_table::has_several_devices(run) }
     }
 
     /// The rows that were measured and are not invalid: numbers that may be compared.

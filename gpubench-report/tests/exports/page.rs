@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use gpubench_records::record::Run;
 use gpubench_records::text::printable;
-use gpubench_report::export::Format;
+use gpubench_report::export::HTML;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use super::{ODD_NAMES, exported, mixed, odd, small};
 
 /// The page without its style and its script, which have files of their own, a line for each element.
 fn markup(run: &Run) -> String {
-    let mut text = exported(Format::Html, run);
+    let mut text = exported(HTML, run);
     for (begin, end) in [("<style>", "</style>"), ("<script>\"", "</script>"), ("<script>//", "</script>")] {
         if let Some(from) = text.find(begin) {
             let to = from + text[from..].find(end).expect("it ends");
@@ -42,7 +42,7 @@ fn a_small_page_looks_so() {
 
 /// Each name stands in its row, with what a browser would not show as its code, and no element comes from any.
 fn assert_names_survive(run: &Run) {
-    let page = exported(Format::Html, run);
+    let page = exported(HTML, run);
     assert_eq!((page.matches("<script").count(), page.matches("</script").count()), (2, 2));
     assert_eq!((page.matches("<!--").count(), page.matches("<b onload").count()), (0, 0));
     assert!(
@@ -105,7 +105,7 @@ fn many(records: usize, samples: usize) -> Run {
 /// Pages grow by the row, not by the sample.
 #[test]
 fn rows_of_many_samples_are_small() {
-    let sizes = [200, 400].map(|records| exported(Format::Html, &many(records, 1_000)).len());
+    let sizes = [200, 400].map(|records| exported(HTML, &many(records, 1_000)).len());
     let row = (sizes[1] - sizes[0]) / 200;
     assert!(row < 8_000, "{row} bytes");
 }
@@ -117,7 +117,7 @@ fn rows_of_many_samples_are_small() {
 fn a_large_page_is_under_20_mib_and_made_in_seconds() {
     let run = many(10_000, 1_000);
     let begin = Instant::now();
-    let page = exported(Format::Html, &run);
+    let page = exported(HTML, &run);
     let (seconds, mebibytes) = (begin.elapsed().as_secs_f64(), page.len() as f64 / f64::from(1 << 20));
     if let Some(file) = std::env::var_os("GPUBENCH_LARGE_PAGE") {
         std::fs::write(file, page).expect("it can be written");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use gpubench_records::id::Arg;
 use gpubench_records::record::Run;
-use gpubench_report::export::Format;
+use gpubench_report::export::FORMATS;
 use gpubench_stats::Summary;
 use gpubench_stats::units::Nanoseconds;
 
@@ -67,20 +67,20 @@ fn processor_time() -> Option<Duration> {
 #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
 fn scale() {
     let run = large();
-    for format in Format::ALL {
+    for format in FORMATS {
         // Has the system forget the earlier maximum.
         _ = fs::write("/proc/self/clear_refs", "5");
         let (begin, mut out) = (processor_time().unwrap_or_default(), io::BufWriter::new(Counter(0)));
-        format.exporter().export(&run, &mut out).expect("it takes everything");
+        (format.write)(&run, &mut out).expect("it takes everything");
         let took = processor_time().unwrap_or_default() - begin;
         let memory = most_memory().unwrap_or_default();
         let written = out.into_inner().map_or(0, |counter| counter.0);
         println!(
             "{:<17} {took:>8.2?} {:>6} MiB of memory, {:>6} MiB written",
-            format.name(),
+            format.name,
             memory >> 20,
             written >> 20
         );
-        assert!(took < Duration::from_secs(5) && memory < 1 << 30, "{}", format.name());
+        assert!(took < Duration::from_secs(5) && memory < 1 << 30, "{}", format.name);
     }
 }

@@ -3,8 +3,9 @@
 
 use gpubench_records::id::Arg;
 use gpubench_records::record::Run;
-use gpubench_report::export::Format;
+use gpubench_report::export::{BMF, CSV_SAMPLES, GITHUB_BENCHMARK, JUNIT};
 use gpubench_stats::units::Nanoseconds;
+use gpubench_table::export::Format;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use quick_xml::events::Event as XmlEvent;
@@ -65,14 +66,14 @@ proptest! {
     #[test]
     fn everything_survives_in_json(cases in cases()) {
         let run = run(&cases);
-        prop_assert_eq!(&Run::parse(exported(Format::Json, &run).as_bytes()).expect("a run"), &run);
+        prop_assert_eq!(&Run::parse(exported(Format::JSON, &run).as_bytes()).expect("a run"), &run);
     }
 
     #[test]
     fn names_and_numbers_survive_in_csv(cases in cases()) {
         let run = run(&cases);
-        let rows = Rows::of(Format::Csv, &run);
-        let samples = Rows::of(Format::CsvSamples, &run);
+        let rows = Rows::of(Format::CSV, &run);
+        let samples = Rows::of(CSV_SAMPLES, &run);
         let mut first = 0;
         for (row, record) in run.records.iter().enumerate() {
             let measured = record.measurement.as_ref().expect("it was measured");
@@ -98,7 +99,7 @@ proptest! {
     #[test]
     fn names_and_numbers_survive_in_formats_of_trackers(cases in cases()) {
         let run = run(&cases);
-        let (bencher, github) = (json(Format::Bmf, &run), json(Format::GithubBenchmark, &run));
+        let (bencher, github) = (json(BMF, &run), json(GITHUB_BENCHMARK, &run));
         prop_assert_eq!(bencher.as_object().map(serde_json::Map::len), Some(run.records.len()));
         for (record, point) in run.records.iter().zip(github.as_array().expect("an array")) {
             let (name, median) = (record.case.to_string(), record.measurement.as_ref().expect("a number").samples.time.median.0);
@@ -110,7 +111,7 @@ proptest! {
     #[test]
     fn names_survive_in_junit(cases in cases()) {
         let run = run(&cases);
-        let text = exported(Format::Junit, &run);
+        let text = exported(JUNIT, &run);
         let mut xml = quick_xml::Reader::from_str(&text);
         let mut names = Vec::new();
         loop {
@@ -137,7 +138,7 @@ proptest! {
     #[test]
     fn names_survive_in_markdown(cases in cases()) {
         let run = run(&cases);
-        let text = exported(Format::Markdown, &run);
+        let text = exported(Format::MARKDOWN, &run);
         let (mut cells, mut head) = (vec![String::new()], false);
         for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
             match event {

@@ -10,7 +10,7 @@ use gpubench_records::files::ceilings::UnwrittenCeilings;
 use gpubench_records::files::{LoadRunError, NoRun};
 use gpubench_records::history::AddError;
 use gpubench_records::record::Run;
-use gpubench_report::export::Export;
+use gpubench_table::export::Export;
 
 use super::cli::Exit;
 use super::sharing::ShareError;

@@ -9,7 +9,7 @@ use crate::plan::{Fate, Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
 use gpubench_records::record::{Record, Run};
-use gpubench_report::{self as report, Planned, TableWriter};
+use gpubench_table::{self as report, Planned, TableWriter};
 
 /// Shows a run while it is measured.
 pub(super) struct Live<'a> {

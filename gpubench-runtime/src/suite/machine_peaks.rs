@@ -10,7 +10,7 @@ use crate::peaks::{PeakSources, ceiling_cache};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::variants;
 use crate::settings::Settings;
-use gpubench_report as report;
+use gpubench_table as report;
 
 /// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
 pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {

@@ -46,7 +46,7 @@ use crate::settings::Settings;
 use crate::system::{children, stopping};
 use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
-use gpubench_report::tuning;
+use gpubench_table::tuning;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]

@@ -11,8 +11,8 @@ use anstream::stream::{AsLockedWrite, RawStream};
 use crate::system::stdio::{self, Patient};
 use gpubench_records::files::{Contents, Destination, fill};
 use gpubench_records::record::Run;
-use gpubench_report::Page;
-use gpubench_report::export::{Export, ExportTo, write_visibly};
+use gpubench_table::Page;
+use gpubench_table::export::{Export, ExportTo, write_visibly};
 
 /// The original standard output of this process.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Output {
 
     /// Writes `run`. In a file, it replaces the former content.
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
-        let exported = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
+        let exported = |out: &mut dyn Write| (self.export.format.write)(run, out);
         let is_seen = match &self.to {
             OutputTo::Standard(out) => out.is_terminal(),
             OutputTo::Named(destination) => destination.is_terminal(),

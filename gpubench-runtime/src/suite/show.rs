@@ -12,8 +12,8 @@ use super::output::{Output, StandardOutput};
 use crate::settings::{Settings, SettingsError};
 use gpubench_records::record::Run;
 use gpubench_records::text::printable;
-use gpubench_report::export::{Export, ExportTo, Format, exports};
-use gpubench_report::{self as report, Page, TableWriter};
+use gpubench_table::export::{Export, ExportTo, Format, exports};
+use gpubench_table::{self as report, Page, TableWriter};
 
 /// The part of a run that is printed already.
 #[derive(Debug, Default)]
@@ -37,9 +37,9 @@ impl<'a> Printer<'a> {
     /// Takes standard output away from all other code: output of the user's benchmarks is no result.
     pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
         let files = [
-            (Format::Json, &options.json),
-            (Format::Csv, &options.csv),
-            (Format::Markdown, &options.markdown),
+            (Format::JSON, &options.json),
+            (Format::CSV, &options.csv),
+            (Format::MARKDOWN, &options.markdown),
         ];
         let given = files.into_iter().filter_map(|(format, file)| Some((format, file.clone()?)));
         let exports = exports(given).map_err(SettingsError::new)?;

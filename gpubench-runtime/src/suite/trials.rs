@@ -11,7 +11,7 @@ use super::cli::TextFormat;
 use crate::runner::trial::{Outcome, Trial};
 use gpubench_records::text::{printable, printable_lines};
 use gpubench_records::verdict::State;
-use gpubench_report::style::{BOLD, of_state};
+use gpubench_table::style::{BOLD, of_state};
 
 /// What the outcomes do not tell.
 pub(super) struct Uncounted {

@@ -95,9 +95,9 @@ fn baseline(bytes: &[u8]) -> bool {
 /// Prints whatever is in a run.
 fn shown(run: &Run) {
     assert!(
-        !gpubench_report::render(run, gpubench_report::Page::default()).is_empty() || run.devices.is_empty()
+        !gpubench_table::render(run, gpubench_table::Page::default()).is_empty() || run.devices.is_empty()
     );
-    drop(gpubench_report::explain(run, gpubench_report::Page::default()));
+    drop(gpubench_table::explain(run, gpubench_table::Page::default()));
 }
 
 /// Goes on from a run in which just those cases are planned that it has.

@@ -158,7 +158,7 @@ fn a_number_of_samples_is_what_it_says() {
 fn a_stored_comparison_prints_as_a_live_one() {
     let (ended, run) = clocked(&["longer", "--compare-with", "compared::plain", "--quick"]);
     assert_eq!(
-        strip_str(&gpubench_report::render(&run, gpubench_report::Page::default())).to_string(),
+        strip_str(&gpubench_table::render(&run, gpubench_table::Page::default())).to_string(),
         ended.stdout
     );
 }

@@ -116,10 +116,10 @@ fn what_is_printed_is_made_of_what_is_stored() {
         [(SUITE, &["beat", "tick", "hair"] as &[&str]), (FAULTS, &["good", "fails", "panics"])]
     {
         let (coloured, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "always"]].concat());
-        assert_eq!(gpubench_report::render(&run, gpubench_report::Page::default()), coloured.stdout);
+        assert_eq!(gpubench_table::render(&run, gpubench_table::Page::default()), coloured.stdout);
         let (plain, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "never"]].concat());
         assert_eq!(
-            strip_str(&gpubench_report::render(&run, gpubench_report::Page::default())).to_string(),
+            strip_str(&gpubench_table::render(&run, gpubench_table::Page::default())).to_string(),
             plain.stdout
         );
         assert!(coloured.stdout.contains(ESCAPE) && !plain.stdout.contains(ESCAPE));

@@ -6,7 +6,7 @@ mod results;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::record::Run;
-use gpubench_report::export::{Export, Format, exports};
+use gpubench_table::export::{Export, Format, exports};
 
 use self::results::Results;
 use super::compare::Limits;
@@ -54,9 +54,9 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
 
 /// Refuses formats that have no place for several suites, before anything is built.
 fn refuse_formats(exports: &[Export], suites: usize) -> Result<(), RevisionError> {
-    match exports.iter().find(|export| export.format != Format::Markdown) {
+    match exports.iter().find(|export| export.format != Format::MARKDOWN) {
         Some(export) if suites > 1 => {
-            Err(RevisionError::SeveralSuites { format: export.format.name(), suites })
+            Err(RevisionError::SeveralSuites { format: export.format.name, suites })
         }
         _ => Ok(()),
     }

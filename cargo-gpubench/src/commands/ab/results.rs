@@ -2,8 +2,8 @@
 //! tables, and the files that the user asks for.
 
 use gpubench_records::record::Run;
-use gpubench_report as report;
-use gpubench_report::export::{Export, ExportTo, Format, write_markdown};
+use gpubench_table as report;
+use gpubench_table::export::{Export, ExportTo, Format, write_markdown};
 
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
@@ -38,12 +38,13 @@ impl<'a> Results<'a> {
             self.print(&format!("\n{}", report::paragraph(&lines, self.print_options.page())))?;
         }
         for export in self.exports {
-            match (export.format, &self.runs[..]) {
-                (Format::Markdown, runs) if !(runs.is_empty() && self.others.is_empty()) => {
+            let is_empty = self.runs.is_empty() && self.others.is_empty();
+            match &self.runs[..] {
+                runs if export.format == Format::MARKDOWN && !is_empty => {
                     output::write_to(&export.to, &|out| write_markdown(runs, &self.others, out))?;
                 }
-                (_, [(_, run)]) => output::write(std::slice::from_ref(export), run)?,
-                (_, _) => {}
+                [(_, run)] => output::write(std::slice::from_ref(export), run)?,
+                _ => {}
             }
         }
         Ok(())

@@ -10,8 +10,8 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use gpubench_records::history::{Added, History, HistoryFilter, HistoryRules, add};
 use gpubench_records::selection::parse_filters;
-use gpubench_report::export::ExportTo;
 use gpubench_report::history as report;
+use gpubench_table::export::ExportTo;
 
 use super::load_all;
 use super::revision::{commit_order, whole_hash};

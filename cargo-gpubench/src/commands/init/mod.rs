@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use gpubench_records::exit::Exit;
-use gpubench_report::paragraph;
+use gpubench_table::paragraph;
 use toml_edit::{Array, InlineTable};
 
 use crate::args::{Binding, InitArgs};

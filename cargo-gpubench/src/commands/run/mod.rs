@@ -6,8 +6,9 @@ mod summary;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
-use gpubench_report::export::Format;
-use gpubench_report::paragraph;
+use gpubench_report::export::FORMATS;
+use gpubench_table::export::Format;
+use gpubench_table::paragraph;
 
 use self::summary::SuiteEnd;
 use super::suites::{self, Built, Cargo, Interruption, Workspace, build, metadata_flags};
@@ -38,11 +39,11 @@ pub(super) fn run(args: &RunArgs, print_options: PrintOptions) -> Result<Exit, C
 /// Several suites would write the same file of results, each over the last one.
 fn check_results(flags: &[String], suites: usize) -> Result<(), RunError> {
     let is_flag = |format: &&Format, word: &String| {
-        word.strip_prefix("--").is_some_and(|word| word.split('=').next() == Some(format.name()))
+        word.strip_prefix("--").is_some_and(|word| word.split('=').next() == Some(format.name))
     };
-    let shared = Format::ALL.iter().find(|format| flags.iter().any(|word| is_flag(format, word)));
+    let shared = FORMATS.iter().find(|format| flags.iter().any(|word| is_flag(format, word)));
     match shared.filter(|_| suites > 1) {
-        Some(format) => Err(RunError::SharedResults { format: format.name(), suites }),
+        Some(format) => Err(RunError::SharedResults { format: format.name, suites }),
         None => Ok(()),
     }
 }

@@ -16,8 +16,8 @@ use gpubench_records::id::PlannedCase;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::Reason;
-use gpubench_report as report;
-use gpubench_report::export::{ExportTo, exports};
+use gpubench_table as report;
+use gpubench_table::export::{ExportTo, exports};
 
 use self::ncu::{Files, Ncu};
 use super::suites::{self, Cargo, Interruption, Workspace, build, metadata_flags};
@@ -36,7 +36,7 @@ pub(super) fn verify(args: &VerifyArgs, print_options: PrintOptions) -> Result<E
     exports.iter().try_for_each(|export| output::check_destination(&export.to, &[]))?;
     let binaries = binaries(args)?;
     if let Some(export) = exports.first().filter(|_| binaries.len() > 1) {
-        let (format, suites) = (export.format.name(), binaries.len());
+        let (format, suites) = (export.format.name, binaries.len());
         return Err(RunError::SharedResults { format, suites }.into());
     }
     let verification =

@@ -70,7 +70,7 @@ pub(super) fn all_properties(facts: &Facts) -> String {
 
 /// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
 /// hide the others.
-pub(super) fn peaks(run: &Run, page: Page) -> String {
+pub fn peaks(run: &Run, page: Page) -> String {
     let of_device = |facts: &Facts| -> Vec<String> {
         let quantities = quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity));
         let line = |quantity: &Quantity| {
@@ -100,7 +100,7 @@ pub fn peaks_of(facts: &Facts) -> String {
 }
 
 /// The notes of a run; the last one says how much of it an earlier run measured.
-pub(super) fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
+pub fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
     let notes = run.notes.iter().map(|note| Cow::Borrowed(&**note));
     notes.chain(run.resumed.iter().map(|resumed| Cow::Owned(resumed.to_string())))
 }
@@ -125,7 +125,7 @@ fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
 }
 
 /// A property with its name.
-pub(super) fn shown(property: &Property) -> String {
+pub fn shown(property: &Property) -> String {
     plain(&property.to_string())
 }
 
@@ -138,7 +138,7 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
 }
 
 /// A peak with its source.
-pub(super) fn shown_peak(peak: &Peak) -> String {
+pub fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
 }
 

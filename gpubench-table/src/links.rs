@@ -15,38 +15,38 @@ use gpubench_stats::format;
 use gpubench_stats::units::BytesPerSecond;
 
 /// The meaning of rows and columns, which the terminal and the page share.
-pub(super) const DIRECTIONS: &str =
+pub const DIRECTIONS: &str =
     "The device of a row copies: `write` to the device of the column, `read` from it.";
 
 /// The rates of a benchmark between devices.
 #[derive(Debug)]
-pub(super) struct Matrix {
+pub struct Matrix {
     /// The benchmark with its other arguments.
-    pub(super) name: String,
+    pub name: String,
     /// The kind of the devices, such as `cuda`.
     kind: String,
     /// The rate from the device of a row, which does the copy, to or from that of a column.
-    pub(super) cells: Vec<Vec<Option<Cell>>>,
+    pub cells: Vec<Vec<Option<Cell>>>,
 }
 
 /// A pair of devices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
+pub struct Cell {
     /// The rate.
-    pub(super) rate: BytesPerSecond,
+    pub rate: BytesPerSecond,
     /// The share of the link's peak, if that is known.
-    pub(super) share: Option<f64>,
+    pub share: Option<f64>,
 }
 
 impl Matrix {
     /// The name of a device.
-    pub(super) fn device(&self, number: usize) -> String {
+    pub fn device(&self, number: usize) -> String {
         format!("{}:{number}", self.kind)
     }
 }
 
 /// The matrices of `run`, in the order of its records.
-pub(super) fn matrices(run: &Run) -> Vec<Matrix> {
+pub fn matrices(run: &Run) -> Vec<Matrix> {
     let mut all: Vec<Matrix> = Vec::new();
     for record in &run.records {
         let Some((peer, name)) = peer_of(record) else { continue };
@@ -104,7 +104,7 @@ pub(super) fn links(run: &Run, page: Page) -> String {
 }
 
 /// The rate in GB/s with its share of the peak.
-pub(super) fn shown(cell: Cell) -> String {
+pub fn shown(cell: Cell) -> String {
     let share = cell.share.map(|share| format!(" ({})", format::percent(share)));
     format::gigabytes(cell.rate) + &share.unwrap_or_default()
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::exporter::Exporter;
 use super::names::Names;
 use crate::columns::columns_of;
 use crate::rows::Row;
@@ -16,16 +15,12 @@ use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
 
-/// See the module.
-pub(super) struct Markdown;
-
-impl Exporter for Markdown {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let check = run.check.as_ref().map(checked).unwrap_or_default();
-        let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        out.write_all(parts.join("\n").as_bytes())
-    }
+/// Writes `run` as Markdown.
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let check = run.check.as_ref().map(checked).unwrap_or_default();
+    let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    out.write_all(parts.join("\n").as_bytes())
 }
 
 /// The devices with their names, and the notes that a reader must see first.

@@ -6,7 +6,7 @@ use gpubench_records::gate::{Gate, GateOutcome, GatedCase, Unjudged};
 use gpubench_stats::format;
 
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
-pub(super) fn regressions(gate: &Gate) -> (String, String) {
+pub fn regressions(gate: &Gate) -> (String, String) {
     let from = match gate.threshold {
         Threshold::Part(part) => format!(" of {} or more", format::percent(part)),
         Threshold::Noise => " beyond noise".to_owned(),
@@ -15,7 +15,7 @@ pub(super) fn regressions(gate: &Gate) -> (String, String) {
 }
 
 /// The cases that could not be judged, a sentence for each reason.
-pub(super) fn unjudged(gate: &Gate) -> Vec<String> {
+pub fn unjudged(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = Unjudged::ALL.iter().filter_map(|why| shown(gate, *why)).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
         lines.push("not judged: nothing was compared".to_owned());
@@ -40,7 +40,8 @@ fn words(why: Unjudged) -> &'static str {
 }
 
 /// The sentence on a case that does not pass.
-pub(super) fn sentence(case: &GatedCase) -> Option<String> {
+#[must_use]
+pub fn sentence(case: &GatedCase) -> Option<String> {
     match case.outcome {
         GateOutcome::Passed => None,
         GateOutcome::Regressed(ratio) => {

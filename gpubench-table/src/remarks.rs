@@ -14,7 +14,7 @@ use gpubench_records::work::Link;
 use gpubench_stats::{COARSE, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.
-pub(super) fn remarks(run: &Run, page: Page) -> String {
+pub fn remarks(run: &Run, page: Page) -> String {
     let parts = [skipped(run), methods(run), summary(run)];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.map(|part| paragraph(&part, page)).collect::<Vec<_>>().join("\n")
@@ -47,7 +47,7 @@ fn skipped(run: &Run) -> String {
 }
 
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
-pub(super) fn methods(run: &Run) -> String {
+pub fn methods(run: &Run) -> String {
     let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
     let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
     for (record, measured) in measured() {
@@ -232,7 +232,7 @@ pub fn no_records(run: &Run) -> Option<String> {
 }
 
 /// The line that counts the rows by verdict.
-pub(super) fn summary(run: &Run) -> String {
+pub fn summary(run: &Run) -> String {
     if let Some(none) = no_records(run) {
         return format!("{none}, in {:.1} s\n", run.wall.as_seconds());
     }

@@ -30,10 +30,10 @@ pub enum ExportTo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{first} and {second}: give each a file of its own")]
 pub struct SamePlace {
-    /// The one that is named first.
-    pub first: Export,
-    /// The other.
-    pub second: Export,
+    /// The flag that is given first.
+    pub first: String,
+    /// The other flag.
+    pub second: String,
 }
 
 impl ExportTo {
@@ -65,7 +65,7 @@ impl Display for ExportTo {
 /// Formats the flag as the user gave it.
 impl Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flag = self.format.name();
+        let flag = self.format.name;
         match &self.to {
             ExportTo::StandardOutput => write!(f, "--{flag} -"),
             ExportTo::File(path) => write!(f, "--{flag} {}", path.display()),
@@ -82,7 +82,7 @@ pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec
     for (format, path) in given {
         let export = Export { format, to: ExportTo::of(path) };
         if let Some(first) = exports.iter().find(|other| other.to.is(&export.to)) {
-            return Err(SamePlace { first: first.clone(), second: export });
+            return Err(SamePlace { first: first.to_string(), second: export.to_string() });
         }
         exports.push(export);
     }
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn each_format_has_a_place_of_its_own() {
-        let two = read(&[(Format::Json, "-"), (Format::Markdown, "run.md")]);
+        let two = read(&[(Format::JSON, "-"), (Format::MARKDOWN, "run.md")]);
         assert_eq!(two, Ok(vec!["--json -".to_owned(), "--markdown run.md".to_owned()]));
-        let spelt_otherwise = read(&[(Format::Json, "x"), (Format::Csv, "./x")]);
+        let spelt_otherwise = read(&[(Format::JSON, "x"), (Format::CSV, "./x")]);
         assert_eq!(spelt_otherwise, Err("--json x and --csv ./x: give each a file of its own".to_owned()));
         // Through links, be they to a file that is there or to one that is still to be written.
         let folder = tempfile::tempdir().expect("a folder");
@@ -112,14 +112,14 @@ mod tests {
         std::os::unix::fs::symlink(folder.path(), path("here")).expect("it can be made");
         for _ in ["dangling", "there"] {
             for other in ["link", "here/run", "here/link"].map(path) {
-                let refused = read(&[(Format::Json, &path("run")), (Format::Csv, &other)]);
+                let refused = read(&[(Format::JSON, &path("run")), (Format::CSV, &other)]);
                 assert!(refused.is_err_and(|told| told.contains("give each a file of its own")), "{other}");
             }
             std::fs::write(path("run"), "").expect("it can be written");
         }
         for same in ["-", "a file"] {
             let expected = format!("--json {same} and --csv {same}: give each a file of its own");
-            assert_eq!(read(&[(Format::Json, same), (Format::Csv, same)]), Err(expected));
+            assert_eq!(read(&[(Format::JSON, same), (Format::CSV, same)]), Err(expected));
         }
     }
 }

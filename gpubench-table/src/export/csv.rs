@@ -4,7 +4,6 @@
 
 use std::io::{self, Write};
 
-use super::exporter::Exporter;
 use gpubench_records::facts::Quantity;
 use gpubench_records::id::Arg;
 use gpubench_records::method::{Cache, Flush, Path};
@@ -13,9 +12,6 @@ use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
 use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
-
-/// See the module.
-pub(crate) struct Csv;
 
 /// A column, and its cell in the row of a record.
 struct CsvColumn {
@@ -93,24 +89,25 @@ columns! {
     }
 }
 
-impl Exporter for Csv {
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
-        let args = arguments(run);
-        let heads = COLUMNS.iter().map(|column| column.head.to_owned());
-        csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
-        for record in &run.records {
-            let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
-            let own =
-                args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
-            csv.write_record(fixed.chain(own))?;
-        }
-        csv.flush()
+/// Writes `run` as CSV.
+///
+/// # Errors
+/// If `out` takes no more.
+pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let args = arguments(run);
+    let heads = COLUMNS.iter().map(|column| column.head.to_owned());
+    csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
+    for record in &run.records {
+        let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
+        let own = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
+        csv.write_record(fixed.chain(own))?;
     }
+    csv.flush()
 }
 
 /// The names of all arguments, in the order in which they first appear.
-pub(super) fn arguments(run: &Run) -> Vec<&str> {
+pub fn arguments(run: &Run) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
         if !names.contains(&&**name) {
@@ -121,7 +118,7 @@ pub(super) fn arguments(run: &Run) -> Vec<&str> {
 }
 
 /// The value of the argument `name`.
-pub(super) fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
+pub fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 

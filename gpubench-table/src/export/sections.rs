@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::exporter::Exporter;
-use super::markdown::{Markdown, escaped};
+use super::markdown::{self, escaped};
 use gpubench_records::record::Run;
 
 /// Writes the runs of suites, each under its suite's name, and behind them `others`, sentences about suites that have none. The run of the
@@ -19,7 +18,7 @@ pub fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn W
         if runs.len() > 1 {
             write!(out, "## {}\n\n", escaped(name))?;
         }
-        Markdown.export(run, out)?;
+        markdown::write(run, out)?;
     }
     if !others.is_empty() && !runs.is_empty() {
         out.write_all(b"\n")?;

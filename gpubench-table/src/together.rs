@@ -7,15 +7,17 @@ use gpubench_stats::{DECISION_ERROR, format};
 
 /// The number of results with each answer. Every summary counts the answers that its own page or table shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct AnswerCounts {
-    pub(super) slower: usize,
+pub struct AnswerCounts {
+    /// The number that are slower.
+    pub slower: usize,
     faster: usize,
     same: usize,
     undecided: usize,
 }
 
 impl AnswerCounts {
-    pub(super) fn of(answers: impl IntoIterator<Item = Answer>) -> Self {
+    /// Counts `answers`.
+    pub fn of(answers: impl IntoIterator<Item = Answer>) -> Self {
         let mut counts = Self::default();
         for answer in answers {
             *match answer {
@@ -37,7 +39,7 @@ impl std::fmt::Display for AnswerCounts {
 }
 
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
-pub(super) fn sentences(check: &Check) -> Vec<String> {
+pub fn sentences(check: &Check) -> Vec<String> {
     let mut sentences = decided_together(check);
     sentences.extend(assumptions(check));
     sentences
@@ -104,7 +106,7 @@ fn is_chance(finding: &Finding, band: f64) -> bool {
 }
 
 /// The answer of a row, with the number of times that it was measured again.
-pub(super) fn answer(answer: Answer, assumed: Option<AssumedSpread>, again: usize) -> String {
+pub fn answer(answer: Answer, assumed: Option<AssumedSpread>, again: usize) -> String {
     let answer = match assumed {
         Some(AssumedSpread::UpTo(_)) if answer == Answer::Undecided => {
             "within what processes may differ by".to_owned()

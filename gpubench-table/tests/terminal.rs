@@ -11,9 +11,9 @@ use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::Timer;
 use gpubench_records::record::{Compared, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
-use gpubench_report::{Page, Planned, TableWriter, end, explain, header, render};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
+use gpubench_table::{Page, Planned, TableWriter, end, explain, header, render};
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
 

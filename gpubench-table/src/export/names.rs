@@ -5,22 +5,24 @@ use crate::has_several_devices;
 use gpubench_records::record::{Record, Run};
 
 /// The naming of a run's cases.
-pub(super) struct Names {
+pub struct Names {
     with_device: bool,
 }
 
 impl Names {
-    pub(super) fn of(run: &Run) -> Self {
+    /// Names the cases of `run`.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
         Self { with_device: has_several_devices(run) }
     }
 
     /// The case's name without its cache state, such as `kernels::saxpy[n=65536] on cuda:1`.
-    pub(super) fn benchmark(&self, record: &Record) -> String {
+    pub fn benchmark(&self, record: &Record) -> String {
         format!("{}{}", record.case.name(), self.device(record))
     }
 
     /// The name that no other case of the run has, such as `kernels::saxpy[n=65536] cold on cuda:1`.
-    pub(super) fn case(&self, record: &Record) -> String {
+    pub fn case(&self, record: &Record) -> String {
         format!("{}{}", record.case, self.device(record))
     }
 

@@ -57,7 +57,7 @@ fn program(program: &Program, page: Page) -> String {
 }
 
 /// The origin of each number of a case: a word that names it, and a sentence.
-pub(super) fn sentences(
+pub fn sentences(
     record: &Record,
     measured: &Measurement,
     facts: Option<&Facts>,
@@ -373,7 +373,7 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
 }
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
-pub(super) fn launch_bound(measured: &Measurement) -> Option<String> {
+pub fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch, one_more, overhead, .. } = measured.samples.timer;
     let empty = one_more.or_else(|| Some(empty_launch? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();

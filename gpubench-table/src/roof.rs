@@ -8,7 +8,8 @@ use gpubench_stats::format;
 use super::text::plain;
 
 /// The name of a roof, such as `DRAM` or `FP32`.
-pub(super) fn name(quantity: &Quantity) -> String {
+#[must_use]
+pub fn name(quantity: &Quantity) -> String {
     plain(&quantity.roof())
 }
 
@@ -24,11 +25,13 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
 }
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.
-pub(super) fn cell(share: &Share) -> String {
+#[must_use]
+pub fn cell(share: &Share) -> String {
     format!("{} {}", format::percent(share.of_peak), name(&share.quantity))
 }
 
 /// The same in a sentence: `93.1 % of DRAM`.
-pub(super) fn phrase(share: &Share) -> String {
+#[must_use]
+pub fn phrase(share: &Share) -> String {
     format!("{} of {}", format::percent(share.of_peak), name(&share.quantity))
 }

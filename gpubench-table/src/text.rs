@@ -5,11 +5,11 @@ use textwrap::{Options, WordSplitter, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::page::Page;
-pub(super) use gpubench_records::text::{printable as plain, printable_lines as plain_lines};
+pub use gpubench_records::text::{printable as plain, printable_lines as plain_lines};
 
 /// Splits the path of a benchmark into its modules and its name; nothing if there are no modules. Separators at its end, which only a
 /// file that was written by others has, belong to the name.
-pub(super) fn split_path(path: &str) -> Option<(&str, &str)> {
+pub fn split_path(path: &str) -> Option<(&str, &str)> {
     let at = path[..path.trim_end_matches(':').len()].rfind("::")?;
     Some((&path[..at], &path[at + 2..]))
 }
@@ -57,7 +57,8 @@ pub(super) fn spaces(number: usize) -> String {
 }
 
 /// `text` as lines of `page`: the first begins with `first`, the others with as many spaces, or two more if that is blank.
-pub(super) fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
+#[must_use]
+pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     let hanging = spaces(width(first) + if first.trim().is_empty() { 2 } else { 0 });
     let Some(columns) = page.width() else {
         let lines = text.lines().enumerate();

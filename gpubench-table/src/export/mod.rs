@@ -1,0 +1,65 @@
+//! The formats that a benchmark binary writes, and the destinations of any format.
+
+pub mod csv;
+mod destination;
+mod markdown;
+mod names;
+mod sections;
+mod visible;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use gpubench_records::record::Run;
+
+pub use self::destination::{Export, ExportTo, SamePlace, exports};
+pub use self::names::Names;
+pub use self::sections::write_markdown;
+pub use self::visible::write_visibly;
+
+/// An output format of runs.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// The name, which is that of its flag.
+    pub name: &'static str,
+    /// The purpose, as a sentence that begins with a verb and has no full stop.
+    pub description: &'static str,
+    /// Writes a run. Fails if the destination takes no more.
+    pub write: fn(&Run, &mut dyn Write) -> io::Result<()>,
+}
+
+impl Format {
+    /// JSON, which [`Run::parse`] reads again.
+    pub const JSON: Self = Self {
+        name: "json",
+        description: "Write everything, raw samples too, as JSON, which is read again as a stored run",
+        write: |run, out| run.write(out),
+    };
+    /// CSV with a row for each case.
+    pub const CSV: Self = Self {
+        name: "csv",
+        description: "Write a row for each case, with every number in full, as CSV",
+        write: csv::write,
+    };
+    /// Markdown for a pull request.
+    pub const MARKDOWN: Self = Self {
+        name: "markdown",
+        description: "Write the table as Markdown, for a pull request",
+        write: markdown::write,
+    };
+}
+
+/// Formats with the same name are equal.
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

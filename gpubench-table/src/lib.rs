@@ -1,0 +1,73 @@
+//! The text that a benchmark binary prints and writes of a [`Run`]: the terminal table, its explanations, CSV, Markdown and JSON.
+//! Nothing here measures, judges or prints.
+
+pub mod aligned;
+pub mod export;
+pub mod gate;
+pub mod header;
+pub mod links;
+pub mod remarks;
+pub mod roof;
+pub mod style;
+pub mod text;
+pub mod together;
+
+mod certificate;
+mod columns;
+mod compared;
+mod explain;
+mod launch;
+mod notes;
+mod page;
+mod room;
+mod rows;
+mod shared_processors;
+mod spread;
+mod table;
+mod tuning;
+
+use gpubench_records::record::{Record, Run};
+
+pub use self::explain::{explain, launch_bound, sentences};
+pub use self::header::{header, peaks_of};
+pub use self::page::Page;
+pub use self::remarks::no_records;
+pub use self::table::{Planned, TableWriter};
+pub use self::text::paragraph;
+pub use self::tuning::tuning;
+
+/// A run as it is printed on `page`: its devices, then its results. The same as [`header`], the [`TableWriter::rows`] of its
+/// cases and [`end`], which print a run while it is measured.
+#[must_use]
+pub fn render(run: &Run, page: Page) -> String {
+    let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
+    let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
+    header(run, page) + &rows + &end(run, &mut table, page)
+}
+
+fn planned(record: &Record) -> Planned<'_> {
+    let case = &record.case;
+    Planned { benchmark: &case.benchmark, args: &case.args, device: &record.device }
+}
+
+/// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the
+/// totals.
+#[must_use]
+pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
+    let replaced = table.replaced_rows(run);
+    let [meaning, peaks] = [table.end(), header::peaks(run, page)];
+    let links = links::links(run, page);
+    let parts = [replaced, meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    // The header has a blank line behind it already.
+    let blank = if run.records.is_empty() { "" } else { "\n" };
+    format!("{blank}{}", parts.join("\n"))
+}
+
+/// Returns true if rows of `run` are on several devices, opened or not.
+#[must_use]
+pub fn has_several_devices(run: &Run) -> bool {
+    let opened = run.devices.iter().map(|facts| &facts.device);
+    let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
+    devices.next().is_some_and(|first| devices.any(|device| device != first))
+}
