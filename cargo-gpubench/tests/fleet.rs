@@ -1,6 +1,6 @@
 //! `cargo gpubench fleet` as a user runs it: on the four recorded H200s, on damaged files, and on other command lines.
 
-#[path = "../../gpubench-records/examples/fleet_files/made.rs"]
+#[path = "../../gpubench-report/examples/fleet_files/made.rs"]
 mod made;
 
 use std::fs;

@@ -2,8 +2,7 @@
 //! them. Nothing here measures or prints.
 //!
 //! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
-//! [`files`] keeps them on disk. [`fleet`] holds the runs of many GPUs against each other, and [`history`] those of many commits;
-//! [`tuning`] is the answer of a race of variants.
+//! [`files`] keeps them on disk. [`tuning`] is the answer of a race of variants.
 
 pub mod baseline;
 pub mod certificate;
@@ -16,11 +15,9 @@ pub mod exit;
 pub mod facts;
 pub mod failure;
 pub mod files;
-pub mod fleet;
 pub mod gate;
 pub mod history;
 pub mod id;
-pub mod join;
 pub mod launch;
 pub mod limits;
 pub mod merge;

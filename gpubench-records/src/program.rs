@@ -29,7 +29,8 @@ pub struct Program {
 
 impl Program {
     /// Returns the commit of the package, if no file of its checkout had changed since.
-    pub(crate) fn whole_commit(&self) -> Option<&str> {
+    #[must_use]
+    pub fn whole_commit(&self) -> Option<&str> {
         let package = self.package.as_ref().filter(|package| package.dirty == Some(false))?;
         package.commit.as_deref()
     }

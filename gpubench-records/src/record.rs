@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// Adds those of `devices` that it does not have.
-    pub(crate) fn add_devices(&mut self, devices: Vec<Facts>) {
+    pub fn add_devices(&mut self, devices: Vec<Facts>) {
         for facts in devices {
             if !self.devices.iter().any(|listed| listed.device == facts.device) {
                 self.devices.push(facts);

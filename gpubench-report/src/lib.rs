@@ -6,4 +6,6 @@ pub mod export;
 pub mod fleet;
 pub mod history;
 
+pub mod join;
+
 mod html;

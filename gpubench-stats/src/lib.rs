@@ -1,6 +1,5 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
-//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. From many GPUs' medians, a
-//! [`fleet`] says which GPU is slow; of many variants, a [`race`] finds the best and its ties; from the times of one case over commits,
+//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Of many variants, a [`race`] finds the best and its ties; from the times of one case over commits,
 //! [`changes`] says where they changed. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
@@ -8,9 +7,9 @@
 //! refreshed, placements alternate.
 
 pub mod changes;
-pub mod fleet;
 pub mod format;
 pub mod race;
+pub mod student;
 pub mod units;
 
 mod autocorrelation;
@@ -28,7 +27,6 @@ mod ratio;
 mod rounds;
 mod stall;
 mod stop;
-mod student;
 mod summary;
 mod trimmed;
 
@@ -39,7 +37,7 @@ pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;
 pub use self::multiple::benjamini_hochberg;
 pub use self::process_pairs::{Side, process_looks, process_order};
-pub use self::quantile::{median, quantile};
+pub use self::quantile::{median, median_of, quantile};
 pub use self::ratio::{Median, ProcessRatio, Ratio};
 pub use self::rounds::{log_ratio_of_pairs, resolution_of_pairs};
 pub use self::stall::{MemoryStall, StallPeriod};

@@ -43,7 +43,8 @@ pub(super) fn at_fractional_index(sorted: &[f64], index: f64) -> f64 {
 }
 
 /// The median of values in any order. `None` if there are none.
-pub(crate) fn median_of(values: &mut [f64]) -> Option<f64> {
+#[must_use]
+pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     (!values.is_empty()).then(|| quantile(values, 0.5))
 }

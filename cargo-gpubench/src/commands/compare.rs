@@ -4,8 +4,8 @@
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
+use gpubench_records::files::NamedRun;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::join::NamedRun;
 use gpubench_records::selection::CaseSelection;
 use gpubench_report::export::ExportArgs;
 use gpubench_table as report;

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
-use gpubench_records::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
 use gpubench_records::selection::CaseSelection;
-use gpubench_report::fleet as report;
+use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files, render};
 use gpubench_table::export::ExportTo;
 
 use crate::error::CommandError;
@@ -33,15 +32,15 @@ pub(super) fn fleet(fleet: &FleetFiles<'_>, print_options: PrintOptions) -> Resu
         output::check_destination(to, &sources)?;
     }
     let runs = FleetRuns::read(fleet.files, &fleet.selection);
-    if let (0, Some(first)) = (runs.count(), runs.gaps().first()) {
-        return Err(CommandError::NothingRead { first: Box::new(first.clone()) });
+    if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
+        return Err(CommandError::NothingRead { first: first.clone() });
     }
-    let answer = FleetReport::of(runs, rules);
+    let answer = FleetReport::new(runs, rules);
     if json != Some(ExportTo::StandardOutput) {
-        output::print(&report::render(&answer, print_options.page()), print_options)?;
+        output::print(&render(&answer, print_options.page()), print_options)?;
     }
     if let Some(to) = &json {
-        output::write_to(to, &|out| report::write_json(&answer, out))?;
+        output::write_to(to, &|out| answer.write_json(out))?;
     }
     Ok(answer.exit())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::join::{Joined, is_share, join};
+use gpubench_report::join::{Joined, is_share, join};
 use gpubench_table::export::{Export, ExportTo, Format};
 
 use super::load_all;

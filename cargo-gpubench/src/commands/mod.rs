@@ -18,8 +18,8 @@ mod verify;
 use std::env;
 
 use gpubench_records::exit::Exit;
+use gpubench_records::files::NamedRun;
 use gpubench_records::files::{LAST, NamedStored, Stored, StoredRuns};
-use gpubench_records::join::NamedRun;
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 

@@ -12,9 +12,8 @@ use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{FormatError, LoadRunError};
-use gpubench_records::fleet::Gap;
-use gpubench_records::join::JoinError;
 use gpubench_records::selection::BadFilter;
+use gpubench_report::join::JoinError;
 use gpubench_table::export::{ExportTo, SamePlace};
 
 pub(crate) use self::device::DeviceCommandError;
@@ -54,7 +53,7 @@ pub(crate) enum CommandError {
     #[error("{flag} {text}: give a percentage above 0, such as 5%{also}")]
     Percentage { flag: &'static str, text: String, also: &'static str },
     #[error("no run could be read. {first}")]
-    NothingRead { first: Box<Gap> },
+    NothingRead { first: String },
     #[error("--json and --html: give each a file of its own")]
     SameFile,
     #[error("{}: {error}", path.display())]

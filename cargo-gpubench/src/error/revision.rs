@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
-use gpubench_records::join::JoinError;
+use gpubench_report::join::JoinError;
 
 use super::RunError;
 

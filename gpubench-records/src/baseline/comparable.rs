@@ -8,10 +8,13 @@ use crate::work::Counts;
 
 /// A record with a number, and its run.
 #[derive(Clone, Copy)]
-pub(crate) struct MeasuredRecord<'a> {
-    pub(crate) run: &'a Run,
-    pub(crate) record: &'a Record,
-    pub(crate) measurement: &'a Measurement,
+pub struct MeasuredRecord<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The record.
+    pub record: &'a Record,
+    /// Its number.
+    pub measurement: &'a Measurement,
 }
 
 impl MeasuredRecord<'_> {
@@ -33,7 +36,7 @@ const COUNTS: [(&str, CountOf); 5] = [
 ];
 
 /// The reasons that `now` and `then` cannot be compared; none if they can.
-pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
+pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
     let mut found = other_work(&new.counts, &old.counts);
     let mut hold = |what: &str, now: String, then: String| {

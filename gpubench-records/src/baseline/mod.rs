@@ -13,7 +13,8 @@ mod newest;
 mod open;
 
 pub use self::check::{check, check_within};
-pub(crate) use self::comparable::{MeasuredRecord, differences, other_work};
+pub(crate) use self::comparable::other_work;
+pub use self::comparable::{MeasuredRecord, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};
 pub use self::newest::Baseline;

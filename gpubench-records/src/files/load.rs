@@ -138,7 +138,7 @@ pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
 }
 
 /// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
-pub(crate) fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
+pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     let read = match path.as_os_str() == STANDARD_INPUT {
         true => all_of(io::stdin().lock(), LARGEST),
         false => open(path).and_then(|file| all_of(file, LARGEST)),

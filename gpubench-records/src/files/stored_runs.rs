@@ -12,8 +12,16 @@ use super::load::{LoadRunError, STANDARD_INPUT, load, load_all};
 use super::names;
 use super::place::{self, RECORDS, kept, run_names, state};
 use crate::baseline::Place;
-use crate::join::NamedRun;
 use crate::record::Run;
+
+/// A run with the name that the user knows it by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRun {
+    /// The name.
+    pub name: String,
+    /// The run.
+    pub run: Run,
+}
 
 /// The number of names in the error about an unknown one.
 const SHOWN_NAMES: usize = 8;

@@ -1,19 +1,24 @@
-//! The answer about a fleet on a terminal. In: a [`FleetReport`]; out: lines: first the answer, then the slow GPUs with their
-//! intervals and reasons, then every GPU if there are few, then the roofs, and last what is missing.
+//! The answer about a fleet on a terminal: first the answer, then the slow GPUs with their intervals and reasons, every GPU if there
+//! are few, the roofs, and last what is missing.
 
-use gpubench_records::fleet::{FleetGpu, FleetGroup, FleetReport, FleetRoof, FleetVerdict};
-use gpubench_stats::format::{counted, percent, signed_percent};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::words;
+use gpubench_stats::format::{change, changes, counted, percent, signed_percent};
 use gpubench_table::Page;
 use gpubench_table::aligned::columns;
-use gpubench_table::style::{BOLD, NOTE, heading, styled};
+use gpubench_table::style::{NOTE, heading, styled};
 use gpubench_table::text::{paragraph, plain, wrapped};
 
+use super::{FEWEST_GPUS, FleetGpu, FleetGroup, FleetReport, FleetRoof, GpuRoof, Lack, MANY_GPUS, Verdict};
+
+/// The number of slow GPUs that the answer names.
+const NAMED: usize = 5;
 /// The number of slow GPUs and of missing parts that a terminal shows.
 const MOST: usize = 20;
+/// The largest number of GPUs of which each has a line.
+const SHOWN: usize = 16;
 
-/// The answer as it is printed on `page`.
+/// Returns the answer as lines of `page`.
 #[must_use]
 pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
@@ -21,8 +26,35 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     if report.groups.is_empty() {
         text += &heading("no GPU can be judged", &format!(": {read}"), page);
     }
-    text.extend(report.groups.iter().map(|group| details(group, report.groups.len() > 1, page)));
-    text += &missing(report, page);
+    for group in &report.groups {
+        let several = format!(": {} ({})", plain(&group.model), plain(&group.build));
+        let name = if report.groups.len() > 1 { several } else { String::new() };
+        let few = group.gpus.len() <= SHOWN;
+        for (title, body) in [
+            ("slow GPUs", slow(group, page)),
+            ("each GPU", if few { each(group, page) } else { String::new() }),
+            ("roofs", roofs(group, page)),
+            ("not enough data", lacks(group).iter().map(|lack| indented(lack, 2, page)).collect()),
+        ] {
+            if !body.is_empty() {
+                text += &format!("\n{}{body}", heading(title, &name, page));
+            }
+        }
+        if group.fast > 0 {
+            let are = if group.fast == 1 { "is" } else { "are" };
+            let note = format!(
+                "note: {} {are} as far out on the fast side: these GPUs differ by nature more than a normal distribution has it, and \
+                 a slow one that is not far out may be one of them",
+                counted(group.fast, "GPU")
+            );
+            text += &styled(&wrapped(&note, "", page), NOTE);
+        }
+    }
+    if !report.missing.is_empty() {
+        text += &format!("\n{}", heading("missing", "", page));
+        text.extend(report.missing.iter().take(MOST).map(|sentence| indented(&plain(sentence), 2, page)));
+        text += &more(report.missing.len(), MOST, ": --json has them all");
+    }
     let rules = format!(
         "{read}. Slow: by at least {}, and unlike the other GPUs; on average {} of those called slow may be wrong",
         percent(report.least),
@@ -31,145 +63,164 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     text + "\n" + &paragraph(&rules, page)
 }
 
-/// The answer, with the slow GPUs in a line each.
+/// Returns the answer about a group, such as "1 of 4 NVIDIA H200 is slow", with the slow GPUs in a line each.
 fn answer(group: &FleetGroup, page: Page) -> String {
-    let mut text = heading(&words::answer(group), &format!(" ({})", words::size(group)), page);
-    let named = 5;
-    for gpu in group.slow().take(named) {
-        let finding = words::finding(gpu).unwrap_or_default();
-        let line = format!("{}: {finding}", words::place(group, gpu));
-        text += &lines(&wrapped(&line, "  ", page));
-    }
-    let left = group.slow().count().saturating_sub(named);
-    if left > 0 {
-        text += &format!("  and {left} more\n");
-    }
-    text
-}
-
-fn details(group: &FleetGroup, is_one_of_several: bool, page: Page) -> String {
-    let name = if is_one_of_several {
-        format!(": {} ({})", plain(&group.model), plain(&group.build))
-    } else {
-        String::new()
+    let (all, model) = (group.gpus.len(), plain(&group.model));
+    let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != Verdict::NotEnoughData);
+    let answer = match group.slow().count() {
+        0 if !is_judged => format!("not enough data about {all} {model}"),
+        0 => format!("none of {all} {model} is slow"),
+        1 => format!("1 of {all} {model} is slow"),
+        slow => format!("{slow} of {all} {model} are slow"),
     };
-    let parts = [
-        ("slow GPUs", slow(group, page)),
-        ("each GPU", each(group, page)),
-        ("roofs", roofs(group, page)),
-        ("not enough data", sentences(&words::lacks(group), page)),
-    ];
-    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
-    let mut text: String =
-        parts.map(|(title, text)| format!("\n{}{text}", heading(title, &name, page))).collect();
-    if let Some(tails) = words::tails(group) {
-        text += &styled(&wrapped(&format!("note: {tails}"), "", page), NOTE);
-    }
-    text
-}
-
-/// The slow GPUs, each with its roofs, and under it what is known about it.
-fn slow(group: &FleetGroup, page: Page) -> String {
-    let slow: Vec<&FleetGpu> = group.slow().take(MOST).collect();
-    if slow.is_empty() {
-        return String::new();
-    }
-    let heads = ["GPU", "roof", "time", "95 % interval"].map(str::to_owned).to_vec();
-    let mut rows = vec![heads];
-    for gpu in &slow {
-        for (number, finding) in gpu.findings().into_iter().enumerate() {
-            let name = if number == 0 { words::place(group, gpu) } else { String::new() };
-            let standing = &finding.standing;
-            rows.push(vec![
-                name,
-                finding.roof.to_string(),
-                words::effect(standing),
-                words::interval(standing),
-            ]);
-        }
-    }
-    let mut shown = columns(&rows, 2..3, page).into_iter();
-    let mut text = shown.next().map(|head| lines(&head)).unwrap_or_default();
-    for gpu in &slow {
+    let fake = if group.fake { " (FAKE: stand-ins for tests, whose times are made up)" } else { "" };
+    let cases = group.roofs.iter().map(|of| of.cases.len()).sum();
+    let (hosts, cases) = (counted(group.hosts.len(), "host"), counted(cases, "case"));
+    let size = format!(" ({hosts}, {cases}, {})", plain(&group.build));
+    let mut text = heading(&(answer + fake), &size, page);
+    for gpu in group.slow().take(NAMED) {
         let findings = gpu.findings();
-        text.extend(shown.by_ref().take(findings.len()).map(|row| lines(&row)));
-        let known = findings.first().map(|first| format!("{} · {}", plain(&gpu.uuid), words::data(first)));
-        // Of many GPUs each has some.
-        let suspect = words::suspect(gpu).filter(|_| group.gpus.len() <= words::SHOWN);
-        for line in [known, Some(words::sensors(gpu)), suspect].into_iter().flatten() {
-            text += &lines(&wrapped(&line, "    ", page));
-        }
+        let others = match findings.len() {
+            1 => String::new(),
+            roofs => format!(", and slow on {}", counted(roofs - 1, "other roof")),
+        };
+        let GpuRoof { roof, standing } = findings[0];
+        let line = format!("{}: {} slower on {roof}{others}", place(group, gpu), percent(standing.effect));
+        text += &indented(&line, 2, page);
     }
-    let left = group.slow().count() - slow.len();
-    if left > 0 {
-        text += &format!("  and {left} more: --json has them all\n");
-    }
-    text
+    text + &more(group.slow().count(), NAMED, "")
 }
 
-/// The effect of each GPU on each roof, if there are few.
-fn each(group: &FleetGroup, page: Page) -> String {
-    if group.gpus.len() > words::SHOWN {
+/// Returns the slow GPUs, each with its roofs, and under it what is known about it.
+fn slow(group: &FleetGroup, page: Page) -> String {
+    let mut rows = vec![["GPU", "roof", "time", "95 % interval"].map(str::to_owned).to_vec()];
+    // The lines under each row.
+    let mut notes: Vec<Vec<String>> = vec![Vec::new()];
+    for gpu in group.slow().take(MOST) {
+        let mut name = place(group, gpu);
+        for GpuRoof { roof, standing } in gpu.findings() {
+            let [low, high] = standing.interval.map(|end| 1.0 + end);
+            let time = change(1.0 + standing.effect);
+            rows.push(vec![std::mem::take(&mut name), roof.to_string(), time, changes(low, high)]);
+            notes.push(Vec::new());
+        }
+        let first = gpu.findings()[0].standing;
+        let processes = match first.processes {
+            1 => "1 process".to_owned(),
+            more => format!("{more} processes that differ by {}", percent(first.between_processes)),
+        };
+        let known = format!("{} · {}, {processes}", plain(&gpu.uuid), counted(first.cases, "case"));
+        let reasons: Vec<String> = gpu.reasons.iter().map(|reason| plain(reason)).collect();
+        let usual = || "its sensors and properties show nothing unusual".to_owned();
+        let sensors = if reasons.is_empty() { usual() } else { reasons.join("; ") };
+        let suspect: Vec<String> =
+            gpu.suspect.iter().map(|(reason, rows)| format!("{rows} {}", plain(reason))).collect();
+        let last = notes.len() - 1;
+        notes[last] = vec![known, sensors];
+        // Of many GPUs each has some.
+        if !suspect.is_empty() && group.gpus.len() <= SHOWN {
+            notes[last].push(format!("suspect rows, which count: {}", suspect.join(", ")));
+        }
+    }
+    if rows.len() == 1 {
         return String::new();
     }
-    let roofs: Vec<FleetRoof> = group.roofs.iter().map(|it| it.roof).collect();
-    let heads = roofs.iter().map(|roof| roof.to_string().replace("memory ", ""));
+    let row = |(row, notes): (Vec<String>, Vec<String>)| {
+        lines(&row) + &notes.iter().map(|note| indented(note, 4, page)).collect::<String>()
+    };
+    let text: String = columns(&rows, 2..3, page).into_iter().zip(notes).map(row).collect();
+    text + &more(group.slow().count(), MOST, ": --json has them all")
+}
+
+/// Returns the effect of each GPU on each roof.
+fn each(group: &FleetGroup, page: Page) -> String {
+    let heads = group.roofs.iter().map(|of| of.roof.to_string().replace("memory ", ""));
     let mut rows: Vec<Vec<String>> = vec![std::iter::once("GPU".to_owned()).chain(heads).collect()];
     let mut gpus: Vec<&FleetGpu> = group.gpus.iter().collect();
-    gpus.sort_by_key(|gpu| (&gpu.host, &gpu.device));
+    gpus.sort_by_key(|gpu| (&gpu.hosts, &gpu.device));
     for gpu in gpus {
-        let cell = |roof: &FleetRoof| {
-            gpu.on(*roof).map_or_else(
-                || "-".to_owned(),
-                |standing| {
-                    let mark = match standing.verdict {
-                        FleetVerdict::Slow => "!",
-                        FleetVerdict::Normal => " ",
-                        FleetVerdict::NotEnoughData(_) => "?",
-                    };
-                    format!("{}{mark}", signed_percent(standing.effect))
-                },
-            )
+        let cell = |roof| {
+            let Some(standing) = gpu.on(roof) else { return "-".to_owned() };
+            let mark = match standing.verdict {
+                Verdict::Slow => "!",
+                Verdict::Normal => " ",
+                Verdict::NotEnoughData => "?",
+            };
+            signed_percent(standing.effect) + mark
         };
-        rows.push(std::iter::once(words::place(group, gpu)).chain(roofs.iter().map(cell)).collect());
+        let cells = group.roofs.iter().map(|of| cell(of.roof));
+        rows.push(std::iter::once(place(group, gpu)).chain(cells).collect());
     }
     let table: String = columns(&rows, 1..rows[0].len(), page).iter().map(|row| lines(row)).collect();
     table + "  time over that of the others; ! slow, ? not enough data, - not measured\n"
 }
 
-/// The spreads of each roof.
+/// Returns the spreads of each roof.
 fn roofs(group: &FleetGroup, page: Page) -> String {
     let heads = ["roof", "cases", "slow", "GPUs differ by", "shared by host", "processes by"];
     let mut rows: Vec<Vec<String>> = vec![heads.map(str::to_owned).to_vec()];
     for of in &group.roofs {
-        let slow = group.gpus.iter().filter_map(|gpu| gpu.on(of.roof));
-        let slow = slow.filter(|standing| standing.verdict == FleetVerdict::Slow).count();
-        let shared = if group.hosts.len() > 1 { percent(of.common_to_host) } else { "-".to_owned() };
-        rows.push(vec![
-            of.roof.to_string(),
-            of.cases.len().to_string(),
-            slow.to_string(),
-            if group.gpus.len() > 2 { percent(of.between_gpus) } else { "-".to_owned() },
-            shared,
-            of.between_processes.map_or_else(|| "-".to_owned(), percent),
-        ]);
+        let standings = group.gpus.iter().filter_map(|gpu| gpu.on(of.roof));
+        let slow = standings.filter(|standing| standing.verdict == Verdict::Slow).count();
+        let spreads = [
+            Some(of.between_gpus).filter(|_| group.gpus.len() > 2),
+            Some(of.common_to_host).filter(|_| group.hosts.len() > 1),
+            of.between_processes,
+        ];
+        let mut row = vec![of.roof.to_string(), of.cases.len().to_string(), slow.to_string()];
+        row.extend(spreads.map(|spread| spread.map_or_else(|| "-".to_owned(), percent)));
+        rows.push(row);
     }
     let table: String = columns(&rows, 1..6, page).iter().map(|row| lines(row)).collect();
-    table + &lines(&wrapped("standard deviations, without the slow GPUs", "  ", page))
+    table + &indented("standard deviations, without the slow GPUs", 2, page)
 }
 
-fn missing(report: &FleetReport, page: Page) -> String {
-    if report.missing.is_empty() {
-        return String::new();
+/// Returns the verdicts that lack data, a sentence for each reason, with the roofs.
+fn lacks(group: &FleetGroup) -> Vec<String> {
+    let mut lacks: BTreeMap<String, BTreeMap<FleetRoof, usize>> = BTreeMap::new();
+    for on in group.gpus.iter().flat_map(|gpu| &gpu.roofs) {
+        let what = match on.standing.lack {
+            None => continue,
+            Some(Lack::Gpus(gpus)) => {
+                let are = if gpus == 1 { "is" } else { "are" };
+                format!("a verdict needs at least {FEWEST_GPUS} GPUs, and there {are} {gpus}")
+            }
+            Some(Lack::Processes) => format!(
+                "one process on each of fewer than {MANY_GPUS} GPUs: a second tells a slow GPU from a disturbed process"
+            ),
+            Some(Lack::Precision(half)) if group.gpus.len() <= SHOWN => {
+                format!("its effect is known to ± {} only", percent(half))
+            }
+            Some(Lack::Precision(_)) => "their processes or cases differ too much for a verdict".to_owned(),
+        };
+        *lacks.entry(what).or_default().entry(on.roof).or_default() += 1;
     }
-    let gaps: Vec<String> = report.missing.iter().take(MOST).map(|gap| plain(&gap.to_string())).collect();
-    let left = report.missing.len() - gaps.len();
-    let left = if left > 0 { format!("  and {left} more: --json has them all\n") } else { String::new() };
-    format!("\n{BOLD}missing{BOLD:#}\n{}{left}", sentences(&gaps, page))
+    let sentence = |(what, roofs): (String, BTreeMap<FleetRoof, usize>)| {
+        let names: Vec<String> = roofs.keys().map(ToString::to_string).collect();
+        let on = if names.len() == group.roofs.len() { "all roofs".to_owned() } else { names.join(", ") };
+        format!("{on}, {}: {what}", counted(roofs.into_values().max().unwrap_or_default(), "GPU"))
+    };
+    lacks.into_iter().map(sentence).collect()
 }
 
-fn sentences(sentences: &[String], page: Page) -> String {
-    sentences.iter().map(|sentence| lines(&wrapped(sentence, "  ", page))).collect()
+/// Returns the host and the device there; the host without its domain if the names of hosts are different without.
+fn place(group: &FleetGroup, gpu: &FleetGpu) -> String {
+    let label = |host: &str| host.split('.').next().unwrap_or_default().to_owned();
+    let labels: BTreeSet<String> = group.hosts.iter().map(|host| label(host)).collect();
+    // The first part of an address is a number.
+    let is_short =
+        labels.len() == group.hosts.len() && labels.iter().all(|label| label.contains(char::is_alphabetic));
+    let host = gpu.host();
+    plain(&if is_short { format!("{} {}", label(&host), gpu.device) } else { gpu.place() })
+}
+
+/// Returns a line about those of `all` that are not shown.
+fn more(all: usize, shown: usize, where_else: &str) -> String {
+    if all > shown { format!("  and {} more{where_else}\n", all - shown) } else { String::new() }
+}
+
+fn indented(text: &str, columns: usize, page: Page) -> String {
+    lines(&wrapped(text, &" ".repeat(columns), page))
 }
 
 fn lines(lines: &[String]) -> String {

@@ -7,7 +7,6 @@ mod closed_forms;
 mod correlation;
 mod coverage;
 mod findings;
-mod fleet;
 mod grouped;
 mod properties;
 mod race;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use gpubench_records::exit::Exit;
+use gpubench_records::files::NamedRun;
 use gpubench_records::files::{StoredRuns, load};
-use gpubench_records::join::{NamedRun, join};
 use gpubench_records::record::{Record, Run};
+use gpubench_report::join::join;
 use gpubench_stats::Side;
 
 use super::Pairs;

@@ -12,7 +12,7 @@
 //! Noise: processes differ by 0.1 % on a roof; cases beyond that by 0.05 to 1.5 %, as copies of 1 GiB and of 16 KiB do on an
 //! H200; one measurement of a hundred is disturbed by up to 20 %.
 
-use gpubench_stats::fleet::{Fleet, FleetResult, FleetRules, FleetVerdict, Observation, judge};
+use gpubench_report::fleet::{Fleet, FleetResult, FleetRules, Observation, Verdict, judge};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -186,7 +186,7 @@ pub(crate) struct Score {
 pub(crate) fn slow(result: &FleetResult) -> Vec<bool> {
     let is_slow = |gpu: usize| {
         let mut standings = result.roofs.iter().filter_map(|roof| roof.gpus[gpu]);
-        standings.any(|standing| standing.verdict == FleetVerdict::Slow)
+        standings.any(|standing| standing.verdict == Verdict::Slow)
     };
     (0..result.roofs.first().map_or(0, |roof| roof.gpus.len())).map(is_slow).collect()
 }

@@ -1,21 +1,20 @@
 //! Fleets read from files, as a user has them: the recorded four H200s, and every fault that files of many hosts have.
 
-#[path = "../examples/fleet_files/made.rs"]
+#[path = "../../examples/fleet_files/made.rs"]
 mod made;
+mod statistics;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::fleet::{
-    FleetGpu, FleetReport, FleetRoof, FleetRules, FleetRuns, FleetVerdict, Gap, GpuVerdict,
-};
 use gpubench_records::selection::CaseSelection;
+use gpubench_report::fleet::{FleetGpu, FleetReport, FleetRoof, FleetRules, FleetRuns, Verdict};
 use serde_json::{Value, json};
 
 use self::made::{Place, four_h200s, run_at, template, write};
 
 fn report(given: &[PathBuf]) -> FleetReport {
-    FleetReport::of(FleetRuns::read(given, &CaseSelection::default()), FleetRules::default())
+    FleetReport::new(FleetRuns::read(given, &CaseSelection::default()), FleetRules::default())
 }
 
 fn folder() -> tempfile::TempDir {
@@ -38,9 +37,8 @@ fn changed(file: &Path, change: impl FnOnce(&mut Value)) {
 
 /// The missing parts, a line each, with the names of files alone.
 fn missing(report: &FleetReport) -> Vec<String> {
-    let told = |gap: &Gap| {
-        let words = gap.to_string();
-        let words = words
+    let told = |sentence: &String| {
+        let words = sentence
             .split(' ')
             .map(|word| if word.starts_with('/') { word.rsplit('/').next().unwrap_or(word) } else { word });
         words.collect::<Vec<_>>().join(" ")
@@ -57,11 +55,15 @@ fn assert_answer(report: &FleetReport) {
     for gpu in &group.gpus {
         for on in &gpu.roofs {
             let is_found = gpu.device == "cuda:1" && on.roof == FleetRoof::MemoryReads;
-            let expected = if is_found { FleetVerdict::Slow } else { FleetVerdict::Normal };
+            let expected = if is_found { Verdict::Slow } else { Verdict::Normal };
             assert_eq!(on.standing.verdict, expected, "{} {}: {:?}", gpu.device, on.roof, on.standing);
             if is_found {
                 assert!((0.044..=0.047).contains(&on.standing.effect), "{:?}", on.standing);
-                assert!(on.standing.low > 0.042 && on.standing.high < 0.049, "{:?}", on.standing);
+                assert!(
+                    on.standing.interval[0] > 0.042 && on.standing.interval[1] < 0.049,
+                    "{:?}",
+                    on.standing
+                );
             }
         }
     }
@@ -308,11 +310,7 @@ fn other_models_and_builds_are_judged_apart() {
     assert_eq!(models, [("NVIDIA H200", 2), ("NVIDIA H100 80GB HBM3", 1), ("NVIDIA H200", 1)]);
     assert_ne!(report.groups[0].build, report.groups[2].build);
     assert!(
-        report
-            .groups
-            .iter()
-            .flat_map(|group| &group.gpus)
-            .all(|gpu| gpu.verdict == GpuVerdict::NotEnoughData)
+        report.groups.iter().flat_map(|group| &group.gpus).all(|gpu| gpu.verdict == Verdict::NotEnoughData)
     );
     // A health check must not pass without a verdict.
     assert_eq!(report.exit().code(), 4);
@@ -376,7 +374,7 @@ fn sensors_that_differ_are_told() {
     ] {
         assert!(all.contains(expected), "{expected}\nis not in\n{all}");
     }
-    let others = report.groups[0].gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Normal);
+    let others = report.groups[0].gpus.iter().filter(|gpu| gpu.verdict == Verdict::Normal);
     assert!(
         others.clone().all(|gpu| gpu.reasons.is_empty()),
         "{:?}",
@@ -421,7 +419,7 @@ fn a_gpu_that_was_not_opened_is_named() {
 fn nothing_to_read_is_no_answer() {
     let report = report(&[PathBuf::from("there/is/none.json")]);
     assert_eq!((report.groups.len(), report.exit().code()), (0, 4));
-    assert!(report.missing[0].to_string().starts_with("there/is/none.json: not read: "));
+    assert!(report.missing[0].starts_with("there/is/none.json: not read: "));
 }
 
 /// Under Slurm each task has one GPU, which it calls `cuda:0`.

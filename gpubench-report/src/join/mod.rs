@@ -6,23 +6,15 @@ mod shares;
 
 use std::collections::HashMap;
 
-use crate::baseline::{MeasuredRecord, differences};
-use crate::facts::{Facts, UUID};
-use crate::id::PlannedCase;
-use crate::merge::merged;
-use crate::program::{Package, Program};
-use crate::record::{Measurement, Record, Run};
+use gpubench_records::baseline::{MeasuredRecord, differences};
+use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::files::NamedRun;
+use gpubench_records::id::PlannedCase;
+use gpubench_records::merge::merged;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::record::{Package, Program};
 
 pub use self::shares::is_share;
-
-/// A run with the name that the user knows it by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedRun {
-    /// The name.
-    pub name: String,
-    /// The run.
-    pub run: Run,
-}
 
 /// Several runs made one.
 #[derive(Clone, Debug, PartialEq)]

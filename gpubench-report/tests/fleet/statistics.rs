@@ -6,9 +6,7 @@ mod simulated;
 use std::fs;
 use std::path::Path;
 
-use gpubench_stats::fleet::{
-    Fleet, FleetResult, FleetRules, FleetVerdict, Lack, Observation, Standing, judge,
-};
+use gpubench_report::fleet::{Fleet, FleetResult, FleetRules, Lack, Observation, Standing, Verdict, judge};
 use serde_json::Value;
 
 use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
@@ -42,26 +40,28 @@ const SUM: [&[f64]; 4] = [
 fn one_gpu_of_four_reads_its_memory_slower() {
     let result = one_case(&SUM);
     let slow = standing(&result, 1);
-    assert_eq!(slow.verdict, FleetVerdict::Slow);
+    assert_eq!(slow.verdict, Verdict::Slow);
     assert!((0.044..0.047).contains(&slow.effect), "{slow:?}");
-    assert!(slow.low > 0.04 && slow.high < 0.05, "{slow:?}");
+    assert!(slow.interval[0] > 0.04 && slow.interval[1] < 0.05, "{slow:?}");
     for gpu in [0, 2, 3] {
-        assert_eq!(standing(&result, gpu).verdict, FleetVerdict::Normal);
+        assert_eq!(standing(&result, gpu).verdict, Verdict::Normal);
     }
 }
 
 /// Two differ by as much, and nothing says which is slow; so may a process that something disturbed.
 #[test]
 fn too_little_data_is_no_verdict() {
-    let lack = |times: &[&[f64]]| -> Vec<FleetVerdict> {
+    let lack = |times: &[&[f64]]| -> Vec<Lack> {
         let result = one_case(times);
-        (0..times.len()).map(|gpu| standing(&result, gpu).verdict).collect()
+        let standings = (0..times.len()).map(|gpu| standing(&result, gpu));
+        let lacks = standings.filter(|it| it.verdict == Verdict::NotEnoughData).filter_map(|it| it.lack);
+        lacks.collect()
     };
-    let gpus = |gpus| FleetVerdict::NotEnoughData(Lack::Gpus { gpus });
+    let gpus = Lack::Gpus;
     assert_eq!(lack(&SUM[..2]), [gpus(2); 2]);
     assert_eq!(lack(&SUM[1..]), [gpus(3); 3]);
     let first: Vec<&[f64]> = SUM.iter().map(|times| &times[..1]).collect();
-    assert_eq!(lack(&first), [FleetVerdict::NotEnoughData(Lack::Processes); 4]);
+    assert_eq!(lack(&first), [Lack::Processes; 4]);
     let result = one_case(&SUM[..2]);
     assert!((standing(&result, 1).effect - 0.0445).abs() < 0.001, "it is shown all the same");
 }
@@ -72,7 +72,7 @@ fn processes_that_disagree_are_no_verdict() {
     let wild: [&[f64]; 5] =
         [&[1.0, 1.25, 1.1], &[0.9, 1.2, 1.1], &[1.0, 0.8, 1.15], &[1.1, 0.9, 1.0], &[1.3, 1.5, 1.1]];
     let result = one_case(&wild);
-    let FleetVerdict::NotEnoughData(Lack::Precision { half_width }) = standing(&result, 4).verdict else {
+    let Some(Lack::Precision(half_width)) = standing(&result, 4).lack else {
         panic!("{:?}", standing(&result, 4));
     };
     assert!(half_width > 0.1, "{half_width}");
@@ -86,8 +86,8 @@ fn a_small_difference_is_not_slow_however_sure() {
     times.push(vec![1015.0; 3]);
     let times: Vec<&[f64]> = times.iter().map(|times| &times[..]).collect();
     let result = one_case(&times);
-    assert_eq!(standing(&result, 20).verdict, FleetVerdict::Normal);
-    assert_eq!(standing(&result, 21).verdict, FleetVerdict::Slow);
+    assert_eq!(standing(&result, 20).verdict, Verdict::Normal);
+    assert_eq!(standing(&result, 21).verdict, Verdict::Slow);
 }
 
 #[test]
@@ -155,7 +155,8 @@ fn intervals_hold_the_planted_effect() {
             let standing = result.roofs[1].gpus[*gpu].expect("it was measured");
             all += 1;
             // The GPU's own nature is a part of its effect: half a standard deviation of 0.1 % to either side is allowed.
-            held += usize::from(standing.low - 0.0005 <= 0.03 && 0.03 <= standing.high + 0.0005);
+            held +=
+                usize::from(standing.interval[0] - 0.0005 <= 0.03 && 0.03 <= standing.interval[1] + 0.0005);
         }
     }
     assert!(held * 100 >= all * 85, "{held} of {all}");
@@ -175,8 +176,7 @@ fn a_slow_host_is_found_by_its_gpus() {
     let hosts: Vec<usize> = (0..64).map(|gpu| gpu / 8).collect();
     let result =
         judge(Fleet { observations: &observations, roofs: &[0], hosts: &hosts }, FleetRules::default());
-    let found: Vec<usize> =
-        (0..64).filter(|gpu| standing(&result, *gpu).verdict == FleetVerdict::Slow).collect();
+    let found: Vec<usize> = (0..64).filter(|gpu| standing(&result, *gpu).verdict == Verdict::Slow).collect();
     assert_eq!(found, (24..32).collect::<Vec<_>>());
 }
 

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{JoinError, Joined, NamedRun, repetitions};
-use crate::facts::{Facts, UUID};
-use crate::id::{BenchmarkId, DeviceId};
-use crate::method::Cache;
-use crate::record::{Record, Run};
-use crate::task::{ShareMode, Task};
+use super::{JoinError, Joined, repetitions};
+use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::files::NamedRun;
+use gpubench_records::id::{BenchmarkId, DeviceId};
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Record, Run};
+use gpubench_records::task::{ShareMode, Task};
 use gpubench_stats::format::counted;
 
 /// Returns true if `run` is a share of a split.
@@ -218,10 +219,10 @@ fn is_copy(record: &Record, other: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
-    use crate::facts::{Property, Value};
-    use crate::failure::{Failure, Stage};
-    use crate::files;
+    use gpubench_records::facts::{Property, Value};
+    use gpubench_records::failure::{Failure, Stage};
+    use gpubench_records::files;
+    use gpubench_records::record::Environment;
     use gpubench_stats::units::Nanoseconds;
 
     /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.
@@ -259,7 +260,7 @@ mod tests {
 
     fn joined(runs: &[Run]) -> Result<Joined, JoinError> {
         let named = runs.iter().enumerate();
-        super::super::join(
+        crate::join::join(
             named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect(),
         )
     }

@@ -1,0 +1,304 @@
+//! The GPUs that may be compared with each other: of one model, measured by one build.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::record::Program;
+use gpubench_records::verdict::State;
+use gpubench_stats::format::counted;
+
+use super::runs::{FleetRun, Reading, Row};
+use super::{FleetGpu, Verdict};
+use crate::join::other_build;
+
+/// The largest number of GPUs that a host has.
+const MOST_OF_A_HOST: usize = 64;
+
+/// The GPUs of one model, measured by one build.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) program: Program,
+    pub(super) gpus: Vec<FleetGpu>,
+    pub(super) cases: Vec<String>,
+    pub(super) entries: Vec<Entry>,
+    case_numbers: HashMap<String, usize>,
+}
+
+/// A measurement of a case on a GPU in a process. The numbers are those of the group.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) case: usize,
+    pub(super) gpu: usize,
+    pub(super) process: usize,
+    pub(super) reading: Reading,
+}
+
+/// Returns the groups of `runs`, the largest first, and a sentence for each part that is missing or left out.
+pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
+    // A run that resumed another comes after it.
+    runs.sort_by_key(|run| run.head.resumed.is_some());
+    let (mut groups, mut missing, mut unfinished) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut seen: HashMap<(String, u64), String> = HashMap::new();
+    let mut processes = 0;
+    for run in runs {
+        missing.extend(run.faults.iter().cloned());
+        unfinished.extend(run.unfinished.iter().map(|sentence| (run.name.clone(), sentence.clone())));
+        missing.extend(not_opened(&run));
+        let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
+        for facts in run.head.devices.iter().filter(|facts| !facts.runs_program_code) {
+            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == facts.device).collect();
+            let Some(uuid) = facts.text(UUID).filter(|_| !rows.is_empty()) else {
+                let sentence = || {
+                    format!("{}: {} has no UUID, which tells GPUs apart: left out", run.name, facts.device)
+                };
+                missing.extend((!rows.is_empty()).then(sentence));
+                continue;
+            };
+            let group = group_of(&mut groups, facts, &run.head.program);
+            let gpu = group.gpu(uuid, facts, run.head.environment.host.as_deref());
+            let mut counts: HashMap<usize, usize> = HashMap::new();
+            for row in rows {
+                if let Some(why) = why_invalid(row) {
+                    let (case, gpu) = (&row.case, group.gpus[gpu].name());
+                    missing.push(format!("{}: `{case}` is invalid on {gpu} and left out: {why}", run.name));
+                    continue;
+                }
+                let mut is_new = |reading: &&Reading| {
+                    let first =
+                        seen.entry((uuid.to_owned(), reading.hash)).or_insert_with(|| run.name.clone());
+                    if *first != run.name {
+                        *repeated.entry(first.clone()).or_default() += 1;
+                    }
+                    *first == run.name
+                };
+                let new: Vec<&Reading> = row.readings.iter().filter(|reading| is_new(reading)).collect();
+                group.add(row, &new, gpu, processes, &mut counts);
+            }
+            processes += counts.values().max().unwrap_or(&0);
+            if !counts.is_empty() {
+                group.gpus[gpu].runs.push(run.name.clone());
+            }
+        }
+        for (also, count) in repeated {
+            if run.head.resumed.is_some() {
+                // The run finishes the earlier one, and has its measurements on purpose.
+                unfinished.remove(&also);
+            } else {
+                let are = if count == 1 { "is" } else { "are" };
+                let measurements = counted(count, "measurement");
+                missing.push(format!(
+                    "{}: {measurements} {are} in {also} too: left out, so that each counts once",
+                    run.name
+                ));
+            }
+        }
+    }
+    missing.extend(unfinished.into_values());
+    groups.retain(|group: &Group| !group.entries.is_empty());
+    groups.sort_by_key(|group| std::cmp::Reverse(group.gpus.len()));
+    missing.extend(groups.iter_mut().flat_map(Group::settle));
+    (groups, missing)
+}
+
+/// Returns a sentence for each device that has rows and no facts: it failed before it told which GPU it is.
+fn not_opened(run: &FleetRun) -> Vec<String> {
+    let mut devices: BTreeMap<String, String> = BTreeMap::new();
+    for row in run.rows.iter().filter(|row| run.head.devices.iter().all(|facts| facts.device != row.device)) {
+        let host = run.head.environment.host.iter().map(|host| format!("{host} ")).collect::<String>();
+        devices.entry(host + &row.device).or_insert_with(|| row.reasons.join("; "));
+    }
+    let sentence = |(device, why)| format!("{}: {device} was not opened, and is not judged: {why}", run.name);
+    devices.into_iter().map(sentence).collect()
+}
+
+fn why_invalid(row: &Row) -> Option<String> {
+    match row.state {
+        State::Invalid => Some(row.reasons.join("; ")),
+        _ => row
+            .readings
+            .iter()
+            .any(|reading| reading.median <= 0.0)
+            .then(|| "its median is not above zero".to_owned()),
+    }
+}
+
+/// Returns the group of a device that a build measured.
+fn group_of<'a>(groups: &'a mut Vec<Group>, facts: &Facts, program: &Program) -> &'a mut Group {
+    // Instances of a partitioned GPU have its name, and fewer multiprocessors.
+    let model = |facts: &Facts| (facts.name.clone(), facts.count("multiprocessors"), facts.fake);
+    let fits =
+        |group: &Group| model(&group.gpus[0].facts) == model(facts) && is_same_build(&group.program, program);
+    let place = groups.iter().position(fits).unwrap_or_else(|| {
+        groups.push(Group {
+            program: program.clone(),
+            gpus: Vec::new(),
+            cases: Vec::new(),
+            entries: Vec::new(),
+            case_numbers: HashMap::new(),
+        });
+        groups.len() - 1
+    });
+    &mut groups[place]
+}
+
+/// Returns true if both builds measure the same: one file, or the same committed sources built on another host.
+fn is_same_build(one: &Program, other: &Program) -> bool {
+    let rebuilt = Program { fingerprint: None, ..one.clone() };
+    let are_committed = one.whole_commit().is_some() && other.whole_commit().is_some();
+    one.suite == other.suite
+        && (other_build(one, other).is_none() || are_committed && other_build(&rebuilt, other).is_none())
+}
+
+impl Group {
+    /// Returns the number of a GPU, which is new or measured before.
+    fn gpu(&mut self, uuid: &str, facts: &Facts, host: Option<&str>) -> usize {
+        // A run that was merged of several hosts names the host with the device.
+        let (host, device) = match facts.device.rsplit_once('/') {
+            Some((host, device)) => (Some(host), device),
+            None => (host, &*facts.device),
+        };
+        let number = self.gpus.iter().position(|gpu| gpu.uuid == uuid).unwrap_or_else(|| {
+            self.gpus.push(FleetGpu {
+                uuid: uuid.to_owned(),
+                hosts: Vec::new(),
+                device: device.to_owned(),
+                verdict: Verdict::NotEnoughData,
+                roofs: Vec::new(),
+                runs: Vec::new(),
+                reasons: Vec::new(),
+                suspect: BTreeMap::new(),
+                facts: facts.clone(),
+            });
+            self.gpus.len() - 1
+        });
+        let hosts = &mut self.gpus[number].hosts;
+        hosts.extend(host.filter(|host| hosts.iter().all(|known| known != host)).map(str::to_owned));
+        number
+    }
+
+    /// Adds readings of a row. `counts` has the number of processes of each case so far, which are numbered from `first` on: `--runs 3`
+    /// stores a record for each process.
+    fn add(
+        &mut self,
+        row: &Row,
+        readings: &[&Reading],
+        gpu: usize,
+        first: usize,
+        counts: &mut HashMap<usize, usize>,
+    ) {
+        if readings.is_empty() {
+            return;
+        }
+        for reason in &row.reasons {
+            let words = reason.split(':').next().unwrap_or_default();
+            *self.gpus[gpu].suspect.entry(words.to_owned()).or_default() += 1;
+        }
+        let case = *self.case_numbers.entry(row.case.clone()).or_insert_with(|| {
+            self.cases.push(row.case.clone());
+            self.cases.len() - 1
+        });
+        let count = counts.entry(case).or_default();
+        for reading in readings {
+            self.entries.push(Entry { case, gpu, process: first + *count, reading: (*reading).clone() });
+            *count += 1;
+        }
+    }
+
+    /// Leaves out everything that cannot be compared, and gives each case one roof. Returns a sentence for each part.
+    fn settle(&mut self) -> Vec<String> {
+        let mut missing = self.leave_out_other_methods();
+        let roofs = self.most_frequent(|reading| reading.roof);
+        for entry in &mut self.entries {
+            entry.reading.roof = roofs[entry.case].unwrap_or(entry.reading.roof);
+        }
+        missing.extend(self.leave_out_rare_cases());
+        let has = self.has();
+        let there: Vec<usize> =
+            (0..self.cases.len()).filter(|case| has.iter().any(|has| has[*case])).collect();
+        for (gpu, has) in self.gpus.iter().zip(&has) {
+            let lacks: Vec<usize> = there.iter().copied().filter(|case| !has[*case]).collect();
+            let lacks = self
+                .first_of(&lacks)
+                .map(|cases| format!("{}: {cases} missing, which most GPUs have", gpu.name()));
+            missing.extend(lacks);
+        }
+        let mut of_hosts: BTreeMap<&str, usize> = BTreeMap::new();
+        for gpu in &self.gpus {
+            if gpu.hosts.len() > 1 {
+                let hosts = gpu.hosts.join(", ");
+                missing.push(format!(
+                    "{}: measured on several hosts ({hosts}): counts as one of the first",
+                    gpu.name()
+                ));
+            }
+            gpu.hosts.first().into_iter().for_each(|host| *of_hosts.entry(host).or_default() += 1);
+        }
+        let crowded = of_hosts.into_iter().filter(|(_, gpus)| *gpus > MOST_OF_A_HOST);
+        missing.extend(crowded.map(|(host, gpus)| {
+            format!(
+                "{host}: {gpus} GPUs: machines of one name count as one host, so that what their GPUs have in common is not known"
+            )
+        }));
+        missing
+    }
+
+    /// Returns the most frequent value of each case.
+    fn most_frequent<T: Ord>(&self, value: impl Fn(&Reading) -> T) -> Vec<Option<T>> {
+        let mut counts: Vec<BTreeMap<T, usize>> = self.cases.iter().map(|_| BTreeMap::new()).collect();
+        for entry in &self.entries {
+            *counts[entry.case].entry(value(&entry.reading)).or_default() += 1;
+        }
+        let most = |counts: BTreeMap<T, usize>| Some(counts.into_iter().max_by_key(|(_, count)| *count)?.0);
+        counts.into_iter().map(most).collect()
+    }
+
+    fn leave_out_other_methods(&mut self) -> Vec<String> {
+        let usual = self.most_frequent(|reading| reading.method.clone());
+        let usual = |entry: &Entry| usual[entry.case].as_deref().unwrap_or_default();
+        let only = |one: &[String], other: &[String]| {
+            let only: Vec<&str> =
+                one.iter().filter(|word| !other.contains(word)).map(|word| &**word).collect();
+            if only.is_empty() { "nothing of it".to_owned() } else { only.join(", ") }
+        };
+        let mut others: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+        for entry in self.entries.iter().filter(|entry| entry.reading.method != usual(entry)) {
+            let (own, usual) = (&entry.reading.method[..], usual(entry));
+            let difference = format!("{}, and {} on most GPUs", only(own, usual), only(usual, own));
+            others.entry((entry.gpu, difference)).or_default().push(entry.case);
+        }
+        self.entries.retain(|entry| entry.reading.method == usual(entry));
+        let sentence = |((gpu, difference), mut cases): ((usize, String), Vec<usize>)| {
+            cases.dedup();
+            let cases = self.first_of(&cases).unwrap_or_default();
+            format!("{}: {cases} not comparable and left out: {difference}", self.gpus[gpu].name())
+        };
+        others.into_iter().map(sentence).collect()
+    }
+
+    /// Leaves out cases that fewer than half of the GPUs have.
+    fn leave_out_rare_cases(&mut self) -> Option<String> {
+        let has = self.has();
+        let count = |case: usize| has.iter().filter(|has| has[case]).count();
+        let is_rare = |case: usize| count(case) > 0 && 2 * count(case) < has.len();
+        let rare: Vec<usize> = (0..self.cases.len()).filter(|case| is_rare(*case)).collect();
+        self.entries.retain(|entry| !rare.contains(&entry.case));
+        let (model, cases) = (&self.gpus[0].facts.name, self.first_of(&rare)?);
+        Some(format!("{model}: {cases} on fewer than half of the GPUs, and not judged"))
+    }
+
+    /// Returns the cases that each GPU has.
+    fn has(&self) -> Vec<Vec<bool>> {
+        let mut has = vec![vec![false; self.cases.len()]; self.gpus.len()];
+        self.entries.iter().for_each(|entry| has[entry.gpu][entry.case] = true);
+        has
+    }
+
+    /// Returns words such as "`copy hot` and 3 other cases are"; `None` for no case.
+    fn first_of(&self, cases: &[usize]) -> Option<String> {
+        let first = &self.cases[*cases.first()?];
+        Some(match cases.len() {
+            1 => format!("`{first}` is"),
+            all => format!("`{first}` and {} are", counted(all - 1, "other case")),
+        })
+    }
+}

@@ -1,0 +1,597 @@
+//! The statistics of a fleet: for each GPU and roof an effect with its interval, and a [`Verdict`].
+//!
+//! The logarithm of a median time is the centre of its case, plus effects of the host, the GPU and the process on the roof that
+//! binds the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature: the question is not whether an effect
+//! is zero, but whether the GPU belongs to the others. `effects` pools cases and processes; here each GPU is compared with the
+//! others by Student's t, and slow ones are found at a false discovery rate. `docs/fleet.md` has the reasons.
+
+use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
+use serde::Serialize;
+
+use super::effects::{GpuEffect, effects, efficient_freedom, spread_within};
+
+/// The least number of GPUs for a verdict: each is compared with three others.
+pub const FEWEST_GPUS: usize = 4;
+/// From this number of GPUs on, one process on each is enough: their spread then contains that of processes. GPUs far out on either
+/// side are then no measure for the others, so that slow GPUs cannot hide behind the spread that they make themselves.
+pub const MANY_GPUS: usize = 8;
+/// GPUs are far out beyond this quantile of a normal distribution.
+const NEAR: f64 = 0.9999;
+/// The least spread between GPUs, a tenth of the best agreement between processes: equal medians are chance.
+const LEAST_SPREAD: f64 = 1e-4;
+/// An effect is too imprecise for a verdict if its interval is wider, to either side, than this many times the least effect that counts.
+const IMPRECISE: f64 = 10.0;
+
+/// The logarithm of the median time of a case on a GPU in a process. All three are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// The case.
+    pub case: usize,
+    /// The GPU.
+    pub gpu: usize,
+    /// The process.
+    pub process: usize,
+    /// The natural logarithm of the median time.
+    pub log_time: f64,
+}
+
+/// GPUs of one model that did the same work.
+#[derive(Clone, Copy, Debug)]
+pub struct Fleet<'a> {
+    /// The observations, in any order.
+    pub observations: &'a [Observation],
+    /// The roof that binds each case, numbered from 0.
+    pub roofs: &'a [usize],
+    /// The host of each GPU, numbered from 0.
+    pub hosts: &'a [usize],
+}
+
+/// The limits of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FleetRules {
+    /// The least effect that counts as slow, as a fraction.
+    pub least: f64,
+    /// The share of GPUs called slow that may belong to the others, on average.
+    pub false_discoveries: f64,
+}
+
+impl Default for FleetRules {
+    fn default() -> Self {
+        Self { least: 0.01, false_discoveries: 0.01 }
+    }
+}
+
+/// A verdict on a GPU, on one roof or on all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does not belong to the others, and is slower by at least the effect that counts.
+    Slow,
+    /// Nothing says that it does not belong to the others.
+    Normal,
+    /// The data do not decide.
+    NotEnoughData,
+}
+
+/// The data that a verdict lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lack {
+    /// There are this many GPUs, fewer than [`FEWEST_GPUS`].
+    Gpus(usize),
+    /// No GPU has two processes, and there are fewer than [`MANY_GPUS`]: a disturbed process looks like a slow GPU.
+    Processes,
+    /// The effect is known to plus or minus this fraction only.
+    Precision(f64),
+}
+
+/// A GPU among the others, on a roof.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// The time over that of the others, less one.
+    pub effect: f64,
+    /// The 95 % interval of the effect.
+    pub interval: [f64; 2],
+    /// The probability that a GPU which belongs to the others is this slow; nothing if that was not tested.
+    pub p: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The data that the verdict lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
+    /// The number of cases.
+    pub cases: usize,
+    /// The number of processes.
+    pub processes: usize,
+    /// The highest of its processes over the lowest, less one.
+    pub between_processes: f64,
+}
+
+/// The result for a roof. Spreads are standard deviations of logarithms, without the slow GPUs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoofResult {
+    /// The spread between GPUs, hosts and processes included.
+    pub between_gpus: f64,
+    /// The share of its square that GPUs of one host have in common.
+    pub common_to_host: f64,
+    /// The spread between processes on one GPU, if a GPU has two.
+    pub between_processes: Option<f64>,
+    /// The standing of each GPU; nothing where it has no case.
+    pub gpus: Vec<Option<Standing>>,
+}
+
+/// The result for a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetResult {
+    /// The result for each roof.
+    pub roofs: Vec<RoofResult>,
+    /// The number of GPUs that are as far out on the fast side. If there are several, GPUs differ by more than a normal distribution,
+    /// and slow ones may belong to the others.
+    pub fast: usize,
+}
+
+/// Judges each GPU of `fleet` on each roof.
+///
+/// # Panics
+/// If an observation's case has no roof, or its GPU no host.
+#[must_use]
+pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> FleetResult {
+    let columns: Vec<Column> =
+        effects(&fleet).into_iter().map(|gpus| Column::new(gpus, fleet.hosts)).collect();
+    let found = slow(&columns, rules);
+    let mirrored = |column: &Column| {
+        let gpus = column.gpus.iter().map(|gpu| gpu.as_ref().map(GpuEffect::mirrored));
+        Column::new(gpus.collect(), fleet.hosts)
+    };
+    let fast = slow(&columns.iter().map(mirrored).collect::<Vec<_>>(), rules);
+    let fast = (0..fleet.hosts.len()).filter(|gpu| fast.iter().any(|found| found[*gpu])).count();
+    let roofs = columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect();
+    FleetResult { roofs, fast }
+}
+
+/// Finds the slow GPUs of each column. GPUs that are found leave the others, whose spread then shows the next: each round finds
+/// more, or ends.
+fn slow(columns: &[Column<'_>], rules: FleetRules) -> Vec<Vec<bool>> {
+    let mut found: Vec<Vec<bool>> = columns.iter().map(|column| vec![false; column.gpus.len()]).collect();
+    loop {
+        let tests: Vec<Vec<Option<f64>>> =
+            columns.iter().zip(&found).map(|(column, found)| column.tests(found, rules.least)).collect();
+        let mut all = discoveries(&tests, rules.false_discoveries);
+        for (all, found) in all.iter_mut().flatten().zip(found.iter().flatten()) {
+            *all |= found;
+        }
+        if all == found {
+            return found;
+        }
+        found = all;
+    }
+}
+
+/// Finds the slow GPUs of each roof, of the probability of each GPU on each roof.
+///
+/// A slow GPU is found on several roofs. Over all pairs of GPU and roof, these many true findings would let in false ones on other
+/// GPUs. So the rate is held over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
+/// families of hypotheses*, JRSS B 76, 2014). Effects are correlated positively, for which both procedures hold (Benjamini &
+/// Yekutieli, Annals of Statistics 29, 2001).
+fn discoveries(tests: &[Vec<Option<f64>>], rate: f64) -> Vec<Vec<bool>> {
+    let gpus = tests.first().map_or(0, Vec::len);
+    let roofs_of = |gpu: usize| -> Vec<(usize, f64)> {
+        tests.iter().enumerate().filter_map(|(roof, gpus)| Some((roof, gpus[gpu]?))).collect()
+    };
+    let combined: Vec<(usize, f64)> =
+        (0..gpus).filter_map(|gpu| Some((gpu, simes(&roofs_of(gpu))?))).collect();
+    let found = benjamini_hochberg(&combined, rate);
+    let rate = rate * found.len() as f64 / combined.len().max(1) as f64;
+    let mut discoveries = vec![vec![false; gpus]; tests.len()];
+    for gpu in found {
+        for roof in benjamini_hochberg(&roofs_of(gpu), rate) {
+            discoveries[roof][gpu] = true;
+        }
+    }
+    discoveries
+}
+
+/// Returns the probability of the lowest of these by chance, by Simes' inequality; `None` if there are none.
+fn simes(tests: &[(usize, f64)]) -> Option<f64> {
+    let mut sorted: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
+    sorted.sort_by(f64::total_cmp);
+    (1..).zip(sorted).map(|(rank, p)| p * tests.len() as f64 / f64::from(rank)).min_by(f64::total_cmp)
+}
+
+/// The effects of GPUs on a roof.
+#[derive(Debug)]
+struct Column<'a> {
+    gpus: Vec<Option<GpuEffect>>,
+    hosts: &'a [usize],
+    /// The standard deviation between processes; 0 if no GPU has two.
+    between_processes: f64,
+    /// The degrees of freedom of that; 0 if no GPU has two processes.
+    freedom: usize,
+    /// The mean variance that processes give an effect.
+    variance_of_processes: f64,
+    /// The data that all GPUs lack.
+    lack: Option<Lack>,
+    /// The median effect.
+    center: f64,
+    /// True for each GPU that is not far out.
+    near: Vec<bool>,
+}
+
+impl<'a> Column<'a> {
+    fn new(gpus: Vec<Option<GpuEffect>>, hosts: &'a [usize]) -> Self {
+        let all = || gpus.iter().flatten();
+        let mut values: Vec<f64> = all().map(|gpu| gpu.value).collect();
+        let spread = spread_within(all().map(|gpu| &*gpu.processes));
+        let freedom: usize = all().map(|gpu| gpu.processes.len() - 1).sum();
+        let between_processes = spread.unwrap_or_default();
+        let variances: f64 = all().map(|gpu| gpu.variance(between_processes)).sum();
+        let mut column = Self {
+            hosts,
+            between_processes,
+            freedom: spread.map_or(0, |_| efficient_freedom(freedom as f64)),
+            variance_of_processes: variances / values.len().max(1) as f64,
+            lack: match values.len() {
+                gpus if gpus < FEWEST_GPUS => Some(Lack::Gpus(gpus)),
+                gpus if gpus < MANY_GPUS && spread.is_none() => Some(Lack::Processes),
+                _ => None,
+            },
+            center: median_of(&mut values).unwrap_or_default(),
+            near: vec![true; gpus.len()],
+            gpus,
+        };
+        if values.len() >= MANY_GPUS {
+            // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
+            let none = vec![false; column.gpus.len()];
+            let independent = column.others(&column.by_host(&none)).map_or(1.0, |all| all.independent);
+            let spread = spread_within(std::iter::once(&*values)).unwrap_or_default().max(LEAST_SPREAD);
+            let limit = student::quantile(NEAR, efficient_freedom(independent - 1.0)) * spread;
+            let is_near = |gpu: &Option<GpuEffect>| {
+                gpu.as_ref().is_some_and(|gpu| (gpu.value - column.center).abs() <= limit)
+            };
+            column.near = column.gpus.iter().map(is_near).collect();
+        }
+        column
+    }
+
+    /// Sums up the GPUs that others are compared with, by host: those that are near and not `found`.
+    fn by_host(&self, found: &[bool]) -> Vec<Sums> {
+        let mut by_host = vec![Sums::default(); self.hosts.iter().max().map_or(0, |last| last + 1)];
+        for (number, gpu) in
+            self.gpus.iter().enumerate().filter(|(number, _)| self.near[*number] && !found[*number])
+        {
+            gpu.iter().for_each(|gpu| by_host[self.hosts[number]].add(1.0, gpu.value));
+        }
+        by_host
+    }
+
+    /// Returns the others of a GPU; `None` if there are none.
+    fn others_of(&self, number: usize, gpu: &GpuEffect, by_host: &[Sums], found: &[bool]) -> Option<Others> {
+        if !self.near[number] || found[number] {
+            return self.others(by_host);
+        }
+        let mut by_host = by_host.to_vec();
+        by_host[self.hosts[number]].add(-1.0, gpu.value);
+        self.others(&by_host)
+    }
+
+    fn others(&self, by_host: &[Sums]) -> Option<Others> {
+        Others::new(by_host, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
+    }
+
+    /// Returns the probability of each GPU's effect if it belongs to the others; 1 where the effect is below `least`, and nothing
+    /// where data lack.
+    fn tests(&self, found: &[bool], least: f64) -> Vec<Option<f64>> {
+        let by_host = self.by_host(found);
+        let test = |(number, gpu): (usize, &Option<GpuEffect>)| {
+            let gpu = gpu.as_ref().filter(|_| self.lack.is_none())?;
+            let others = self.others_of(number, gpu, &by_host, found)?;
+            let difference = gpu.value - others.center;
+            if difference.exp_m1() < least {
+                return Some(1.0);
+            }
+            // A GPU with fewer processes than the others varies more than they do.
+            let extra = (gpu.variance(self.between_processes) - self.variance_of_processes).max(0.0);
+            let variance = others.variance * (1.0 + 1.0 / others.independent) + extra;
+            Some(above(difference / variance.sqrt(), others.independent - 1.0))
+        };
+        self.gpus.iter().enumerate().map(test).collect()
+    }
+
+    /// Returns the standing of each GPU; `found` are the slow ones.
+    fn result(&self, found: &[bool], least: f64) -> RoofResult {
+        let by_host = self.by_host(found);
+        let tests = self.tests(found, least);
+        let standing = |(number, gpu): (usize, &Option<GpuEffect>)| {
+            let gpu = gpu.as_ref()?;
+            let others = self.others_of(number, gpu, &by_host, found);
+            Some(self.standing(gpu, others.as_ref(), tests[number], found[number], least))
+        };
+        let all = self.others(&by_host);
+        RoofResult {
+            between_gpus: all.as_ref().map_or(0.0, |all| all.variance.sqrt()),
+            common_to_host: all.map_or(0.0, |all| all.common_to_host),
+            between_processes: (self.freedom > 0).then_some(self.between_processes),
+            gpus: self.gpus.iter().enumerate().map(standing).collect(),
+        }
+    }
+
+    fn standing(
+        &self,
+        gpu: &GpuEffect,
+        others: Option<&Others>,
+        p: Option<f64>,
+        is_slow: bool,
+        least: f64,
+    ) -> Standing {
+        let difference = gpu.value - others.map_or(self.center, |others| others.center);
+        let of_center = others.map_or(0.0, |others| others.variance / others.independent);
+        // Without a second process anywhere, the spread between the cases is all that is known of its error.
+        let freedom = if self.freedom > 0 { self.freedom } else { gpu.cases.saturating_sub(1) };
+        let half_width = |variance: f64| student::quantile(CONFIDENCE, freedom.max(1)) * variance.sqrt();
+        let own = gpu.variance(self.between_processes) + gpu.error_of_cases.powi(2);
+        let (alone, half) = (half_width(own), half_width(own + of_center));
+        let is_imprecise = alone > IMPRECISE * least && difference + alone > least.ln_1p();
+        let imprecise = || is_imprecise.then(|| Lack::Precision(alone.exp_m1()));
+        let lack = if is_slow { None } else { self.lack.or_else(imprecise) };
+        Standing {
+            effect: difference.exp_m1(),
+            interval: [difference - half, difference + half].map(f64::exp_m1),
+            p,
+            verdict: match (is_slow, lack) {
+                (true, _) => Verdict::Slow,
+                (false, None) => Verdict::Normal,
+                (false, Some(_)) => Verdict::NotEnoughData,
+            },
+            lack,
+            cases: gpu.cases,
+            processes: gpu.processes.len(),
+            between_processes: gpu.range().exp_m1(),
+        }
+    }
+}
+
+/// The GPUs that one is compared with.
+struct Others {
+    /// Their mean.
+    center: f64,
+    /// The variance between them, that of their processes included.
+    variance: f64,
+    /// The share of that variance that GPUs of one host have in common: the intraclass correlation of a one-way analysis of variance.
+    common_to_host: f64,
+    /// The number of GPUs that say as much as these if those of a host are alike.
+    independent: f64,
+}
+
+impl Others {
+    fn new(by_host: &[Sums], least_variance: f64) -> Option<Self> {
+        let hosts = || by_host.iter().filter(|host| host.count > 0.5);
+        let mut all = Sums::default();
+        hosts().for_each(|host| all.add_all(host));
+        if all.count < 0.5 {
+            return None;
+        }
+        let groups = hosts().count() as f64;
+        let on_host = hosts().map(|host| host.count * host.count).sum::<f64>() / all.count;
+        let within: f64 = hosts().map(Sums::around_mean).sum();
+        let between = (all.around_mean() - within).max(0.0);
+        // Zero with one host, whose effect cancels, and with one GPU a host, where nothing tells the two apart.
+        let common_to_host = if groups < 2.0 || all.count <= groups {
+            0.0
+        } else {
+            let within = within / (all.count - groups);
+            let size = (all.count - on_host) / (groups - 1.0);
+            let of_host = ((between / (groups - 1.0) - within) / size).max(0.0);
+            if of_host > 0.0 { of_host / (of_host + within) } else { 0.0 }
+        };
+        // The number of GPUs that one counts for if those of a host are alike (the design effect of Kish, *Survey sampling*, 1965).
+        let alike = 1.0 + (on_host - 1.0) * common_to_host;
+        let variance = if all.count > alike { all.around_mean() / (all.count - alike) } else { 0.0 };
+        Some(Self {
+            center: all.sum / all.count,
+            variance: variance.max(least_variance),
+            common_to_host,
+            independent: (all.count / alike).max(1.0),
+        })
+    }
+}
+
+/// The number of values, their sum and the sum of their squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Sums {
+    /// Adds `value` this many times.
+    fn add(&mut self, times: f64, value: f64) {
+        self.add_all(&Self { count: times, sum: times * value, squares: times * value * value });
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    /// Returns the sum of squares around the mean. Effects are centred on zero, so that the difference loses no digits that matter.
+    fn around_mean(&self) -> f64 {
+        (self.squares - self.sum * self.sum / self.count).max(0.0)
+    }
+}
+
+/// Returns the probability of a value above `t`. Between two whole degrees of freedom it lies on the straight line, which is no lower than
+/// the truth.
+fn above(t: f64, freedom: f64) -> f64 {
+    let freedom = freedom.max(1.0);
+    let (whole, part) = (freedom as usize, freedom.fract());
+    (1.0 - part) * student::above(t, whole) + part * student::above(t, whole + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(effects: &[f64], hosts: &'static [usize]) -> Column<'static> {
+        let gpus = effects.iter().map(|effect| GpuEffect::new(vec![*effect, *effect])).collect();
+        Column::new(gpus, hosts)
+    }
+
+    /// By hand: the others are 0 ± 0.01, so that the difference is 0.05 and its error 0.01·√(4/3), with two degrees of freedom.
+    #[test]
+    fn a_gpu_is_held_against_the_others_by_students_t() {
+        let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
+        let tests = column.tests(&[false; 4], 0.01);
+        let t = 0.05 / (0.01 * (4.0_f64 / 3.0).sqrt());
+        // The closed form for two degrees of freedom.
+        let p = 0.5 - t / (2.0 * (t * t + 2.0).sqrt());
+        assert!((tests[3].expect("tested") - p).abs() < 1e-12);
+        assert_eq!(tests[0], Some(1.0), "it is no slower than the others");
+    }
+
+    #[test]
+    fn gpus_of_one_host_count_as_one_if_they_are_alike() {
+        static HOSTS: [usize; 16] = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
+        let of_host = |host: usize| [0.0, 0.02, -0.02, 0.01][host];
+        let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
+        let all = |effects: &[f64]| {
+            let column = column(effects, &HOSTS);
+            column.others(&column.by_host(&[false; 16])).expect("sixteen")
+        };
+        let alike = all(&effects);
+        assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.independent - 4.0).abs() < 1e-9);
+        // The variance between the four hosts.
+        let variance: f64 =
+            [0.0, 0.02, -0.02, 0.01].iter().map(|it: &f64| (it - 0.0025).powi(2)).sum::<f64>() / 3.0;
+        assert!((alike.variance - variance).abs() < 1e-12);
+        let mixed: Vec<f64> = (0..16).map(|gpu| of_host(gpu % 4)).collect();
+        assert_eq!(all(&mixed).common_to_host, 0.0);
+    }
+
+    #[test]
+    fn slow_gpus_do_not_hide_each_other() {
+        let mut effects: Vec<f64> = (0..20).map(|i| f64::from(i % 5) * 0.001).collect();
+        effects.extend([0.1, 0.1, 0.1, 0.1]);
+        let column = column(&effects, &[0; 24]);
+        let tests = column.tests(&[false; 24], 0.01);
+        assert!(tests[20..].iter().all(|p| p.expect("tested") < 1e-6), "{tests:?}");
+    }
+
+    /// Less is known of it, so that chance explains more.
+    #[test]
+    fn a_gpu_with_fewer_processes_needs_to_be_slower() {
+        let p_of_last = |processes: &[f64]| {
+            let others = [-0.01, 0.0, 0.01].map(|effect| vec![effect - 0.001, effect + 0.001]);
+            let gpus = others.into_iter().chain([processes.to_vec()]).map(GpuEffect::new).collect();
+            Column::new(gpus, &[0; 4]).tests(&[false; 4], 0.01)[3].expect("tested")
+        };
+        let (two, one) = (p_of_last(&[0.049, 0.051]), p_of_last(&[0.05]));
+        assert!(one > 1.01 * two, "{one} of one process, {two} of two");
+    }
+
+    /// By hand: others of 0 ± 0.01, whose mean has the error 0.01/√3; Student's t of 95 % for three degrees of freedom is 3.182.
+    #[test]
+    fn an_effect_has_students_interval() {
+        let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
+        let result = column.result(&[false, false, false, true], 0.01);
+        let found = result.gpus[3].as_ref().expect("it was measured");
+        let half = 3.182_446 * 0.01 / 3.0_f64.sqrt();
+        for (found, log) in
+            [(found.effect, 0.05), (found.interval[0], 0.05 - half), (found.interval[1], 0.05 + half)]
+        {
+            assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
+        }
+        assert_eq!((found.verdict, found.processes, found.between_processes), (Verdict::Slow, 2, 0.0));
+        assert!((result.between_gpus - 0.01).abs() < 1e-12, "{result:?}");
+        assert_eq!((result.common_to_host, result.between_processes), (0.0, Some(0.0)));
+        assert!(result.gpus[..3].iter().flatten().all(|gpu| gpu.verdict == Verdict::Normal));
+    }
+
+    #[test]
+    fn a_verdict_needs_gpus_and_processes_enough() {
+        let verdict = |gpus: usize, processes: usize| {
+            let effects = (0..gpus).map(|gpu| GpuEffect::new(vec![gpu as f64 * 1e-4; processes])).collect();
+            let result = Column::new(effects, &[0; 9]).result(&[false; 9][..gpus], 0.01);
+            let standing = result.gpus[0].expect("it was measured");
+            standing.lack.map_or(Ok(standing.verdict), Err)
+        };
+        assert_eq!(verdict(3, 2), Err(Lack::Gpus(3)));
+        assert_eq!(verdict(4, 2), Ok(Verdict::Normal));
+        assert_eq!(verdict(7, 1), Err(Lack::Processes));
+        assert_eq!(verdict(8, 1), Ok(Verdict::Normal));
+    }
+
+    #[test]
+    fn between_whole_degrees_of_freedom_a_probability_is_on_the_line() {
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+        near(above(2.0, 3.25), 0.75 * student::above(2.0, 3) + 0.25 * student::above(2.0, 4));
+        near(above(2.0, 3.0), student::above(2.0, 3));
+        near(above(2.0, 0.5), student::above(2.0, 1));
+    }
+
+    fn others(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Option<Others> {
+        let mut by_host = [Sums::default(); 3];
+        members.iter().for_each(|(number, value)| by_host[hosts[*number]].add(1.0, *value));
+        Others::new(&by_host, least_variance)
+    }
+
+    /// By hand, of hosts with two, two and one: 0.00054 between hosts, 0.0002 within one, and 1.6 GPUs a host.
+    #[test]
+    fn hosts_of_unequal_size_have_their_share() {
+        let members: Vec<(usize, f64)> = [0.0, 0.02, 0.03, 0.05, 0.01].into_iter().enumerate().collect();
+        let all = others(&members, &[0, 0, 1, 1, 2], 0.0).expect("five");
+        let of_host = (0.00054 - 0.0002) / 1.6;
+        let share = of_host / (of_host + 0.0002);
+        assert!((all.common_to_host - share).abs() < 1e-12, "{}", all.common_to_host);
+        let alike = 1.0 + 0.8 * share;
+        assert!((all.independent - 5.0 / alike).abs() < 1e-12, "{}", all.independent);
+        assert!((all.center - 0.022).abs() < 1e-12);
+        assert!((all.variance - (0.00108 + 0.0004) / (5.0 - alike)).abs() < 1e-12, "{}", all.variance);
+    }
+
+    /// The others of a GPU are all but that one, and all of them if it is found.
+    #[test]
+    fn the_others_of_a_gpu_are_all_without_it() {
+        const HOSTS: [usize; 6] = [0, 0, 1, 1, 2, 0];
+        let values = [0.0, 0.02, 0.03, 0.05, 0.01, 0.7];
+        let column = column(&values, &HOSTS);
+        let found = [false, false, false, false, false, true];
+        let told = |of: Option<Others>| {
+            of.map(|of| {
+                [of.center, of.variance, of.common_to_host, of.independent].map(|it| (it * 1e9).round())
+            })
+        };
+        let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();
+        for number in 0..6 {
+            let gpu = column.gpus[number].as_ref().expect("a value");
+            let rest: Vec<_> = members.iter().copied().filter(|(other, _)| *other != number).collect();
+            let expected = told(others(&rest, &HOSTS, LEAST_SPREAD.powi(2)));
+            let is_found = told(column.others_of(number, gpu, &column.by_host(&found), &found));
+            assert_eq!(is_found, expected, "{number}");
+        }
+        let alone = others(&members[..1], &HOSTS, 1e-4);
+        assert_eq!(told(alone), Some([0.0, 1e5, 0.0, 1e9]), "one has no spread but the least");
+        assert!(others(&[], &HOSTS, 1e-4).is_none());
+    }
+
+    #[test]
+    fn several_roofs_count_together() {
+        assert_eq!(simes(&[(0, 0.02), (1, 0.5)]), Some(0.04));
+        assert_eq!(simes(&[(0, 0.02), (1, 0.02)]), Some(0.02));
+        assert_eq!(simes(&[]), None);
+    }
+
+    /// 100 GPUs, of which two are found: a roof of these must then be below 1 % · 2 / 100.
+    #[test]
+    fn roofs_of_a_found_gpu_have_a_limit_of_their_own() {
+        let mut first = vec![Some(0.9); 100];
+        let mut second = vec![Some(0.8); 100];
+        (first[3], second[3]) = (Some(1e-7), Some(1e-3));
+        (first[7], second[7]) = (Some(1e-5), Some(1e-4));
+        first[9] = None;
+        let found = discoveries(&[first, second], 0.01);
+        let numbers = |roof: usize| -> Vec<usize> { (0..100).filter(|gpu| found[roof][*gpu]).collect() };
+        assert_eq!((numbers(0), numbers(1)), (vec![3, 7], vec![7]));
+    }
+}

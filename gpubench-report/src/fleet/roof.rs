@@ -1,0 +1,89 @@
+//! The part of a GPU that binds a case. Cases of one roof are judged together.
+
+use std::fmt::{self, Display};
+
+use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::method::Cache;
+use gpubench_records::record::Measurement;
+use gpubench_records::work::{Counts, Link};
+use gpubench_stats::units::Bytes;
+use serde::Serialize;
+
+/// A roof binds a case that reaches this share of it. Below, something else decides its time.
+const BOUND: f64 = 0.4;
+/// Traffic in one direction is all of it if the other is at most this share.
+const NEGLIGIBLE: f64 = 0.05;
+
+/// The part of a GPU that binds a case, in the order in which tables show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FleetRoof {
+    /// Reads from memory.
+    MemoryReads,
+    /// Writes to memory.
+    MemoryWrites,
+    /// Both.
+    MemoryMixed,
+    /// The last-level cache.
+    L2,
+    /// Arithmetic of any data type.
+    Compute,
+    /// The bus to the host.
+    Pcie,
+    /// The links between GPUs.
+    Peer,
+    /// None of these: launches, latency, the host.
+    Latency,
+}
+
+impl FleetRoof {
+    /// Returns the roof that binds a measurement on the device of `facts`.
+    pub(super) fn new(measured: &Measurement, cache: Cache, facts: &Facts) -> Self {
+        let metrics = &measured.metrics;
+        let most = || metrics.shares.iter().max_by(|a, b| a.of_peak.total_cmp(&b.of_peak));
+        let bound = metrics.roof.as_ref().or_else(most).filter(|share| share.of_peak >= BOUND);
+        match (bound.map(|share| &share.quantity), measured.link) {
+            (Some(Quantity::Compute(_)), _) => Self::Compute,
+            (Some(Quantity::CacheBandwidth), _) => Self::L2,
+            (Some(Quantity::HostToDevice | Quantity::DeviceToHost), _) => Self::Pcie,
+            (Some(Quantity::PeerToPeer), _) => Self::Peer,
+            (Some(Quantity::MemoryBandwidth), _) if fits_cache(&measured.counts, cache, facts) => Self::L2,
+            (Some(Quantity::MemoryBandwidth), _) => Self::of_traffic(&measured.counts),
+            // The benchmark names a link whose peak is not known.
+            (None, Some(Link::P2p)) if metrics.shares.is_empty() => Self::Peer,
+            (None, Some(Link::L2)) if metrics.shares.is_empty() => Self::L2,
+            _ => Self::Latency,
+        }
+    }
+
+    fn of_traffic(counts: &Counts) -> Self {
+        let [reads, writes] = [counts.reads, counts.writes].map(|bytes| bytes.unwrap_or(0) as f64);
+        match (counts.reads, counts.writes) {
+            (None, None) => Self::MemoryMixed,
+            _ if writes <= NEGLIGIBLE * reads => Self::MemoryReads,
+            _ if reads <= NEGLIGIBLE * writes => Self::MemoryWrites,
+            _ => Self::MemoryMixed,
+        }
+    }
+}
+
+/// Returns true if the last-level cache holds everything that a launch moves from one launch to the next.
+fn fits_cache(counts: &Counts, cache: Cache, facts: &Facts) -> bool {
+    let fits = |size: Bytes| counts.bytes.is_some_and(|bytes| Bytes(bytes) <= size);
+    cache == Cache::Hot && facts.last_level_cache.is_some_and(fits)
+}
+
+impl Display for FleetRoof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MemoryReads => "memory reads",
+            Self::MemoryWrites => "memory writes",
+            Self::MemoryMixed => "memory mixed",
+            Self::L2 => "L2",
+            Self::Compute => "compute",
+            Self::Pcie => "PCIe",
+            Self::Peer => "P2P",
+            Self::Latency => "latency",
+        })
+    }
+}

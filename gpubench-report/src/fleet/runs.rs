@@ -1,0 +1,298 @@
+//! The runs of a fleet, read from their files without samples, so that thousands fit into memory.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::{fs, io, thread};
+
+use gpubench_records::facts::Facts;
+use gpubench_records::files::{FormatError, LoadRunError, Stored, load_all};
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::selection::CaseSelection;
+use gpubench_records::verdict::State;
+
+use super::FLEET_SCHEMA;
+use super::roof::FleetRoof;
+
+/// The runs of a fleet.
+#[derive(Debug, Default)]
+pub struct FleetRuns {
+    /// The number of files.
+    pub files: usize,
+    /// The runs.
+    pub(super) runs: Vec<FleetRun>,
+    /// A sentence for each file that cannot be read.
+    pub unread: Vec<String>,
+}
+
+/// A run of a fleet.
+#[derive(Debug)]
+pub(super) struct FleetRun {
+    /// The file, with the number of the run there if it has several.
+    pub(super) name: String,
+    /// The run without its records.
+    pub(super) head: Run,
+    pub(super) rows: Vec<Row>,
+    /// A sentence for each damaged part of the file.
+    pub(super) faults: Vec<String>,
+    /// A sentence about the cases that were planned and not measured.
+    pub(super) unfinished: Option<String>,
+}
+
+/// A record without its samples.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) case: String,
+    pub(super) device: String,
+    pub(super) state: State,
+    /// The reasons against it.
+    pub(super) reasons: Vec<String>,
+    /// One for each process, the fastest first: a record does not tell which process measured what.
+    pub(super) readings: Vec<Reading>,
+}
+
+/// A measurement without its samples, in nanoseconds, hertz, watts and degrees Celsius.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) median: f64,
+    pub(super) roof: FleetRoof,
+    /// The work and the method. Medians of others are not comparable.
+    pub(super) method: Vec<String>,
+    /// A hash that no other measurement has.
+    pub(super) hash: u64,
+    pub(super) clock: Option<f64>,
+    pub(super) power: Option<f64>,
+    pub(super) temperature: Option<f64>,
+    pub(super) slowed_by: Vec<String>,
+    pub(super) other_processes: u32,
+}
+
+impl FleetRuns {
+    /// Reads the selected cases of the runs in `given`: files, folders, and names with `*` and `?`.
+    #[must_use]
+    pub fn read(given: &[PathBuf], selection: &CaseSelection) -> Self {
+        let (files, faults) = fleet_files(given);
+        let mut fleet = Self { files: files.len(), runs: Vec::new(), unread: Vec::new() };
+        let mut add_fault =
+            |path: &Path, why: &str| fleet.unread.push(format!("{}: not read: {why}", path.display()));
+        faults.iter().for_each(|(path, why)| add_fault(path, &why.to_string()));
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let read: Vec<Result<Vec<FleetRun>, String>> = thread::scope(|scope| {
+            let read =
+                |part: &[PathBuf]| part.iter().map(|path| read_file(path, selection)).collect::<Vec<_>>();
+            let parts = files.chunks(files.len().div_ceil(threads).max(1));
+            let readers: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+            let ended =
+                readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            ended.flatten().collect()
+        });
+        for (path, runs) in files.iter().zip(read) {
+            match runs {
+                Ok(runs) => fleet.runs.extend(runs),
+                Err(why) => add_fault(path, &why),
+            }
+        }
+        fleet
+    }
+
+    /// Returns true if there is no run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+}
+
+fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, String> {
+    let file = path.display().to_string();
+    let stored = match load_all(path) {
+        Ok(stored) => stored,
+        // The answer about a fleet, which users may write next to its runs.
+        Err(LoadRunError::Damaged { why: FormatError::OtherSchema { schema, .. }, .. })
+            if schema == FLEET_SCHEMA =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => {
+            let why = error.to_string();
+            return Err(why.strip_prefix(&file).unwrap_or(&why).trim_start_matches([':', ' ']).to_owned());
+        }
+    };
+    let is_one = stored.len() == 1;
+    let name = |number| if is_one { file.clone() } else { format!("{file}#{number}") };
+    Ok((1..).zip(stored).map(|(number, stored)| FleetRun::new(name(number), stored, selection)).collect())
+}
+
+impl FleetRun {
+    fn new(name: String, stored: Stored, selection: &CaseSelection) -> Self {
+        let faults = stored.faults().into_iter().map(|fault| format!("{name}: {fault}")).collect();
+        let mut head = stored.run;
+        let (measured, planned) = (head.records.len(), head.planned);
+        let unfinished = (planned > measured)
+            .then(|| format!("{name}: unfinished: {measured} of {planned} cases are there"));
+        selection.narrow(&mut head);
+        let records = std::mem::take(&mut head.records);
+        let rows = records.iter().map(|record| Row::new(record, &head)).collect();
+        Self { name, head, rows, faults, unfinished }
+    }
+}
+
+impl Row {
+    fn new(record: &Record, head: &Run) -> Self {
+        let facts = head.facts_of(record);
+        let all = record.measurement.iter().chain(&record.other_processes);
+        let mut readings: Vec<Reading> =
+            all.filter_map(|measured| Some(Reading::new(measured, record, facts?))).collect();
+        readings.sort_by(|a, b| a.median.total_cmp(&b.median));
+        // A remark on a valid row is no reservation.
+        let against = record.verdict.reasons.iter().filter(|reason| reason.state() != State::Valid);
+        Self {
+            case: record.case.to_string(),
+            device: record.device.clone(),
+            state: record.verdict.state,
+            reasons: against.map(ToString::to_string).collect(),
+            readings,
+        }
+    }
+}
+
+impl Reading {
+    fn new(measured: &Measurement, record: &Record, facts: &Facts) -> Self {
+        let (samples, counts) = (&measured.samples, &measured.counts);
+        let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
+        let own_clock = samples.device_clock.as_ref().map(|clock| clock.mean);
+        let clock = own_clock.or_else(|| Some(during?.sm_clock?.low));
+        let counted = |count: Option<u64>, what: &str| count.map(|count| format!("{count} {what}"));
+        let method = [
+            Some(format!("path {}", samples.method.path)),
+            Some(format!("flush {}", samples.method.flush)),
+            samples.timer.convention().map(|overhead| format!("overhead {overhead}")),
+            counted(counts.reads, "bytes read"),
+            counted(counts.writes, "bytes written"),
+            counted(counts.bytes, "bytes"),
+            counted(counts.flops, "flops"),
+            counted(counts.items, "items"),
+        ];
+        // Two measurements never agree to the last bit in all samples and in the time that they took.
+        let mut hasher = DefaultHasher::new();
+        for time in samples.events.iter().chain([&samples.elapsed, &samples.wall]) {
+            time.as_f64().to_bits().hash(&mut hasher);
+        }
+        Self {
+            median: measured.median().as_f64(),
+            roof: FleetRoof::new(measured, record.case.cache, facts),
+            method: method.into_iter().flatten().collect(),
+            hash: hasher.finish(),
+            clock: clock.map(|clock| clock.0 as f64),
+            power: during.and_then(|during| during.power).map(|power| power.high.as_f64()),
+            temperature: during.and_then(|during| during.temperature).map(|range| f64::from(range.high)),
+            slowed_by: during.map(|during| during.slowed_by.clone()).unwrap_or_default(),
+            other_processes: during.and_then(|during| during.other_processes).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the files that `given` names, in the order of their names, and the paths that cannot be read. A folder stands for all
+/// `.json` and `.jsonl` files in it and below; `*` and `?` in the name of a file stand for any characters and for one.
+#[must_use]
+pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, io::Error)>) {
+    let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
+    for path in given {
+        let found = if path.is_dir() {
+            below(path, &mut files, &mut faults);
+            Ok(())
+        } else if path.exists() {
+            files.insert(path.clone());
+            Ok(())
+        } else {
+            matching(path).map(|found| files.extend(found))
+        };
+        faults.extend(found.err().map(|error| (path.clone(), error)));
+    }
+    (files.into_iter().collect(), faults)
+}
+
+/// Adds the files of runs below `folder`. A part of it that cannot be read is a fault, and the rest is read.
+fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<(PathBuf, io::Error)>) {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.unwrap_or_else(|error| {
+        faults.push((folder.to_owned(), error));
+        Vec::new()
+    });
+    for entry in entries.into_iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
+        let path = entry.path();
+        let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl");
+        if path.is_dir() {
+            // A link to a folder may lead back here.
+            if !path.is_symlink() {
+                below(&path, files, faults);
+            }
+        } else if is_run && path.is_file() {
+            // The end of a pipe or a socket may never come.
+            files.insert(path);
+        }
+    }
+}
+
+/// Returns the files whose names match the last part of `pattern`.
+fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
+    let not_found = |what| io::Error::new(io::ErrorKind::NotFound, what);
+    let name = pattern.file_name().and_then(|name| name.to_str()).filter(|name| name.contains(['*', '?']));
+    let name = name.ok_or_else(|| not_found("there is no such file"))?;
+    let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let names = fs::read_dir(folder.unwrap_or(Path::new(".")))?.map(|entry| Ok(entry?.file_name()));
+    let names = names.collect::<io::Result<Vec<_>>>()?;
+    let is_match = |found: &&std::ffi::OsString| matches(name.as_bytes(), found.to_string_lossy().as_bytes());
+    let files: Vec<PathBuf> =
+        names.iter().filter(is_match).map(|found| folder.unwrap_or(Path::new("")).join(found)).collect();
+    if files.is_empty() { Err(not_found("no file has such a name")) } else { Ok(files) }
+}
+
+/// Returns true if `name` matches a pattern of `*`, `?` and other characters.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([b'*', rest @ ..], _) => (0..=name.len()).any(|skipped| matches(rest, &name[skipped..])),
+        ([b'?', rest @ ..], [_, name @ ..]) => matches(rest, name),
+        ([one, rest @ ..], [other, name @ ..]) => one == other && matches(rest, name),
+        (rest, name) => rest.is_empty() && name.is_empty(),
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_patterns_are_their_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        fs::create_dir(folder.join("node1")).expect("a folder");
+        for name in ["node1/records.jsonl", "a-2.json", "a-1.json", "b.json", ".part.json", "log.txt"] {
+            fs::write(folder.join(name), "").expect("a file");
+        }
+        let names = |given: &[&str]| -> Vec<String> {
+            let given: Vec<PathBuf> = given.iter().map(|name| folder.join(name)).collect();
+            let (files, _) = fleet_files(&given);
+            files.iter().map(|path| path.strip_prefix(folder).expect("below").display().to_string()).collect()
+        };
+        assert_eq!(names(&[""]), ["a-1.json", "a-2.json", "b.json", "node1/records.jsonl"]);
+        assert_eq!(names(&["a-?.json", "a-2.json"]), ["a-1.json", "a-2.json"]);
+        assert_eq!(names(&["log.txt"]), ["log.txt"], "a file that is named is read");
+        let (files, faults) = fleet_files(&[folder.join("c*.json"), folder.join("d.json")]);
+        assert_eq!((files.len(), faults.len()), (0, 2));
+    }
+
+    #[test]
+    fn the_rest_of_a_folder_is_read_beside_what_cannot_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        fs::write(folder.join("a.json"), "").expect("a file");
+        // A pipe or a socket is never read, since its end may never come.
+        let _socket = std::os::unix::net::UnixListener::bind(folder.join("b.json")).expect("a socket");
+        let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
+        below(&folder.join("gone"), &mut files, &mut faults);
+        below(folder, &mut files, &mut faults);
+        assert_eq!(files.into_iter().collect::<Vec<_>>(), [folder.join("a.json")]);
+        assert_eq!(faults.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&folder.join("gone")]);
+    }
+}
