@@ -1,12 +1,10 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
-//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Of many variants, a [`race`] finds the best and its ties; from the times of one case over commits,
-//! [`changes`] says where they changed. Nothing here knows of benchmarks or devices.
+//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Of many variants, a [`race`] finds the best and its ties. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
-pub mod changes;
 pub mod format;
 pub mod race;
 pub mod student;
@@ -38,6 +36,7 @@ pub use self::modes::Modes;
 pub use self::multiple::benjamini_hochberg;
 pub use self::process_pairs::{Side, process_looks, process_order};
 pub use self::quantile::{median, median_of, quantile};
+pub use self::random::shuffle;
 pub use self::ratio::{Median, ProcessRatio, Ratio};
 pub use self::rounds::{log_ratio_of_pairs, resolution_of_pairs};
 pub use self::stall::{MemoryStall, StallPeriod};

@@ -9,7 +9,7 @@ pub(crate) fn random(number: u64) -> u64 {
 }
 
 /// Puts `values` in another order, each order as likely, which `seed` chooses (Fisher and Yates).
-pub(crate) fn shuffle(values: &mut [f64], seed: u64) {
+pub fn shuffle(values: &mut [f64], seed: u64) {
     for last in (1..values.len()).rev() {
         let drawn = random(random(seed).wrapping_add(last as u64));
         // The high half of the product: a number from 0 to `last`.

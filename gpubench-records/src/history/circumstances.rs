@@ -1,5 +1,4 @@
-//! All that a time depends on beside the code. In: a record and the facts of its device; out: [`Circumstances`], which must be the same
-//! for two times to be of one series.
+//! Everything that a time depends on besides the code: two times with other circumstances are not compared.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +39,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    pub(super) fn of(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
+    pub(super) fn new(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
         let samples = &measured.samples;
         let part = |property: &crate::facts::Property| match property.value {
             Value::Count(count) => Some((property.name.clone(), count)),

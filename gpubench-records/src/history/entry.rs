@@ -1,14 +1,20 @@
-//! A run as a history keeps it: a time and its circumstances for each case, no samples. In: a [`Run`]; out: a [`HistoryRun`].
+//! A run as a history keeps it: a time and its circumstances for each case, no samples.
 
 use serde::{Deserialize, Serialize};
 
 use super::circumstances::Circumstances;
-use crate::files;
+use crate::files::{self, Checksum};
 use crate::id::CaseId;
 use crate::record::{Record, Run};
 use crate::verdict::State;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{CONFIDENCE, Interval, Median, Ratio};
+
+/// The contents of a file.
+#[derive(Deserialize, Serialize)]
+struct Document<R> {
+    run: R,
+}
 
 /// A run in a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +64,7 @@ pub struct HistoryCase {
 impl HistoryRun {
     /// Returns what a history keeps of `run`. Invalid numbers are not tracked.
     #[must_use]
-    pub fn of(run: &Run) -> Self {
+    pub fn new(run: &Run) -> Self {
         let package = run.program.package.as_ref();
         let mut kept = Self {
             schema: files::HISTORY.schema.to_owned(),
@@ -76,13 +82,29 @@ impl HistoryRun {
         kept
     }
 
-    /// Returns true if all of its numbers are times, and refer to circumstances.
-    pub(super) fn is_sound(&self) -> bool {
-        self.cases.iter().all(|case| {
-            let times = [case.time, case.interval.low, case.interval.high];
-            case.circumstances < self.circumstances.len()
-                && times.iter().all(|time| time.as_f64().is_finite() && time.as_f64() > 0.0)
-        })
+    /// Reads the contents of a file.
+    ///
+    /// # Errors
+    /// If they are no run of a history, or were changed.
+    pub fn parse(contents: &[u8]) -> Result<Self, String> {
+        let Document::<Self> { run } = files::HISTORY.read(contents).map_err(|error| error.to_string())?;
+        if files::look_at_checksum(contents) != Checksum::Fits {
+            return Err("it was changed after it was written: its checksum is another, or missing".to_owned());
+        }
+        let is_sound = |case: &HistoryCase| {
+            let times = [case.time, case.interval.low, case.interval.high].map(Nanoseconds::as_f64);
+            case.circumstances < run.circumstances.len()
+                && times.iter().all(|time| time.is_finite() && *time > 0.0)
+        };
+        if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is none".to_owned()) }
+    }
+
+    /// Returns the contents of a file: one line with a checksum.
+    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(&Document { run: self })?;
+        files::add_checksum(&mut line);
+        line.push(b'\n');
+        Ok(line)
     }
 }
 
@@ -96,7 +118,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
     let one = Nanoseconds(1.0);
     let exact = Median { time: one, interval: Interval { low: one, high: one } };
     let Ratio { value, low, high, .. } = Ratio::of_processes(&medians, &[exact], CONFIDENCE)?;
-    let own = Circumstances::of(measured, run.facts_of(record), &run.program);
+    let own = Circumstances::new(measured, run.facts_of(record), &run.program);
     let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
         all.push(own);
         all.len() - 1

@@ -1,14 +1,11 @@
-//! The files of a history, in a folder: a folder for each commit, in it a file for each run. In: runs; out: files of one
-//! line with a checksum, and the runs in them, beside a sentence for each file that is none.
+//! The files of a history: a folder for each commit, in it a file for each run.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::entry::HistoryRun;
-use crate::files::{self, Checksum, Destination, create, time_of_day};
+use crate::files::{Destination, create, time_of_day};
 use crate::record::Run;
 
 /// The folder of runs of which no commit is known.
@@ -16,12 +13,6 @@ const NO_COMMIT: &str = "no-commit";
 
 /// The end of a file's name.
 const ENDING: &str = "json";
-
-/// The contents of a file.
-#[derive(Deserialize, Serialize)]
-struct Document<R> {
-    run: R,
-}
 
 /// A run that was added to a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +60,7 @@ pub fn prepare(folder: &Path) -> Result<(), AddError> {
 /// # Errors
 /// If it has no number, or the file cannot be written.
 pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddError> {
-    let mut kept = HistoryRun::of(run);
+    let mut kept = HistoryRun::new(run);
     if let Some(commit) = commit {
         (kept.commit, kept.dirty) = (Some(commit.to_owned()), false);
     }
@@ -77,7 +68,7 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
         return Err(AddError::NoCases);
     }
     let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
-    let line = line(&kept).map_err(|error| written(error, folder))?;
+    let line = kept.line().map_err(|error| written(error.into(), folder))?;
     // Tasks of one second have a number each; a run that is added twice is there once.
     let name = time_of_day(kept.started).replace(':', "-");
     let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
@@ -96,70 +87,8 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     Ok(Added { file, cases, was_there: false })
 }
 
-fn line(run: &HistoryRun) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&Document { run })?;
-    files::add_checksum(&mut line);
-    line.push(b'\n');
-    Ok(line)
-}
-
 /// Returns the name of the folder of a commit: its hash, or none if it is no hash.
 fn folder_name(commit: Option<&str>) -> &str {
     let is_hash = |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     commit.filter(is_hash).unwrap_or(NO_COMMIT)
-}
-
-/// Reads all runs below `folder`, and gives each to `take`. Returns a sentence for each file that is none.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Result<Vec<String>> {
-    let mut faults = Vec::new();
-    for commit in entries(folder)? {
-        if !commit.is_dir() {
-            continue;
-        }
-        match entries(&commit) {
-            Err(error) => faults.push(format!("{}: {error}", commit.display())),
-            Ok(files) => {
-                let is_run = |file: &PathBuf| file.extension().is_some_and(|ending| ending == ENDING);
-                for file in files.into_iter().filter(is_run) {
-                    match fs::read(&file)
-                        .map_err(|error| error.to_string())
-                        .and_then(|contents| run(&contents))
-                    {
-                        Ok(run) => take(run),
-                        Err(why) => faults.push(format!("{}: {why}", file.display())),
-                    }
-                }
-            }
-        }
-    }
-    Ok(faults)
-}
-
-/// Returns the paths in `folder` whose names do not begin with a dot, in the order of their names: shorter ones first.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with('.') {
-            paths.push(entry.path());
-        }
-    }
-    // Runs of one second have longer names, the later ones.
-    paths.sort_unstable_by(|one, other| (one.as_os_str().len(), one).cmp(&(other.as_os_str().len(), other)));
-    Ok(paths)
-}
-
-fn run(contents: &[u8]) -> Result<HistoryRun, String> {
-    let Document { run } = files::HISTORY.read(contents).map_err(|error| error.to_string())?;
-    let run: HistoryRun = run;
-    match files::look_at_checksum(contents) {
-        Checksum::Fits if run.is_sound() => Ok(run),
-        Checksum::Fits => Err("a time in it is none".to_owned()),
-        Checksum::Differs | Checksum::Missing => {
-            Err("it was changed after it was written: its checksum is another, or missing".to_owned())
-        }
-    }
 }

@@ -1,30 +1,299 @@
-//! The changes of a history as people and programs read them. In: a [`HistoryReport`]; out: text for a terminal, JSON, or a page.
+//! The changes of each case over the commits of a history: `series` reads runs and joins what can be compared, `changes` finds steps, and
+//! here the rules choose what is reported.
 
-mod html;
-mod sparkline;
+pub mod changes;
+mod page;
+mod series;
 mod table;
-mod words;
+mod text;
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::{panic, thread};
 
-use gpubench_records::history::HistoryReport;
+use gpubench_records::comparison::{Answer, Finding};
+use gpubench_records::exit::Exit;
+use gpubench_stats::Ratio;
+use gpubench_stats::units::Nanoseconds;
+use serde::Serialize;
 
-pub use self::html::page;
+use self::changes::{Change, SHORTEST_SERIES, changes};
+pub use self::page::write_html;
+pub use self::series::{CaseOfSuite, CommitOrder, History, HistoryFilter, Point, Series};
+use self::series::{joined, mean};
 pub use self::table::render;
 
-/// Writes the changes as JSON.
-///
-/// # Errors
-/// If `out` takes no more.
-pub fn write_json(report: &HistoryReport, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, report)?;
-    out.write_all(b"\n")
+/// The name of the format of a [`HistoryReport`].
+pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
+
+/// The changes that are reported.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryRules {
+    /// The least change, as a fraction.
+    pub band: f64,
+    /// Reports only changes that begin in this number of last runs of their series.
+    pub last: Option<usize>,
 }
 
-/// Writes the changes as a page of one file.
-///
-/// # Errors
-/// If `out` takes no more.
-pub fn write_html(report: &HistoryReport, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(page(report).as_bytes())
+/// A run as a reader finds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunLabel {
+    /// The commit, if it is known.
+    pub commit: Option<String>,
+    /// True if tracked files had changed since that commit.
+    pub dirty: bool,
+    /// The second in which the run began, from 1970 on.
+    pub started: u64,
+}
+
+/// The changes of all cases of a history.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryReport {
+    /// [`HISTORY_REPORT_SCHEMA`].
+    pub schema: &'static str,
+    /// The number of runs.
+    pub runs: usize,
+    /// The least change.
+    pub band: f64,
+    /// The first run and the last.
+    pub span: Option<[RunLabel; 2]>,
+    /// The cases, those with the newest change first, then by name.
+    pub cases: Vec<CaseHistory>,
+    /// A sentence for each file that cannot be read.
+    pub faults: Vec<String>,
+}
+
+/// A case over time.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseHistory {
+    /// The case.
+    #[serde(flatten)]
+    pub case: CaseOfSuite,
+    /// Its series, the earliest first.
+    pub series: Vec<Series>,
+}
+
+/// A change of a case.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseChange {
+    /// The last run that certainly is before it: the change came after its commit.
+    pub after: RunLabel,
+    /// The first run that certainly is after it: the change came with its commit or an earlier one.
+    pub until: RunLabel,
+    /// The run at which the new level most likely begins.
+    pub begins: RunLabel,
+    /// The number of its time in the series.
+    pub at: usize,
+    /// The new level over the old.
+    pub ratio: f64,
+    /// The 95 % interval of the ratio.
+    pub interval: [f64; 2],
+    /// The chance that a series without a change has such a step; [`LEAST_CHANCE`](changes::LEAST_CHANCE) if it is less.
+    pub chance: f64,
+    /// The level before it and the new one, under the circumstances of the run at which the new one begins.
+    pub times: [Nanoseconds; 2],
+    /// The latest level of the series over the one before the change: 1 or less if a slower case is as fast again.
+    pub remains: f64,
+    /// The UUID of the device, where several devices have measured the case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// The answer of a comparison of the commits around it, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+}
+
+/// The answer of a comparison of the two commits around a change, built and measured in alternation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Confirmation {
+    /// They differ as the change says, beyond doubt and by more than the band.
+    Confirmed(MeasuredAgain),
+    /// They do not.
+    NotConfirmed(MeasuredAgain),
+    /// The processes do not decide it.
+    Undecided(MeasuredAgain),
+    /// They could not be compared.
+    NotMeasured {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// The figures of a comparison of two commits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeasuredAgain {
+    /// The time of the later commit over that of the other.
+    pub ratio: Ratio,
+    /// The number of processes of each, the later one's first.
+    pub processes: [usize; 2],
+}
+
+impl Confirmation {
+    /// Returns the answer to a change by the factor `change`, from the finding about its case.
+    #[must_use]
+    pub fn new(change: f64, finding: &Finding) -> Self {
+        let reason = match finding {
+            Finding::Compared { ratio, answer, processes, .. } => {
+                let again = MeasuredAgain { ratio: *ratio, processes: *processes };
+                return match answer {
+                    Answer::Undecided => Self::Undecided(again),
+                    Answer::Slower if change > 1.0 => Self::Confirmed(again),
+                    Answer::Faster if change < 1.0 => Self::Confirmed(again),
+                    Answer::Slower | Answer::Faster | Answer::Same => Self::NotConfirmed(again),
+                };
+            }
+            Finding::NotComparable(reasons) => format!("not comparable: {}", reasons.join(", ")),
+            Finding::New => "the earlier commit has no such case".to_owned(),
+            Finding::NoNumber(reason) => format!("no number: {reason}"),
+        };
+        Self::NotMeasured { reason }
+    }
+}
+
+impl History {
+    /// Finds the changes of all cases.
+    #[must_use]
+    pub fn report(self, rules: HistoryRules) -> HistoryReport {
+        let Self { runs, series, faults } = self;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let mut parts: Vec<Vec<(CaseOfSuite, Vec<Series>)>> = vec![Vec::new(); threads];
+        series.into_iter().enumerate().for_each(|(number, case)| parts[number % threads].push(case));
+        let runs = &runs;
+        let mut cases: Vec<CaseHistory> = thread::scope(|scope| {
+            let judge = |(case, series)| CaseHistory { case, series: judged(series, runs, rules) };
+            let started: Vec<_> = parts
+                .into_iter()
+                .map(|part| scope.spawn(move || part.into_iter().map(judge).collect::<Vec<_>>()))
+                .collect();
+            let ended = started.into_iter().map(thread::ScopedJoinHandle::join);
+            ended.flat_map(|cases| cases.unwrap_or_else(|panic| panic::resume_unwind(panic))).collect()
+        });
+        let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
+        cases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.case.cmp(&b.case)));
+        HistoryReport {
+            schema: HISTORY_REPORT_SCHEMA,
+            runs: runs.len(),
+            band: rules.band,
+            span: runs.first().zip(runs.last()).map(|(first, last)| [first.clone(), last.clone()]),
+            cases,
+            faults,
+        }
+    }
+}
+
+/// Returns the series of a case, joined where commits were measured under both circumstances, with their changes.
+fn judged(series: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
+    let uuids: BTreeSet<_> = series.iter().filter_map(|one| one.uuid().map(str::to_owned)).collect();
+    let mut all = joined(series, runs);
+    // A series is over if another has enough runs after its last one to look for changes in them.
+    let runs_after =
+        |other: &Series, last: usize| other.points.iter().filter(|point| point.run > last).count();
+    let is_over = |one: &Series| {
+        let last = one.points.last().map_or(0, |last| last.run);
+        all.iter().any(|other| runs_after(other, last) >= SHORTEST_SERIES)
+    };
+    let over: Vec<bool> = all.iter().map(is_over).collect();
+    for (series, is_over) in all.iter_mut().zip(over) {
+        series.is_over = is_over;
+        series.find_changes(runs, rules, uuids.len() > 1);
+    }
+    all
+}
+
+impl Series {
+    /// Returns true if there are too few times to look for a change.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.points.len() < SHORTEST_SERIES
+    }
+
+    /// Finds the changes that `rules` ask for.
+    fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
+        let times = self.adjusted();
+        // The last runs of a series that is over are none of the last ones.
+        let last = rules.last.map(|last| if self.is_over { 0 } else { last });
+        let first = last.map_or(0, |last| times.len().saturating_sub(last));
+        let is_asked = |change: &Change| (change.ratio - 1.0).abs() >= rules.band && change.at >= first;
+        let level = |times: &[f64]| mean(&times.iter().map(|time| time.ln()).collect::<Vec<_>>()).exp();
+        let found = changes(&times);
+        let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
+        let label = |at: usize| runs[self.points[at].run].clone();
+        let (mut told, mut unclear) = (Vec::new(), 0);
+        for change in found.into_iter().rev().filter(is_asked) {
+            let (begin, end) = change.levels;
+            // Of differences of neighbours, half are independent.
+            let error = self.error_between(begin, change.at, end);
+            let Some(change) = change.with_error(error, times.len() / 2) else {
+                unclear += 1;
+                continue;
+            };
+            // The scale of the run that begins the new level, which may be another than that of the first runs.
+            let scale = self.points[change.at].time.as_f64() / times[change.at];
+            let before = level(&times[begin..change.at]);
+            told.push(CaseChange {
+                after: label(change.between.0 - 1),
+                until: label(change.between.1),
+                begins: label(change.at),
+                at: change.at,
+                ratio: change.ratio,
+                interval: [change.interval.0, change.interval.1],
+                chance: change.chance,
+                times: [before, level(&times[change.at..end])].map(|level| Nanoseconds(level * scale)),
+                remains: latest / before,
+                uuid: self.uuid().filter(|_| names_device).map(str::to_owned),
+                confirmation: None,
+            });
+        }
+        (self.changes, self.unclear) = (told, unclear);
+    }
+}
+
+impl CaseHistory {
+    /// Returns its changes, those of later series first.
+    pub fn changes(&self) -> impl Iterator<Item = &CaseChange> {
+        self.series.iter().rev().flat_map(|series| &series.changes)
+    }
+}
+
+impl HistoryReport {
+    /// Returns all changes with their cases, the newest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<(&CaseHistory, &CaseChange)> {
+        let of = |case| CaseHistory::changes(case).map(move |change| (case, change));
+        let mut all: Vec<_> = self.cases.iter().flat_map(of).collect();
+        all.sort_by_key(|(_, change)| Reverse(change.begins.started));
+        all
+    }
+
+    /// Returns the exit code: 3 if `fails` and a case became slower and still is. A change that a comparison refuted does not count, nor does
+    /// one of a series that is over.
+    #[must_use]
+    pub fn exit(&self, fails: bool) -> Exit {
+        let series = self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
+        let is_slower = |change: &CaseChange| {
+            let is_refuted = matches!(change.confirmation, Some(Confirmation::NotConfirmed(_)));
+            change.ratio > 1.0 && !self.is_undone(change) && !is_refuted
+        };
+        match series.flat_map(|series| &series.changes).any(is_slower) {
+            _ if self.cases.is_empty() => Exit::Nothing,
+            true if fails => Exit::Regression,
+            _ => Exit::Done,
+        }
+    }
+
+    /// Returns true if the case is no longer slower, or faster, than before the change by more than the band.
+    #[must_use]
+    pub fn is_undone(&self, change: &CaseChange) -> bool {
+        if change.ratio > 1.0 { change.remains < 1.0 + self.band } else { change.remains > 1.0 - self.band }
+    }
+
+    /// Writes the changes as JSON.
+    ///
+    /// # Errors
+    /// If `out` takes no more.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
 }

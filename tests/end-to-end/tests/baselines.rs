@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, SettingsFile, files, run_with};
 use gpubench_records::comparison::{Answer, Finding};
-use gpubench_records::history::{History, HistoryFilter, HistoryRules};
 use gpubench_records::record::Run;
+use gpubench_report::history::{History, HistoryFilter, HistoryRules};
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");

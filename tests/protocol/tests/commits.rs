@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use end_to_end::running::run_with;
-use gpubench_records::history::{CommitOrder, History, HistoryFilter, HistoryRules, add};
+use gpubench_records::history::add;
 use gpubench_records::record::Run;
+use gpubench_report::history::{CommitOrder, History, HistoryFilter, HistoryRules};
 use protocol::fake::library;
 
 const PLANTED: &str = env!("CARGO_BIN_EXE_planted");

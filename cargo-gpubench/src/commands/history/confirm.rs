@@ -7,10 +7,8 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::history::{
-    CaseChange, CaseOfSuite, Confirmation, HistoryReport, HistorySeries, RunLabel,
-};
 use gpubench_records::record::Run;
+use gpubench_report::history::{CaseChange, CaseOfSuite, Confirmation, HistoryReport, RunLabel, Series};
 
 use self::row::answer;
 use super::super::compare::Limits;
@@ -96,7 +94,7 @@ fn each(report: &mut HistoryReport) -> impl Iterator<Item = Told<'_>> {
     report.cases.iter_mut().flat_map(|it| {
         let case = &it.case;
         it.series.iter_mut().flat_map(move |series| {
-            let HistorySeries { circumstances, changes, .. } = series;
+            let Series { circumstances, changes, .. } = series;
             let uuid = circumstances.last().and_then(|last| last.uuid.as_deref());
             changes.iter_mut().map(move |change| Told { case, uuid, change })
         })

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::history::{Added, History, HistoryFilter, HistoryRules, add};
+use gpubench_records::history::{Added, add};
 use gpubench_records::selection::parse_filters;
-use gpubench_report::history as report;
+use gpubench_report::history::{History, HistoryFilter, HistoryRules, render, write_html};
 use gpubench_table::export::ExportTo;
 
 use super::load_all;
@@ -75,20 +75,20 @@ fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> 
     let history = History::read(&folder, &filter)
         .map_err(|error| HistoryError::Unreadable { folder: folder.clone(), error })?;
     if history.is_empty() {
-        history.faults().iter().for_each(|fault| output::warn(fault));
+        history.faults.iter().for_each(|fault| output::warn(fault));
         return Err(HistoryError::Empty(folder).into());
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
     let mut found = history.in_order(&order).report(rules);
     let interrupted = if args.confirm { confirm::confirm(&mut found, args)? } else { None };
     if ![&json, &html].into_iter().flatten().any(|to| *to == ExportTo::StandardOutput) {
-        output::print(&report::render(&found, print_options.page()), print_options)?;
+        output::print(&render(&found, print_options.page()), print_options)?;
     }
     if let Some(to) = &json {
-        output::write_to(to, &|out| report::write_json(&found, out))?;
+        output::write_to(to, &|out| found.write_json(out))?;
     }
     if let Some(to) = &html {
-        output::write_to(to, &|out| report::write_html(&found, out))?;
+        output::write_to(to, &|out| write_html(&found, out))?;
     }
     Ok(interrupted.unwrap_or_else(|| found.exit(args.fail_on_change)))
 }

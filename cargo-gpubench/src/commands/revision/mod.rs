@@ -8,7 +8,7 @@ mod trees;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::history::CommitOrder;
+use gpubench_report::history::CommitOrder;
 
 pub(super) use self::built::{BuiltRevision, CheckedOut};
 use self::repository::{Commit, Repository};

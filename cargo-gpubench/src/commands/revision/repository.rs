@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 
-use gpubench_records::history::CommitOrder;
+use gpubench_report::history::CommitOrder;
 
 use crate::commands::suites::killed;
 use crate::error::RevisionError;

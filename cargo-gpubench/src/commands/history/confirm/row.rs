@@ -3,8 +3,8 @@
 
 use gpubench_records::comparison::CaseFinding;
 use gpubench_records::facts::{Facts, UUID};
-use gpubench_records::history::Confirmation;
 use gpubench_records::record::{Record, Run};
+use gpubench_report::history::Confirmation;
 
 use super::Told;
 use crate::output;
@@ -39,7 +39,7 @@ pub(super) fn answer(run: Option<&Run>, told: &Told<'_>) -> Confirmation {
             case.model, row.record.case.model
         ));
     }
-    Confirmation::of(told.change.ratio, &row.line.finding)
+    Confirmation::new(told.change.ratio, &row.line.finding)
 }
 
 /// A row with its record and the facts of its device.

@@ -3,7 +3,8 @@
 
 use gpubench_records::exit::Exit;
 use gpubench_records::facts::{Property, UUID, Value};
-use gpubench_records::history::{CommitOrder, History, HistoryReport, HistoryRun};
+use gpubench_records::history::HistoryRun;
+use gpubench_report::history::{CommitOrder, History, HistoryReport};
 use gpubench_stats::units::Nanoseconds;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -16,13 +17,13 @@ fn drivers_are_apart_unless_two_commits_were_measured_under_both() {
     let template = template();
     let both = |shared: usize| {
         let run = |driver: &str, commit: usize, day: usize, time: f64| {
-            HistoryRun::of(&with_driver(run_of(&template, commit, day, time), driver))
+            HistoryRun::new(&with_driver(run_of(&template, commit, day, time), driver))
         };
         let old = (0..25).map(|commit| run("580.1", commit, commit, 1e5 + commit as f64));
         let again =
             (25 - shared..25).map(|commit| run("590.2", commit, 30 + commit, 2e5 + 2.0 * commit as f64));
         let new = (25..50).map(|commit| run("590.2", commit, 60 + commit, 2e5 + 2.0 * commit as f64));
-        History::of(old.chain(again).chain(new)).report(RULES)
+        History::new(old.chain(again).chain(new)).report(RULES)
     };
     for (shared, expected) in [(0, 2), (1, 2), (2, 1)] {
         let report = both(shared);
@@ -41,12 +42,12 @@ fn first_digits_name_the_commit_that_begins_with_them() {
             let mut run = with_driver(run_of(&template, commit, day, 1e5 + commit as f64), driver);
             let hash = format!("{commit:08x}{:032x}", 7 * commit);
             run.program.package.as_mut().expect("one").commit = Some(hash[..digits].to_owned());
-            HistoryRun::of(&run)
+            HistoryRun::new(&run)
         };
         let old = (0..25).map(|commit| run("580.1", commit, commit, 40));
         let again = (23..25).map(|commit| run("590.2", commit, 30 + commit, digits));
         let new = (25..50).map(|commit| run("590.2", commit, 60 + commit, 40));
-        let report = History::of(old.chain(again).chain(new)).report(RULES);
+        let report = History::new(old.chain(again).chain(new)).report(RULES);
         assert_eq!(report.cases[0].series.len(), expected, "{digits} digits");
     }
 }
@@ -59,7 +60,7 @@ fn gpus_of_a_model_are_series_of_their_own() {
     let run = |uuid: &str, commit: usize, day: usize, time: f64| {
         let mut run = run_of(&template, commit, day, time + (commit % 3) as f64);
         run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
-        HistoryRun::of(&run)
+        HistoryRun::new(&run)
     };
     let mut runs = Vec::new();
     for commit in 0..60 {
@@ -87,7 +88,7 @@ fn gpus_of_a_model_are_series_of_their_own() {
         (series, told)
     };
     let uuid = |uuid: &str| Some(uuid.to_owned());
-    let found = told(History::of(runs.clone()));
+    let found = told(History::new(runs.clone()));
     let expected =
         vec![(Some(Ok(30)), uuid("GPU-2")), (Some(Ok(30)), uuid("GPU-3")), (Some(Ok(45)), uuid("GPU-2"))];
     assert_eq!(found, (2, expected));
@@ -107,13 +108,13 @@ fn under_two_drivers(
     let mut run = |driver: &str, commit: usize, day: usize| {
         let slower = if driver == "580.1" { 1.0 } else { 1.04 };
         let time = 1e5 * level(commit) * slower * night(&mut random);
-        HistoryRun::of(&with_driver(run_of(&template, commit, day, time), driver))
+        HistoryRun::new(&with_driver(run_of(&template, commit, day, time), driver))
     };
     let mut runs: Vec<HistoryRun> = (0..40).map(|commit| run("580.1", commit, commit)).collect();
     runs.extend(again.map(|commit| run("590.2", commit, 50)));
     runs.extend((40..60).map(|commit| run("590.2", commit, 60 + commit)));
     let order: CommitOrder = (0..60).map(|commit| (format!("{commit:040x}"), commit)).collect();
-    let history = History::of(runs);
+    let history = History::new(runs);
     let history = if by_commit { history.in_order(&order) } else { history };
     history.report(RULES)
 }

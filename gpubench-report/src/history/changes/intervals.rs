@@ -3,6 +3,8 @@
 //! Stretches of many lengths at many places (seeded binary segmentation, Kovács et al., *Biometrika* 110, 2023): a change that was
 //! soon undone is plain in a short one and lost in a long one. Together they are O(n·log n) values.
 
+use super::noise::noise;
+
 /// The fewest values on each side of a step: one value alone is an outlier.
 pub(super) const LEAST: usize = 2;
 /// Stretches up to this length begin at each value.
@@ -22,10 +24,12 @@ pub(super) struct Step {
 pub(super) struct Sums {
     values: Vec<f64>,
     squares: Vec<f64>,
+    /// The standard deviation of the noise of the series.
+    noise: f64,
 }
 
 impl Sums {
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(super) fn new(values: &[f64]) -> Self {
         let sums = |of: &dyn Fn(f64) -> f64| {
             let mut sum = 0.0;
             let sums = values.iter().map(|value| {
@@ -34,7 +38,7 @@ impl Sums {
             });
             std::iter::once(0.0).chain(sums).collect()
         };
-        Self { values: sums(&|value| value), squares: sums(&|value| value * value) }
+        Self { values: sums(&|value| value), squares: sums(&|value| value * value), noise: noise(values) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,36 +58,42 @@ impl Sums {
     }
 
     /// Returns the variance of the values `begin..end` around the means of the two sides of `at`, and no less than that of the noise.
-    fn variance(&self, begin: usize, at: usize, end: usize, noise: f64) -> f64 {
+    fn variance(&self, begin: usize, at: usize, end: usize) -> f64 {
         let within = self.scatter(begin, at) + self.scatter(at, end);
-        (within / (end - begin - 2) as f64).max(noise * noise)
+        (within / (end - begin - 2) as f64).max(self.noise * self.noise)
     }
 
     /// Returns the standard error of the distance of the means of the two sides of `at`: of one variance for both sides or, if that
     /// is more, of a variance for each (Welch). One outlier beside one other value is then no level.
-    pub(super) fn error(&self, begin: usize, at: usize, end: usize, noise: f64) -> f64 {
+    pub(super) fn error(&self, begin: usize, at: usize, end: usize) -> f64 {
         let side = |begin, end| {
             let length = (end - begin) as f64;
-            (self.scatter(begin, end) / (length - 1.0)).max(noise * noise) / length
+            (self.scatter(begin, end) / (length - 1.0)).max(self.noise * self.noise) / length
         };
         let parts = 1.0 / (at - begin) as f64 + 1.0 / (end - at) as f64;
-        let common = self.variance(begin, at, end, noise) * parts;
+        let common = self.variance(begin, at, end) * parts;
         common.max(side(begin, at) + side(at, end)).sqrt()
     }
 
-    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
-    pub(super) fn strongest(&self, begin: usize, end: usize, noise: f64) -> Step {
-        let weights = weights(end - begin);
+    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values and these [`weights`].
+    fn strongest_of(&self, begin: usize, end: usize, weights: &[f64]) -> Step {
+        let mean = self.mean(begin, end);
         let mut most = (begin + LEAST, -1.0);
-        for (left, weight) in (LEAST..).zip(&weights) {
-            let between = self.excess(begin, end, left).powi(2) * weight;
+        for (at, weight) in (begin + LEAST..).zip(weights) {
+            let excess = self.values[at] - self.values[begin] - (at - begin) as f64 * mean;
+            let between = excess.powi(2) * weight;
             if between > most.1 {
-                most = (begin + left, between);
+                most = (at, between);
             }
         }
         let (at, _) = most;
-        let strength = self.size(begin, at, end).abs() / self.error(begin, at, end, noise);
+        let strength = self.size(begin, at, end).abs() / self.error(begin, at, end);
         Step { begin, at, end, strength }
+    }
+
+    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
+    pub(super) fn strongest(&self, begin: usize, end: usize) -> Step {
+        self.strongest_of(begin, end, &weights(end - begin))
     }
 
     /// Returns the distance of the means of the two sides of `at`.
@@ -91,64 +101,23 @@ impl Sums {
         self.mean(at, end) - self.mean(begin, at)
     }
 
-    /// Returns the excess of the first `left` values from `begin` over as many of the mean of `begin..end`.
-    fn excess(&self, begin: usize, end: usize, left: usize) -> f64 {
-        self.values[begin + left] - self.values[begin] - left as f64 * self.mean(begin, end)
-    }
-
-    /// Returns the most scatter that there is between the sides of a step within `begin..end`.
-    fn most_between(&self, begin: usize, end: usize, weights: &[f64]) -> f64 {
-        let mean = self.mean(begin, end);
-        let first = self.values[begin] + LEAST as f64 * mean;
-        // Four at once, so that none waits for the one before.
-        let mut most = [0.0_f64; 4];
-        let (sums, weights) = (self.values[begin + LEAST..=end - LEAST].chunks(4), weights.chunks(4));
-        for (number, (sums, weights)) in sums.zip(weights).enumerate() {
-            let first = first + (4 * number) as f64 * mean;
-            for (lane, ((most, sum), weight)) in most.iter_mut().zip(sums).zip(weights).enumerate() {
-                let excess = sum - (first + lane as f64 * mean);
-                *most = most.max(excess * excess * weight);
-            }
-        }
-        most.into_iter().fold(0.0, f64::max)
-    }
-
-    /// Returns the most that the strength of a step with this scatter between its sides can be. All of the stretch is the same for each
-    /// step, so that the one with the most between its sides leaves the least within them.
-    fn most_strength(&self, begin: usize, end: usize, between: f64, noise: f64) -> f64 {
-        let within = (self.scatter(begin, end) - between).max(0.0) / (end - begin - 2) as f64;
-        (between.max(0.0) / within.max(noise * noise)).sqrt()
-    }
-
-    /// Returns the strength of the strongest step of all stretches.
-    pub(super) fn most(&self, noise: f64) -> f64 {
-        let mut most = 0.0_f64;
+    /// Gives the strongest step of each stretch to `take`.
+    pub(super) fn each_step(&self, mut take: impl FnMut(Step)) {
         for length in lengths(self.len()) {
             let weights = weights(length);
-            for begin in begins(self.len(), length) {
-                let end = begin + length;
-                let between = self.most_between(begin, end, &weights);
-                if self.most_strength(begin, end, between, noise) > most {
-                    most = most.max(self.strongest(begin, end, noise).strength);
-                }
+            let stride = if length <= DENSE { 1 } else { length / 2 };
+            let last = self.len() - length;
+            for begin in (0..last).step_by(stride).chain([last]) {
+                take(self.strongest_of(begin, begin + length, &weights));
             }
         }
-        most
-    }
-
-    /// Returns the strongest step of each stretch.
-    pub(super) fn steps(&self, noise: f64) -> Vec<Step> {
-        let stretches = lengths(self.len())
-            .into_iter()
-            .flat_map(|length| begins(self.len(), length).map(move |begin| (begin, begin + length)));
-        stretches.map(|(begin, end)| self.strongest(begin, end, noise)).collect()
     }
 
     /// Returns the first and the last place that `step` may have, with a confidence of 95 %: those which twice the logarithm of the
     /// likelihood separates from its own by less than [`SEPARATION`].
-    pub(super) fn places(&self, step: &Step, noise: f64) -> (usize, usize) {
+    pub(super) fn places(&self, step: &Step) -> (usize, usize) {
         let Step { begin, at, end, .. } = *step;
-        let variance = self.variance(begin, at, end, noise);
+        let variance = self.variance(begin, at, end);
         let within = |at| self.scatter(begin, at) + self.scatter(at, end);
         let least = within(at);
         let may = |at: &usize| (within(*at) - least) / variance < SEPARATION;
@@ -166,13 +135,6 @@ const SEPARATION: f64 = 7.352_277;
 fn weights(length: usize) -> Vec<f64> {
     let weight = |left: usize| length as f64 / (left as f64 * (length - left) as f64);
     (LEAST..=length - LEAST).map(weight).collect()
-}
-
-/// Returns the places at which stretches of this length begin.
-fn begins(all: usize, length: usize) -> impl Iterator<Item = usize> {
-    let stride = if length <= DENSE { 1 } else { length / 2 };
-    let last = all - length;
-    (0..last).step_by(stride).chain([last])
 }
 
 /// Returns the lengths of stretches of a series of `length` values: all of it, then each shorter than the one before by the root of

@@ -1,7 +1,7 @@
 //! Apache Otava as a second opinion. In: the series of the test repository, with the changes that Otava finds in them (`otava.json`, which
 //! `scripts/otava` writes); out: what it finds of the planted changes we find.
 
-use gpubench_records::history::{History, HistoryReport};
+use gpubench_report::history::{History, HistoryReport};
 use serde_json::{Value, json};
 
 use super::{RULES, planted};
@@ -14,12 +14,12 @@ const DRIFT: usize = 53;
 const SEEDS: u64 = 20;
 
 fn report(seed: u64) -> HistoryReport {
-    History::of(planted(seed)).report(RULES)
+    History::new(planted(seed)).report(RULES)
 }
 
 /// The joined series in whole nanoseconds.
 fn times(report: &HistoryReport) -> Vec<u64> {
-    report.cases[0].series[0].evened.iter().map(|time| time.round() as u64).collect()
+    report.cases[0].series[0].points.iter().map(|point| point.adjusted.round() as u64).collect()
 }
 
 /// The places of our changes.

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use gpubench_records::history::{History, HistoryFilter, add};
+use gpubench_records::history::add;
+use gpubench_report::history::{History, HistoryFilter};
 
 use super::{RULES, run_of, template};
 
@@ -29,7 +30,7 @@ fn runs_are_kept_in_files_and_read_back() {
 
     let read = || History::read(folder, &HistoryFilter::default()).expect("a folder");
     let report = read().report(RULES);
-    assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].count), (4, 0, 4));
+    assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].points.len()), (4, 0, 4));
     let none = HistoryFilter { names: vec!["no such case".into()], ..HistoryFilter::default() };
     assert_eq!(History::read(folder, &none).expect("a folder").report(RULES).cases.len(), 0);
 

@@ -7,8 +7,9 @@ mod rules;
 
 use gpubench_records::facts::{DRIVER, Property, Value};
 use gpubench_records::files;
-use gpubench_records::history::{CommitOrder, History, HistoryReport, HistoryRules, HistoryRun};
+use gpubench_records::history::HistoryRun;
 use gpubench_records::record::{Package, Run};
+use gpubench_report::history::{CommitOrder, History, HistoryReport, HistoryRules};
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
 use rand::rngs::SmallRng;
@@ -66,7 +67,7 @@ fn planted(seed: u64) -> Vec<HistoryRun> {
         let (driver, slower) = if commit < 20 { ("580.1", 1.0) } else { ("590.2", 1.04) };
         let mut measure = |driver, slower, day| {
             let time = 1e5 * code(commit) * slower * night(&mut random);
-            runs.push(HistoryRun::of(&with_driver(run_of(&template, commit, day, time), driver)));
+            runs.push(HistoryRun::new(&with_driver(run_of(&template, commit, day, time), driver)));
         };
         measure(driver, slower, commit + usize::from(commit >= 20));
         if commit == 18 || commit == 19 {
@@ -92,7 +93,7 @@ fn found(report: &HistoryReport) -> Vec<usize> {
 fn changes_of_the_test_repository_are_found() {
     let (mut alarms, mut drifts) = (0, 0);
     for seed in 0..100 {
-        let report = History::of(planted(seed)).report(RULES);
+        let report = History::new(planted(seed)).report(RULES);
         assert_eq!((report.cases.len(), report.cases[0].series.len(), report.runs), (1, 1, 62));
         let found = found(&report);
         for planted in [40, 44] {
@@ -120,11 +121,11 @@ fn devices_of_a_model_count_alike() {
             run.devices.push(device);
             run.records.push(record);
         }
-        let history = History::of([HistoryRun::of(&run)]);
+        let history = History::new([HistoryRun::new(&run)]);
         let report = history.report(RULES);
         let [case] = &report.cases[..] else { panic!("{:?}", report.cases) };
         let mean = (1e5_f64 * 2e5 * 8e5).cbrt();
-        let found = case.series[0].times[0].time.as_f64();
+        let found = case.series[0].points[0].time.as_f64();
         assert!((found / mean - 1.0).abs() < 1e-9, "{found} of {times:?}, not {mean}");
     }
 }
@@ -138,20 +139,20 @@ fn runs_are_in_the_order_of_their_commits() {
         (0..40).map(move |commit: usize| {
             let day = if commit % 3 == 2 { 100 + commit } else { commit };
             let time = (1e5 + (commit % 2) as f64) * if commit < begins { 1.0 } else { 1.03 };
-            HistoryRun::of(&run_of(template, commit, day, time))
+            HistoryRun::new(&run_of(template, commit, day, time))
         })
     };
     let order: CommitOrder = (0..40).map(|commit| (format!("{commit:040x}"), commit)).collect();
-    let report = History::of(runs(20)).in_order(&order).report(RULES);
+    let report = History::new(runs(20)).in_order(&order).report(RULES);
     assert_eq!(found(&report), [20]);
     let change = report.changes()[0].1.clone();
     let number = |commit: &Option<String>| usize::from_str_radix(commit.as_deref().expect("one"), 16);
     assert_eq!((number(&change.after.commit), number(&change.until.commit)), (Ok(19), Ok(20)));
     // By their times the level goes up and down.
-    assert_ne!(found(&History::of(runs(20)).report(RULES)), [20]);
+    assert_ne!(found(&History::new(runs(20)).report(RULES)), [20]);
     // A run of which no place is known stays behind those that were measured before it.
     let mut unknown = order.clone();
     unknown.remove(&format!("{:040x}", 25));
-    assert_eq!(found(&History::of(runs(20)).in_order(&unknown).report(RULES)), [20]);
-    assert_eq!(History::of(runs(20)).commits().len(), 40);
+    assert_eq!(found(&History::new(runs(20)).in_order(&unknown).report(RULES)), [20]);
+    assert_eq!(History::new(runs(20)).commits().len(), 40);
 }

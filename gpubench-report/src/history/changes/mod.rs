@@ -13,8 +13,7 @@ pub use self::chance::LEAST_CHANCE;
 use self::chance::{Tail, together};
 use self::intervals::{Step, Sums};
 use self::noise::{ORDERS, residuals, strengths_by_chance};
-use crate::median_ci::CONFIDENCE;
-use crate::student;
+use gpubench_stats::{CONFIDENCE, student};
 
 /// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
 /// is said to have one, by simulation with skewed noise.
@@ -73,7 +72,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     }
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
-    let series = Series { noise: noise::noise(&logs), sums: Sums::of(&logs) };
+    let series = Sums::new(&logs);
     let found = series.steps_above(usual_strength(logs.len()));
     if found.is_empty() {
         return Vec::new();
@@ -108,17 +107,11 @@ fn chosen(found: &[Step]) -> Vec<usize> {
     chosen
 }
 
-/// The logarithms of a series.
-struct Series {
-    sums: Sums,
-    noise: f64,
-}
-
-impl Series {
+impl Sums {
     /// Returns the steps of stretches that are stronger than `needed`, the strongest first.
     fn steps_above(&self, needed: f64) -> Vec<Step> {
-        let mut found = self.sums.steps(self.noise);
-        found.retain(|step| step.strength > needed);
+        let mut found = Vec::new();
+        self.each_step(|step| found.extend((step.strength > needed).then_some(step)));
         found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
         found
     }
@@ -142,18 +135,18 @@ impl Series {
     /// Returns the strongest step between the neighbours of the place of this number.
     fn between(&self, places: &[usize], number: usize) -> Step {
         let begin = if number == 0 { 0 } else { places[number - 1] };
-        let end = places.get(number + 1).copied().unwrap_or(self.sums.len());
-        self.sums.strongest(begin, end, self.noise)
+        let end = places.get(number + 1).copied().unwrap_or(self.len());
+        self.strongest(begin, end)
     }
 
     fn change(&self, step: &Step, chance: f64) -> Change {
         let Step { begin, at, end, .. } = *step;
-        let size = self.sums.size(begin, at, end);
-        let error = self.sums.error(begin, at, end, self.noise);
+        let size = self.size(begin, at, end);
+        let error = self.error(begin, at, end);
         let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
         Change {
             at,
-            between: self.sums.places(step, self.noise),
+            between: self.places(step),
             ratio: size.exp(),
             interval: ((size - half).exp(), (size + half).exp()),
             chance,

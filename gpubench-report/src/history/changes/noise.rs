@@ -1,8 +1,7 @@
 //! The noise of a series. In: values; out: the spread of neighbours, and the strength that no step of noise alone reaches.
 
 use super::intervals::Sums;
-use crate::quantile::median_of;
-use crate::random::shuffle;
+use gpubench_stats::{median_of, shuffle};
 
 /// No series has less noise than this part of its values. Repeated readings of a clock with few digits look as if they had none.
 pub(super) const SMALLEST_NOISE: f64 = 1e-4;
@@ -51,7 +50,9 @@ pub(super) fn strengths_by_chance(residuals: &[f64]) -> Vec<f64> {
     let mut strongest: Vec<f64> = (0..ORDERS as u64)
         .map(|order| {
             shuffle(&mut residuals, order);
-            Sums::of(&residuals).most(noise(&residuals))
+            let mut most = 0.0_f64;
+            Sums::new(&residuals).each_step(|step| most = most.max(step.strength));
+            most
         })
         .collect();
     strongest.sort_unstable_by(f64::total_cmp);

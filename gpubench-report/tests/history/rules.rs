@@ -2,8 +2,9 @@
 
 use gpubench_records::exit::Exit;
 use gpubench_records::facts::{Property, UUID, Value};
-use gpubench_records::history::{History, HistoryReport, HistoryRules, HistoryRun};
+use gpubench_records::history::HistoryRun;
 use gpubench_records::record::Run;
+use gpubench_report::history::{History, HistoryReport, HistoryRules};
 
 use super::{RULES, run_of, template};
 
@@ -13,25 +14,25 @@ fn a_change_has_its_commits_its_size_and_an_exit_code() {
     let runs = |factor: f64| {
         let time = move |commit: usize| (1e5 + (commit % 3) as f64) * if commit < 30 { 1.0 } else { factor };
         let template = &template;
-        (0..45).map(move |commit| HistoryRun::of(&run_of(template, commit, commit, time(commit))))
+        (0..45).map(move |commit| HistoryRun::new(&run_of(template, commit, commit, time(commit))))
     };
-    let report = History::of(runs(1.03)).report(RULES);
+    let report = History::new(runs(1.03)).report(RULES);
     let changes = report.changes();
     let [(_, change)] = changes[..] else { panic!("one change: {changes:?}") };
     let number = |commit: &Option<String>| usize::from_str_radix(commit.as_deref().expect("one"), 16);
     assert_eq!((number(&change.after.commit), number(&change.until.commit)), (Ok(29), Ok(30)));
     assert!((change.ratio - 1.03).abs() < 1e-4 && (change.times[1].as_f64() - 1.03e5).abs() < 10.0);
     assert_eq!((report.exit(true), report.exit(false)), (Exit::Regression, Exit::Done));
-    assert_eq!(History::of(runs(0.97)).report(RULES).exit(true), Exit::Done, "faster is no alert");
+    assert_eq!(History::new(runs(0.97)).report(RULES).exit(true), Exit::Done, "faster is no alert");
     for (rules, expected) in [
         (HistoryRules { band: 0.04, ..RULES }, 0),
         (HistoryRules { last: Some(15), ..RULES }, 1),
         (HistoryRules { last: Some(14), ..RULES }, 0),
     ] {
-        assert_eq!(History::of(runs(1.03)).report(rules).changes().len(), expected, "{rules:?}");
+        assert_eq!(History::new(runs(1.03)).report(rules).changes().len(), expected, "{rules:?}");
     }
-    assert!(History::of(runs(1.03).take(19)).report(RULES).cases[0].series[0].is_short);
-    assert_eq!(History::of([]).report(RULES).exit(true), Exit::Nothing);
+    assert!(History::new(runs(1.03).take(19)).report(RULES).cases[0].series[0].is_short());
+    assert_eq!(History::new([]).report(RULES).exit(true), Exit::Nothing);
 }
 
 /// Three suites run each night, and one of them became slower five nights ago. The last seven runs are those of its own.
@@ -44,12 +45,12 @@ fn the_last_runs_are_those_of_the_series() {
             let slower = if suite == "two" && night >= 35 { 1.05 } else { 1.0 };
             let mut run = run_of(template, night, night, (1e5 + (night % 3) as f64) * slower);
             run.program.suite = suite.to_owned();
-            HistoryRun::of(&run)
+            HistoryRun::new(&run)
         })
     });
     let runs: Vec<HistoryRun> = runs.collect();
     for (last, expected) in [(4, 0), (5, 1), (7, 1)] {
-        let report = History::of(runs.clone()).report(HistoryRules { last: Some(last), ..RULES });
+        let report = History::new(runs.clone()).report(HistoryRules { last: Some(last), ..RULES });
         assert_eq!(report.changes().len(), expected, "the last {last}");
     }
 }
@@ -58,9 +59,9 @@ fn the_last_runs_are_those_of_the_series() {
 fn of_levels(levels: impl IntoIterator<Item = f64>) -> HistoryReport {
     let template = template();
     let run = |(night, level): (usize, f64)| {
-        HistoryRun::of(&run_of(&template, night, night, level * (1e5 + (night % 3) as f64)))
+        HistoryRun::new(&run_of(&template, night, night, level * (1e5 + (night % 3) as f64)))
     };
-    History::of(levels.into_iter().enumerate().map(run)).report(RULES)
+    History::new(levels.into_iter().enumerate().map(run)).report(RULES)
 }
 
 /// A slowdown that a later commit made good again is told, and fails no longer; one that was halved does.
@@ -94,13 +95,13 @@ fn a_series_that_is_over_fails_no_longer() {
     let run = |uuid: &str, night: usize, level: f64| {
         let mut run: Run = run_of(&template, night, night, level * (1e5 + (night % 3) as f64));
         run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
-        HistoryRun::of(&run)
+        HistoryRun::new(&run)
     };
     let old = |night| run("GPU-1", night, if night < 20 { 1.0 } else { 1.05 });
     for (nights, is_over) in [(19, false), (20, true)] {
         let report = |last| {
             let new = (25..25 + nights).map(|night| run("GPU-2", night, 1.2));
-            History::of((0..25).map(old).chain(new)).report(HistoryRules { last, ..RULES })
+            History::new((0..25).map(old).chain(new)).report(HistoryRules { last, ..RULES })
         };
         let [first, second] = &report(None).cases[0].series[..] else { panic!("two series") };
         assert_eq!((first.is_over, second.is_over, first.changes.len()), (is_over, false, 1));
