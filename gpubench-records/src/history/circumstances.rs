@@ -39,7 +39,9 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    pub(super) fn new(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
+    /// Returns the circumstances of a measurement on the device of `facts`, by this program.
+    #[must_use]
+    pub fn new(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
         let samples = &measured.samples;
         let part = |property: &crate::facts::Property| match property.value {
             Value::Count(count) => Some((property.name.clone(), count)),

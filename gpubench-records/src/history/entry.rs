@@ -6,9 +6,7 @@ use super::circumstances::Circumstances;
 use crate::files::{self, Checksum};
 use crate::id::CaseId;
 use crate::record::{Record, Run};
-use crate::verdict::State;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{CONFIDENCE, Interval, Median, Ratio};
 
 /// The contents of a file.
 #[derive(Deserialize, Serialize)]
@@ -53,12 +51,6 @@ pub struct HistoryCase {
     pub circumstances: usize,
     /// The time of a launch: of several processes, the mean of their medians on the scale of logarithms.
     pub time: Nanoseconds,
-    /// Its interval, with a confidence of 95 %.
-    pub interval: Interval,
-    /// The number of processes that measured it.
-    pub processes: usize,
-    /// The state of its row.
-    pub verdict: State,
 }
 
 impl HistoryRun {
@@ -92,9 +84,8 @@ impl HistoryRun {
             return Err("it was changed after it was written: its checksum is another, or missing".to_owned());
         }
         let is_sound = |case: &HistoryCase| {
-            let times = [case.time, case.interval.low, case.interval.high].map(Nanoseconds::as_f64);
-            case.circumstances < run.circumstances.len()
-                && times.iter().all(|time| time.is_finite() && *time > 0.0)
+            let time = case.time.as_f64();
+            case.circumstances < run.circumstances.len() && time.is_finite() && time > 0.0
         };
         if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is none".to_owned()) }
     }
@@ -110,26 +101,15 @@ impl HistoryRun {
 
 fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
-    let processes = || std::iter::once(measured).chain(&record.other_processes);
-    let medians: Vec<Median> = processes()
-        .map(|process| Median { time: process.samples.time.median, interval: process.samples.time.median_ci })
-        .collect();
-    // The ratio to a time that is known exactly has the error of the other side.
-    let one = Nanoseconds(1.0);
-    let exact = Median { time: one, interval: Interval { low: one, high: one } };
-    let Ratio { value, low, high, .. } = Ratio::of_processes(&medians, &[exact], CONFIDENCE)?;
+    let first = measured.median();
+    let ratios =
+        std::iter::once(measured).chain(&record.other_processes).map(|process| process.median() / first);
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    let time = first * (logs.iter().sum::<f64>() / logs.len() as f64).exp();
     let own = Circumstances::new(measured, run.facts_of(record), &run.program);
     let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
         all.push(own);
         all.len() - 1
     });
-    Some(HistoryCase {
-        case: record.case.clone(),
-        fake: record.fake,
-        circumstances,
-        time: Nanoseconds(value),
-        interval: Interval { low: Nanoseconds(low), high: Nanoseconds(high) },
-        processes: medians.len(),
-        verdict: record.verdict.state,
-    })
+    Some(HistoryCase { case: record.case.clone(), fake: record.fake, circumstances, time })
 }

@@ -21,7 +21,6 @@ pub(super) struct Group {
     pub(super) gpus: Vec<FleetGpu>,
     pub(super) cases: Vec<String>,
     pub(super) entries: Vec<Entry>,
-    case_numbers: HashMap<String, usize>,
 }
 
 /// A measurement of a case on a GPU in a process. The numbers are those of the group.
@@ -134,7 +133,6 @@ fn group_of<'a>(groups: &'a mut Vec<Group>, facts: &Facts, program: &Program) ->
             gpus: Vec::new(),
             cases: Vec::new(),
             entries: Vec::new(),
-            case_numbers: HashMap::new(),
         });
         groups.len() - 1
     });
@@ -158,16 +156,17 @@ impl Group {
             None => (host, &*facts.device),
         };
         let number = self.gpus.iter().position(|gpu| gpu.uuid == uuid).unwrap_or_else(|| {
+            let (uuid, device, facts) = (uuid.to_owned(), device.to_owned(), facts.clone());
             self.gpus.push(FleetGpu {
-                uuid: uuid.to_owned(),
+                uuid,
+                device,
+                facts,
                 hosts: Vec::new(),
-                device: device.to_owned(),
                 verdict: Verdict::NotEnoughData,
                 roofs: Vec::new(),
                 runs: Vec::new(),
                 reasons: Vec::new(),
                 suspect: BTreeMap::new(),
-                facts: facts.clone(),
             });
             self.gpus.len() - 1
         });
@@ -193,7 +192,7 @@ impl Group {
             let words = reason.split(':').next().unwrap_or_default();
             *self.gpus[gpu].suspect.entry(words.to_owned()).or_default() += 1;
         }
-        let case = *self.case_numbers.entry(row.case.clone()).or_insert_with(|| {
+        let case = self.cases.iter().position(|case| *case == row.case).unwrap_or_else(|| {
             self.cases.push(row.case.clone());
             self.cases.len() - 1
         });
@@ -243,34 +242,37 @@ impl Group {
     }
 
     /// Returns the most frequent value of each case.
-    fn most_frequent<T: Ord>(&self, value: impl Fn(&Reading) -> T) -> Vec<Option<T>> {
-        let mut counts: Vec<BTreeMap<T, usize>> = self.cases.iter().map(|_| BTreeMap::new()).collect();
+    fn most_frequent<T: PartialEq>(&self, value: impl Fn(&Reading) -> T) -> Vec<Option<T>> {
+        let mut counts: Vec<Vec<(T, usize)>> = self.cases.iter().map(|_| Vec::new()).collect();
         for entry in &self.entries {
-            *counts[entry.case].entry(value(&entry.reading)).or_default() += 1;
+            let value = value(&entry.reading);
+            match counts[entry.case].iter_mut().find(|(known, _)| *known == value) {
+                Some((_, count)) => *count += 1,
+                None => counts[entry.case].push((value, 1)),
+            }
         }
-        let most = |counts: BTreeMap<T, usize>| Some(counts.into_iter().max_by_key(|(_, count)| *count)?.0);
+        let most = |counts: Vec<(T, usize)>| Some(counts.into_iter().max_by_key(|(_, count)| *count)?.0);
         counts.into_iter().map(most).collect()
     }
 
     fn leave_out_other_methods(&mut self) -> Vec<String> {
         let usual = self.most_frequent(|reading| reading.method.clone());
-        let usual = |entry: &Entry| usual[entry.case].as_deref().unwrap_or_default();
-        let only = |one: &[String], other: &[String]| {
-            let only: Vec<&str> =
-                one.iter().filter(|word| !other.contains(word)).map(|word| &**word).collect();
-            if only.is_empty() { "nothing of it".to_owned() } else { only.join(", ") }
-        };
         let mut others: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
-        for entry in self.entries.iter().filter(|entry| entry.reading.method != usual(entry)) {
-            let (own, usual) = (&entry.reading.method[..], usual(entry));
-            let difference = format!("{}, and {} on most GPUs", only(own, usual), only(usual, own));
-            others.entry((entry.gpu, difference)).or_default().push(entry.case);
-        }
-        self.entries.retain(|entry| entry.reading.method == usual(entry));
-        let sentence = |((gpu, difference), mut cases): ((usize, String), Vec<usize>)| {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.retain(|Entry { case, gpu, reading, .. }| {
+            let differences = usual[*case].as_ref().map(|usual| reading.method.differences(usual));
+            let differences = differences.unwrap_or_default().join(", ");
+            if !differences.is_empty() {
+                others.entry((*gpu, differences.clone())).or_default().push(*case);
+            }
+            differences.is_empty()
+        });
+        self.entries = entries;
+        let sentence = |((gpu, differences), mut cases): ((usize, String), Vec<usize>)| {
             cases.dedup();
             let cases = self.first_of(&cases).unwrap_or_default();
-            format!("{}: {cases} not comparable and left out: {difference}", self.gpus[gpu].name())
+            let gpu = self.gpus[gpu].name();
+            format!("{gpu}: {cases} not comparable with most GPUs and left out: {differences}")
         };
         others.into_iter().map(sentence).collect()
     }

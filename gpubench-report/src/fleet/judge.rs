@@ -107,15 +107,22 @@ pub struct Standing {
     pub between_processes: f64,
 }
 
-/// The result for a roof. Spreads are standard deviations of logarithms, without the slow GPUs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoofResult {
+/// The spreads of a roof: standard deviations of logarithms, without the slow GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
     /// The spread between GPUs, hosts and processes included.
     pub between_gpus: f64,
     /// The share of its square that GPUs of one host have in common.
     pub common_to_host: f64,
     /// The spread between processes on one GPU, if a GPU has two.
     pub between_processes: Option<f64>,
+}
+
+/// The result for a roof.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoofResult {
+    /// The spreads.
+    pub spread: Spread,
     /// The standing of each GPU; nothing where it has no case.
     pub gpus: Vec<Option<Standing>>,
 }
@@ -242,7 +249,7 @@ impl<'a> Column<'a> {
         if values.len() >= MANY_GPUS {
             // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
             let none = vec![false; column.gpus.len()];
-            let independent = column.others(&column.by_host(&none)).map_or(1.0, |all| all.independent);
+            let independent = column.others(&none, None).map_or(1.0, |all| all.independent);
             let spread = spread_within(std::iter::once(&*values)).unwrap_or_default().max(LEAST_SPREAD);
             let limit = student::quantile(NEAR, efficient_freedom(independent - 1.0)) * spread;
             let is_near = |gpu: &Option<GpuEffect>| {
@@ -253,38 +260,20 @@ impl<'a> Column<'a> {
         column
     }
 
-    /// Sums up the GPUs that others are compared with, by host: those that are near and not `found`.
-    fn by_host(&self, found: &[bool]) -> Vec<Sums> {
-        let mut by_host = vec![Sums::default(); self.hosts.iter().max().map_or(0, |last| last + 1)];
-        for (number, gpu) in
-            self.gpus.iter().enumerate().filter(|(number, _)| self.near[*number] && !found[*number])
-        {
-            gpu.iter().for_each(|gpu| by_host[self.hosts[number]].add(1.0, gpu.value));
-        }
-        by_host
-    }
-
-    /// Returns the others of a GPU; `None` if there are none.
-    fn others_of(&self, number: usize, gpu: &GpuEffect, by_host: &[Sums], found: &[bool]) -> Option<Others> {
-        if !self.near[number] || found[number] {
-            return self.others(by_host);
-        }
-        let mut by_host = by_host.to_vec();
-        by_host[self.hosts[number]].add(-1.0, gpu.value);
-        self.others(&by_host)
-    }
-
-    fn others(&self, by_host: &[Sums]) -> Option<Others> {
-        Others::new(by_host, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
+    /// Summarizes the GPUs that are near and not `found`, except this one; `None` if there are none.
+    fn others(&self, found: &[bool], except: Option<usize>) -> Option<Others> {
+        let is_other = |number: &usize| self.near[*number] && !found[*number] && Some(*number) != except;
+        let gpus = (0..self.gpus.len()).filter(is_other);
+        let gpus = gpus.filter_map(|number| Some((self.hosts[number], self.gpus[number].as_ref()?.value)));
+        Others::new(&gpus.collect::<Vec<_>>(), self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }
 
     /// Returns the probability of each GPU's effect if it belongs to the others; 1 where the effect is below `least`, and nothing
     /// where data lack.
     fn tests(&self, found: &[bool], least: f64) -> Vec<Option<f64>> {
-        let by_host = self.by_host(found);
         let test = |(number, gpu): (usize, &Option<GpuEffect>)| {
             let gpu = gpu.as_ref().filter(|_| self.lack.is_none())?;
-            let others = self.others_of(number, gpu, &by_host, found)?;
+            let others = self.others(found, Some(number))?;
             let difference = gpu.value - others.center;
             if difference.exp_m1() < least {
                 return Some(1.0);
@@ -299,20 +288,19 @@ impl<'a> Column<'a> {
 
     /// Returns the standing of each GPU; `found` are the slow ones.
     fn result(&self, found: &[bool], least: f64) -> RoofResult {
-        let by_host = self.by_host(found);
         let tests = self.tests(found, least);
         let standing = |(number, gpu): (usize, &Option<GpuEffect>)| {
             let gpu = gpu.as_ref()?;
-            let others = self.others_of(number, gpu, &by_host, found);
+            let others = self.others(found, Some(number));
             Some(self.standing(gpu, others.as_ref(), tests[number], found[number], least))
         };
-        let all = self.others(&by_host);
-        RoofResult {
+        let all = self.others(found, None);
+        let spread = Spread {
             between_gpus: all.as_ref().map_or(0.0, |all| all.variance.sqrt()),
             common_to_host: all.map_or(0.0, |all| all.common_to_host),
             between_processes: (self.freedom > 0).then_some(self.between_processes),
-            gpus: self.gpus.iter().enumerate().map(standing).collect(),
-        }
+        };
+        RoofResult { spread, gpus: self.gpus.iter().enumerate().map(standing).collect() }
     }
 
     fn standing(
@@ -363,61 +351,35 @@ struct Others {
 }
 
 impl Others {
-    fn new(by_host: &[Sums], least_variance: f64) -> Option<Self> {
-        let hosts = || by_host.iter().filter(|host| host.count > 0.5);
-        let mut all = Sums::default();
-        hosts().for_each(|host| all.add_all(host));
-        if all.count < 0.5 {
-            return None;
+    /// Summarizes GPUs, each with its host.
+    fn new(gpus: &[(usize, f64)], least_variance: f64) -> Option<Self> {
+        let count = gpus.len() as f64;
+        let hosts = gpus.iter().map(|(host, _)| host + 1).max()?;
+        let center = gpus.iter().map(|(_, value)| value).sum::<f64>() / count;
+        let (mut around_mean, mut of_hosts) = (0.0, vec![(0.0, 0.0); hosts]);
+        for (host, value) in gpus {
+            let (number, sum) = &mut of_hosts[*host];
+            (*number, *sum) = (*number + 1.0, *sum + value - center);
+            around_mean += (value - center).powi(2);
         }
-        let groups = hosts().count() as f64;
-        let on_host = hosts().map(|host| host.count * host.count).sum::<f64>() / all.count;
-        let within: f64 = hosts().map(Sums::around_mean).sum();
-        let between = (all.around_mean() - within).max(0.0);
+        of_hosts.retain(|(number, _)| *number > 0.0);
+        let groups = of_hosts.len() as f64;
+        let on_host = of_hosts.iter().map(|(number, _)| number * number).sum::<f64>() / count;
+        let between: f64 = of_hosts.iter().map(|(number, sum)| sum * sum / number).sum();
         // Zero with one host, whose effect cancels, and with one GPU a host, where nothing tells the two apart.
-        let common_to_host = if groups < 2.0 || all.count <= groups {
+        let common_to_host = if groups < 2.0 || count <= groups {
             0.0
         } else {
-            let within = within / (all.count - groups);
-            let size = (all.count - on_host) / (groups - 1.0);
+            let within = (around_mean - between).max(0.0) / (count - groups);
+            let size = (count - on_host) / (groups - 1.0);
             let of_host = ((between / (groups - 1.0) - within) / size).max(0.0);
             if of_host > 0.0 { of_host / (of_host + within) } else { 0.0 }
         };
         // The number of GPUs that one counts for if those of a host are alike (the design effect of Kish, *Survey sampling*, 1965).
         let alike = 1.0 + (on_host - 1.0) * common_to_host;
-        let variance = if all.count > alike { all.around_mean() / (all.count - alike) } else { 0.0 };
-        Some(Self {
-            center: all.sum / all.count,
-            variance: variance.max(least_variance),
-            common_to_host,
-            independent: (all.count / alike).max(1.0),
-        })
-    }
-}
-
-/// The number of values, their sum and the sum of their squares.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Sums {
-    /// Adds `value` this many times.
-    fn add(&mut self, times: f64, value: f64) {
-        self.add_all(&Self { count: times, sum: times * value, squares: times * value * value });
-    }
-
-    fn add_all(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
-    }
-
-    /// Returns the sum of squares around the mean. Effects are centred on zero, so that the difference loses no digits that matter.
-    fn around_mean(&self) -> f64 {
-        (self.squares - self.sum * self.sum / self.count).max(0.0)
+        let variance = if count > alike { around_mean / (count - alike) } else { 0.0 };
+        let independent = (count / alike).max(1.0);
+        Some(Self { center, variance: variance.max(least_variance), common_to_host, independent })
     }
 }
 
@@ -457,7 +419,7 @@ mod tests {
         let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
         let all = |effects: &[f64]| {
             let column = column(effects, &HOSTS);
-            column.others(&column.by_host(&[false; 16])).expect("sixteen")
+            column.others(&[false; 16], None).expect("sixteen")
         };
         let alike = all(&effects);
         assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.independent - 4.0).abs() < 1e-9);
@@ -503,8 +465,8 @@ mod tests {
             assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
         }
         assert_eq!((found.verdict, found.processes, found.between_processes), (Verdict::Slow, 2, 0.0));
-        assert!((result.between_gpus - 0.01).abs() < 1e-12, "{result:?}");
-        assert_eq!((result.common_to_host, result.between_processes), (0.0, Some(0.0)));
+        assert!((result.spread.between_gpus - 0.01).abs() < 1e-12, "{result:?}");
+        assert_eq!((result.spread.common_to_host, result.spread.between_processes), (0.0, Some(0.0)));
         assert!(result.gpus[..3].iter().flatten().all(|gpu| gpu.verdict == Verdict::Normal));
     }
 
@@ -531,9 +493,9 @@ mod tests {
     }
 
     fn others(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Option<Others> {
-        let mut by_host = [Sums::default(); 3];
-        members.iter().for_each(|(number, value)| by_host[hosts[*number]].add(1.0, *value));
-        Others::new(&by_host, least_variance)
+        let gpus: Vec<(usize, f64)> =
+            members.iter().map(|(number, value)| (hosts[*number], *value)).collect();
+        Others::new(&gpus, least_variance)
     }
 
     /// By hand, of hosts with two, two and one: 0.00054 between hosts, 0.0002 within one, and 1.6 GPUs a host.
@@ -564,10 +526,9 @@ mod tests {
         };
         let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();
         for number in 0..6 {
-            let gpu = column.gpus[number].as_ref().expect("a value");
             let rest: Vec<_> = members.iter().copied().filter(|(other, _)| *other != number).collect();
             let expected = told(others(&rest, &HOSTS, LEAST_SPREAD.powi(2)));
-            let is_found = told(column.others_of(number, gpu, &column.by_host(&found), &found));
+            let is_found = told(column.others(&found, Some(number)));
             assert_eq!(is_found, expected, "{number}");
         }
         let alone = others(&members[..1], &HOSTS, 1e-4);

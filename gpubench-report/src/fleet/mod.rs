@@ -20,8 +20,8 @@ use serde::Serialize;
 
 use self::groups::{Entry, Group};
 pub use self::judge::{
-    FEWEST_GPUS, Fleet, FleetResult, FleetRules, Lack, MANY_GPUS, Observation, RoofResult, Standing, Verdict,
-    judge,
+    FEWEST_GPUS, Fleet, FleetResult, FleetRules, Lack, MANY_GPUS, Observation, RoofResult, Spread, Standing,
+    Verdict, judge,
 };
 pub use self::roof::FleetRoof;
 pub use self::runs::{FleetRuns, fleet_files};
@@ -75,12 +75,9 @@ pub struct RoofOfFleet {
     pub roof: FleetRoof,
     /// The cases that it binds.
     pub cases: Vec<String>,
-    /// The standard deviation between GPUs, as a fraction.
-    pub between_gpus: f64,
-    /// The share of its square that GPUs of one host have in common.
-    pub common_to_host: f64,
-    /// The standard deviation between processes on one GPU, if a GPU has two.
-    pub between_processes: Option<f64>,
+    /// The spreads.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
 /// A GPU.
@@ -213,9 +210,7 @@ impl FleetGroup {
                 .filter(|(it, _)| **it == Some(number))
                 .map(|(_, case)| case.clone())
                 .collect(),
-            between_gpus: of.between_gpus,
-            common_to_host: of.common_to_host,
-            between_processes: of.between_processes,
+            spread: of.spread,
         };
         Self {
             model: gpus[0].facts.name.clone(),

@@ -9,7 +9,8 @@ use std::{fs, io, thread};
 
 use gpubench_records::facts::Facts;
 use gpubench_records::files::{FormatError, LoadRunError, Stored, load_all};
-use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::history::Circumstances;
+use gpubench_records::record::{Measurement, Program, Record, Run};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::verdict::State;
 
@@ -59,7 +60,7 @@ pub(super) struct Reading {
     pub(super) median: f64,
     pub(super) roof: FleetRoof,
     /// The work and the method. Medians of others are not comparable.
-    pub(super) method: Vec<String>,
+    pub(super) method: Circumstances,
     /// A hash that no other measurement has.
     pub(super) hash: u64,
     pub(super) clock: Option<f64>,
@@ -143,7 +144,7 @@ impl Row {
         let facts = head.facts_of(record);
         let all = record.measurement.iter().chain(&record.other_processes);
         let mut readings: Vec<Reading> =
-            all.filter_map(|measured| Some(Reading::new(measured, record, facts?))).collect();
+            all.filter_map(|measured| Some(Reading::new(measured, record, facts?, &head.program))).collect();
         readings.sort_by(|a, b| a.median.total_cmp(&b.median));
         // A remark on a valid row is no reservation.
         let against = record.verdict.reasons.iter().filter(|reason| reason.state() != State::Valid);
@@ -158,22 +159,11 @@ impl Row {
 }
 
 impl Reading {
-    fn new(measured: &Measurement, record: &Record, facts: &Facts) -> Self {
-        let (samples, counts) = (&measured.samples, &measured.counts);
+    fn new(measured: &Measurement, record: &Record, facts: &Facts, program: &Program) -> Self {
+        let samples = &measured.samples;
         let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
         let own_clock = samples.device_clock.as_ref().map(|clock| clock.mean);
         let clock = own_clock.or_else(|| Some(during?.sm_clock?.low));
-        let counted = |count: Option<u64>, what: &str| count.map(|count| format!("{count} {what}"));
-        let method = [
-            Some(format!("path {}", samples.method.path)),
-            Some(format!("flush {}", samples.method.flush)),
-            samples.timer.convention().map(|overhead| format!("overhead {overhead}")),
-            counted(counts.reads, "bytes read"),
-            counted(counts.writes, "bytes written"),
-            counted(counts.bytes, "bytes"),
-            counted(counts.flops, "flops"),
-            counted(counts.items, "items"),
-        ];
         // Two measurements never agree to the last bit in all samples and in the time that they took.
         let mut hasher = DefaultHasher::new();
         for time in samples.events.iter().chain([&samples.elapsed, &samples.wall]) {
@@ -182,7 +172,7 @@ impl Reading {
         Self {
             median: measured.median().as_f64(),
             roof: FleetRoof::new(measured, record.case.cache, facts),
-            method: method.into_iter().flatten().collect(),
+            method: Circumstances::new(measured, None, program),
             hash: hasher.finish(),
             clock: clock.map(|clock| clock.0 as f64),
             power: during.and_then(|during| during.power).map(|power| power.high.as_f64()),

@@ -163,9 +163,9 @@ fn roofs(group: &FleetGroup, page: Page) -> String {
         let standings = group.gpus.iter().filter_map(|gpu| gpu.on(of.roof));
         let slow = standings.filter(|standing| standing.verdict == Verdict::Slow).count();
         let spreads = [
-            Some(of.between_gpus).filter(|_| group.gpus.len() > 2),
-            Some(of.common_to_host).filter(|_| group.hosts.len() > 1),
-            of.between_processes,
+            Some(of.spread.between_gpus).filter(|_| group.gpus.len() > 2),
+            Some(of.spread.common_to_host).filter(|_| group.hosts.len() > 1),
+            of.spread.between_processes,
         ];
         let mut row = vec![of.roof.to_string(), of.cases.len().to_string(), slow.to_string()];
         row.extend(spreads.map(|spread| spread.map_or_else(|| "-".to_owned(), percent)));

@@ -29,116 +29,8 @@ pub struct Joined {
 
 /// The reason why runs cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JoinError {
-    /// There is none.
-    #[error("there is no run to merge")]
-    NoRun,
-    /// There is one alone.
-    #[error("{0} is one run: give another, or a file with several")]
-    OneRun(String),
-    /// Two runs mean different devices by the same name.
-    #[error(
-        "{device} is {one} in one run and {other} in another: processes on different devices are no repetitions; `cargo gpubench \
-         fleet` holds GPUs against each other"
-    )]
-    OtherDevice {
-        /// The device in the words of the command line.
-        device: String,
-        /// The device of the first run that has it.
-        one: String,
-        /// The device of another.
-        other: String,
-    },
-    /// Two shares were divided in different ways.
-    #[error("{one} is a share of {first}, and {other} one of {second}: these are not shares of one run")]
-    OtherSplit {
-        /// A share.
-        one: String,
-        /// Its division.
-        first: String,
-        /// Another.
-        other: String,
-        /// The other's division.
-        second: String,
-    },
-    /// Two shares were measured on different models.
-    #[error(
-        "{one} is {first} and {other} is {second}: cases that are split over GPUs can be held against each other only if these \
-         are of one model"
-    )]
-    OtherModel {
-        /// A device.
-        one: String,
-        /// Its model.
-        first: String,
-        /// Another.
-        other: String,
-        /// The other's model.
-        second: String,
-    },
-    /// They are of different suites.
-    #[error(
-        "{one} is a run of `{first}` and {other} one of `{second}`: a suite's runs are repetitions, those of two are not; \
-         `cargo gpubench report {one} {other}` shows both"
-    )]
-    OtherSuite {
-        /// The first run that has a suite.
-        one: String,
-        /// Its suite.
-        first: String,
-        /// Another run.
-        other: String,
-        /// Its suite.
-        second: String,
-    },
-    /// Two runs have the same measurement.
-    #[error(
-        "`{case}` has the same measurement in {one} and in {other}, which counts once: leave out one of the two"
-    )]
-    Twice {
-        /// The case.
-        case: String,
-        /// A run.
-        one: String,
-        /// Another, or the same.
-        other: String,
-    },
-    /// A case does other work in another run, or was measured in another way.
-    #[error("`{case}` is not the same in {other} as in {one}, and so is no repetition: {differences}")]
-    OtherWork {
-        /// The case.
-        case: String,
-        /// The first run that has it.
-        one: String,
-        /// Another.
-        other: String,
-        /// The differences, such as "flops 8, were 4".
-        differences: String,
-    },
-    /// Different builds measured a case.
-    #[error(
-        "`{case}` was measured by another build in {other} than in {one} ({difference}): builds are compared, by `cargo gpubench \
-         compare {one} {other}`, and not merged"
-    )]
-    OtherBuild {
-        /// The case.
-        case: String,
-        /// The first run that has it.
-        one: String,
-        /// Another.
-        other: String,
-        /// The difference.
-        difference: String,
-    },
-    /// Several runs have a case that took turns with another.
-    #[error(
-        "`{case}` was compared by --compare-with, whose rounds cannot be merged with another measurement of it"
-    )]
-    InTurn {
-        /// The case.
-        case: String,
-    },
-}
+#[error("{0}")]
+pub struct JoinError(String);
 
 /// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
 /// has the cases of all, and what is missing is told.
@@ -150,7 +42,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
         return shares::join(runs);
     }
     if let [one] = &runs[..] {
-        return Err(JoinError::OneRun(one.name.clone()));
+        return Err(JoinError(format!("{} is one run: give another, or a file with several", one.name)));
     }
     repetitions(runs)
 }
@@ -159,7 +51,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
 fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let remarks = check(&runs)?;
     let mut runs = runs.into_iter().map(|named| named.run);
-    let mut whole = runs.next().ok_or(JoinError::NoRun)?;
+    let mut whole = runs.next().ok_or_else(no_run)?;
     for run in runs {
         whole.started = whole.started.min(run.started);
         whole.wall += run.wall;
@@ -220,8 +112,10 @@ fn all_measurements(record: &Record) -> impl Iterator<Item = &Measurement> {
 
 fn measured_once((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
     if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
-        let (one, other) = (one.name.clone(), other.name.clone());
-        return Err(JoinError::Twice { case: first.case.to_string(), one, other });
+        let (case, one, other) = (&first.case, &one.name, &other.name);
+        return Err(JoinError(format!(
+            "`{case}` has the same measurement in {one} and in {other}, which counts once: leave out one of the two"
+        )));
     }
     Ok(())
 }
@@ -232,21 +126,22 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
         let measurement = all_measurements(record).next()?;
         Some(MeasuredRecord { run, record, measurement })
     };
-    let names = || (first.case.to_string(), one.name.clone(), other.name.clone());
+    let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
     if let (Some(then), Some(now)) = (measured(&one.run, first), measured(&other.run, second)) {
         let differences = differences(now, then).join("; ");
         if !differences.is_empty() {
-            let (case, one, other) = names();
-            return Err(JoinError::OtherWork { case, one, other, differences });
+            return Err(JoinError(format!(
+                "`{case}` is not the same in {other_name} as in {one_name}, and so is no repetition: {differences}"
+            )));
         }
     }
-    match other_build(&one.run.program, &other.run.program) {
-        None => Ok(()),
-        Some(difference) => {
-            let (case, one, other) = names();
-            Err(JoinError::OtherBuild { case, one, other, difference })
-        }
-    }
+    let error = |difference| {
+        JoinError(format!(
+            "`{case}` was measured by another build in {other_name} than in {one_name} ({difference}): builds are compared, by \
+             `cargo gpubench compare {one_name} {other_name}`, and not merged"
+        ))
+    };
+    other_build(&one.run.program, &other.run.program).map_or(Ok(()), |difference| Err(error(difference)))
 }
 
 /// Returns the difference of two builds: of their fingerprints if both have one, else of their packages and commits.
@@ -282,11 +177,15 @@ pub(crate) fn other_build(one: &Program, other: &Program) -> Option<String> {
 
 /// Checks that both are of the same suite, if both name one.
 fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
-    let [first, second] = [one, other].map(|named| named.run.program.suite.clone());
+    let [first, second] = [one, other].map(|named| &named.run.program.suite);
     if first == second || first.is_empty() || second.is_empty() {
         return Ok(());
     }
-    Err(JoinError::OtherSuite { one: one.name.clone(), first, other: other.name.clone(), second })
+    let (one, other) = (&one.name, &other.name);
+    Err(JoinError(format!(
+        "{one} is a run of `{first}` and {other} one of `{second}`: a suite's runs are repetitions, those of two are not; `cargo gpubench \
+         report {one} {other}` shows both"
+    )))
 }
 
 /// Takes the measurements of other processes from the records, by their cases.
@@ -297,7 +196,10 @@ fn others(run: &mut Run) -> Result<HashMap<PlannedCase, Vec<Measurement>>, JoinE
         let compared = record.compared.is_some();
         let before = in_turn.insert(record.planned(), compared);
         if before.is_some_and(|before| before || compared) {
-            return Err(JoinError::InTurn { case: record.case.to_string() });
+            return Err(JoinError(format!(
+                "`{}` was compared by --compare-with, whose rounds cannot be merged with another measurement of it",
+                record.case
+            )));
         }
         others.entry(record.planned()).or_default().append(&mut record.other_processes);
     }
@@ -313,9 +215,18 @@ fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
     for facts in &other.devices {
         let Some(first) = one.devices.iter().find(|device| device.device == facts.device) else { continue };
         if name(first) != name(facts) || first.fake != facts.fake {
-            let (one, other) = (name(first), name(facts));
-            return Err(JoinError::OtherDevice { device: facts.device.clone(), one, other });
+            return Err(JoinError(format!(
+                "{} is {} in one run and {} in another: processes on different devices are no repetitions; `cargo gpubench fleet` holds \
+                 GPUs against each other",
+                facts.device,
+                name(first),
+                name(facts)
+            )));
         }
     }
     Ok(())
+}
+
+fn no_run() -> JoinError {
+    JoinError("there is no run to merge".to_owned())
 }

@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{JoinError, Joined, repetitions};
+use super::{JoinError, Joined, no_run, repetitions};
 use gpubench_records::facts::{Facts, UUID};
 use gpubench_records::files::NamedRun;
-use gpubench_records::id::{BenchmarkId, DeviceId};
-use gpubench_records::method::Cache;
+use gpubench_records::id::{DeviceId, PlannedCase};
 use gpubench_records::record::{Record, Run};
 use gpubench_records::task::{ShareMode, Task};
 use gpubench_stats::format::counted;
@@ -55,7 +54,7 @@ fn common<T: Clone + PartialEq>(
 /// Checks that all were divided in the same way.
 fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
     let division = |named: &NamedRun| task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
-    let Some(first) = runs.first() else { return Err(JoinError::NoRun) };
+    let Some(first) = runs.first() else { return Err(no_run()) };
     match runs.iter().find(|other| division(other) != division(first)) {
         None => Ok(()),
         Some(other) => {
@@ -63,18 +62,20 @@ fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
                 let (of, cases) = division(named).unwrap_or_default();
                 format!("{} for {}", counted(cases, "case"), counted(of, "task"))
             };
-            let (one, other_name) = (first.name.clone(), other.name.clone());
-            Err(JoinError::OtherSplit { one, first: words(first), other: other_name, second: words(other) })
+            Err(JoinError(format!(
+                "{} is a share of {}, and {} one of {}: these are not shares of one run",
+                first.name,
+                words(first),
+                other.name,
+                words(other)
+            )))
         }
     }
 }
 
-/// A case wherever it was measured.
-type Anywhere = (String, BenchmarkId, Cache);
-
-fn anywhere(record: &Record) -> Anywhere {
-    let id = BenchmarkId { benchmark: record.case.benchmark.clone(), args: record.case.args.clone() };
-    (DeviceId::parse(&record.device).kind.to_owned(), id, record.case.cache)
+/// Returns the case of a record, with the kind of its device in place of the device.
+fn anywhere(record: &Record) -> PlannedCase {
+    PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
 /// The cases that no share has.
@@ -94,7 +95,7 @@ fn devices_of_a_kind(run: &Run) -> usize {
 
 /// Names the shares that are missing or incomplete, with the number of cases that each should have had.
 fn missing(runs: &[NamedRun]) -> Missing {
-    let mut found: BTreeMap<usize, (BTreeSet<Anywhere>, usize)> = BTreeMap::new();
+    let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, usize)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
     for run in runs.iter().map(|named| &named.run) {
         let Some(task) = task(run) else { continue };
@@ -103,7 +104,7 @@ fn missing(runs: &[NamedRun]) -> Missing {
         has.extend(run.records.iter().map(anywhere));
         *planned = (*planned).max(run.planned / devices_of_a_kind(run));
     }
-    let has: BTreeSet<&Anywhere> = found.values().flat_map(|(has, _)| has).collect();
+    let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
     let all = cases.saturating_sub(has.len());
     let mut sentences = Vec::new();
     let mut told = 0;
@@ -168,9 +169,10 @@ fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
     for facts in runs.iter().flat_map(|named| &named.run.devices) {
         let first = models.entry(DeviceId::parse(&facts.device).kind).or_insert(facts);
         if first.name != facts.name || first.fake != facts.fake {
-            let [(one, first), (other, second)] =
-                [first, facts].map(|facts| (facts.device.clone(), facts.name.clone()));
-            return Err(JoinError::OtherModel { one, first, other, second });
+            return Err(JoinError(format!(
+                "{} is {} and {} is {}: cases that are split over GPUs can be held against each other only if these are of one model",
+                first.device, first.name, facts.device, facts.name
+            )));
         }
     }
     Ok(())
@@ -179,13 +181,13 @@ fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
 /// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
 /// failures of cases that it then measured. Returns a remark for what was measured more than once.
 fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
-    let measured: HashSet<Anywhere> = runs
+    let measured: HashSet<PlannedCase> = runs
         .iter()
         .flat_map(|named| &named.run.records)
         .filter(|record| record.measurement.is_some())
         .map(anywhere)
         .collect();
-    let mut seen: BTreeMap<Anywhere, Vec<(usize, Record)>> = BTreeMap::new();
+    let mut seen: BTreeMap<PlannedCase, Vec<(usize, Record)>> = BTreeMap::new();
     for (number, run) in runs.iter_mut().map(|named| &mut named.run).enumerate() {
         run.records.retain(|record| {
             let case = anywhere(record);

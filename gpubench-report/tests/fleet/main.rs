@@ -288,7 +288,7 @@ fn another_method_is_not_compared() {
     assert_answer(&report);
     let told = missing(&report);
     assert_eq!(told.len(), 1);
-    assert!(told[0].ends_with("left out: path stream, and path graph on most GPUs"), "{told:?}");
+    assert!(told[0].ends_with("left out: path graph → stream"), "{told:?}");
 }
 
 #[test]

@@ -1,16 +1,13 @@
-//! Changes of a history, measured again. In: the changes that are told; out: for each the answer of a comparison of the commit before it
-//! with the one behind it, in pairs of processes. Cases of one suite that changed between the same commits are measured together.
+//! Changes of a history, measured again: the commit before each is compared with the one after it, in pairs of processes. Cases of one suite
+//! that changed between the same commits are measured together.
 
-mod row;
-
-use std::cmp::Reverse;
 use std::time::Instant;
 
 use gpubench_records::exit::Exit;
+use gpubench_records::facts::UUID;
 use gpubench_records::record::Run;
-use gpubench_report::history::{CaseChange, CaseOfSuite, Confirmation, HistoryReport, RunLabel, Series};
+use gpubench_report::history::{CaseChange, CaseOfSuite, Confirmation, HistoryReport, RunLabel};
 
-use self::row::answer;
 use super::super::compare::Limits;
 use super::super::pairs::{Pairs, Processes, RunFolder, compared, in_common};
 use super::super::revision::{BuiltRevision, Revisions};
@@ -19,20 +16,15 @@ use crate::error::{CommandError, RevisionError};
 use crate::output;
 
 /// The two commits around changes, and the suite whose cases changed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Around {
     then: String,
     now: String,
     suite: String,
 }
 
-/// A change with what it is of.
-struct Told<'a> {
-    case: &'a CaseOfSuite,
-    /// The device's own name, if it has one.
-    uuid: Option<&'a str>,
-    change: &'a mut CaseChange,
-}
+/// A change: the numbers of its case, of its series there, and its own.
+type Place = [usize; 3];
 
 /// Measures the commits around each change of `report`, the newest first, and notes the answers there. Returns the end by a signal, if
 /// one came.
@@ -45,12 +37,9 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
     let folder = RunFolder::below(&revisions.home().join("confirm"))?;
     let mut measuring = Measuring { revisions, folder, args, interrupted: None };
     let begin = Instant::now();
-    for (number, commits) in all.iter().enumerate() {
-        let of_these = |told: &Told<'_>| {
-            told.change.confirmation.is_none() && around(told.case, told.change).as_ref() == Ok(commits)
-        };
+    for (number, (around, places)) in all.iter().enumerate() {
         let mut names: Vec<String> =
-            each(report).filter(|told| of_these(told)).map(|told| told.case.case.name()).collect();
+            places.iter().map(|[case, ..]| report.cases[*case].case.case.name()).collect();
         names.sort_unstable();
         names.dedup();
         let found = if measuring.interrupted.is_some() {
@@ -58,47 +47,48 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
         } else if number > 0 && begin.elapsed() >= args.confirm_time {
             Err("the time was up: a longer --confirm-time confirms more".to_owned())
         } else {
-            measuring.measure(commits, &names)?
+            measuring.measure(around, &names)?
         };
-        for told in each(report).filter(|told| of_these(told)) {
-            told.change.confirmation = Some(match &found {
-                Err(reason) => Confirmation::NotMeasured { reason: reason.clone() },
-                Ok(run) => answer(run.as_ref(), &told),
+        for [case, series, change] in places {
+            let case = &mut report.cases[*case];
+            let series = &mut case.series[*series];
+            let uuid = series.uuid().map(str::to_owned);
+            let change = &mut series.changes[*change];
+            change.confirmation = Some(match &found {
+                Err(reason) => not_measured(reason.clone()),
+                Ok(run) => answer(run.as_ref(), &case.case, uuid.as_deref(), change.ratio),
             });
         }
     }
     Ok(measuring.interrupted)
 }
 
-/// Returns the commits around all changes, those of the newest change first. Changes without commits are noted as such.
-fn all_around(report: &mut HistoryReport) -> Vec<Around> {
-    let mut all: Vec<(u64, Around)> = Vec::new();
-    for Told { case, change, .. } in each(report) {
-        match around(case, change) {
-            Ok(around) => all.push((change.begins.started, around)),
-            Err(reason) => change.confirmation = Some(Confirmation::NotMeasured { reason }),
-        }
-    }
-    all.sort_by_key(|(started, _)| Reverse(*started));
-    let mut once: Vec<Around> = Vec::new();
-    for (_, around) in all {
-        if !once.contains(&around) {
-            once.push(around);
-        }
-    }
-    once
+fn not_measured(reason: String) -> Confirmation {
+    Confirmation::NotMeasured { reason }
 }
 
-/// The changes of a report.
-fn each(report: &mut HistoryReport) -> impl Iterator<Item = Told<'_>> {
-    report.cases.iter_mut().flat_map(|it| {
-        let case = &it.case;
-        it.series.iter_mut().flat_map(move |series| {
-            let Series { circumstances, changes, .. } = series;
-            let uuid = circumstances.last().and_then(|last| last.uuid.as_deref());
-            changes.iter_mut().map(move |change| Told { case, uuid, change })
-        })
-    })
+/// Returns the commits around all changes with these, those of the newest change first. Changes without commits are noted as such.
+fn all_around(report: &mut HistoryReport) -> Vec<(Around, Vec<Place>)> {
+    let mut all: Vec<(u64, Around, Place)> = Vec::new();
+    for (number, case) in report.cases.iter_mut().enumerate() {
+        for (series, of) in case.series.iter_mut().enumerate() {
+            for (place, change) in of.changes.iter_mut().enumerate() {
+                match around(&case.case, change) {
+                    Ok(around) => all.push((change.begins.started, around, [number, series, place])),
+                    Err(reason) => change.confirmation = Some(not_measured(reason)),
+                }
+            }
+        }
+    }
+    all.sort_by_key(|(started, ..)| std::cmp::Reverse(*started));
+    let mut groups: Vec<(Around, Vec<Place>)> = Vec::new();
+    for (_, around, place) in all {
+        match groups.iter_mut().find(|(known, _)| *known == around) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((around, vec![place])),
+        }
+    }
+    groups
 }
 
 /// Returns the commits around a change, or the reason that it has none.
@@ -113,6 +103,46 @@ fn around(case: &CaseOfSuite, change: &CaseChange) -> Result<Around, String> {
         return Err("both runs beside it are of one commit".to_owned());
     }
     Ok(Around { then, now, suite: case.suite.clone() })
+}
+
+/// Returns the answer to a change by the factor `ratio`: of the result of its device, else of another device of its model, else of the only
+/// device.
+fn answer(run: Option<&Run>, case: &CaseOfSuite, uuid: Option<&str>, ratio: f64) -> Confirmation {
+    let (case, model) = (&case.case, &case.case.model);
+    let rows = run.into_iter().flat_map(|run| {
+        // The lines are in the order of the records.
+        let lines = run.check.iter().flat_map(|check| &check.lines).zip(&run.records);
+        lines.map(|(line, record)| {
+            let own = run.devices.iter().find(|facts| facts.device == record.device);
+            (line, &record.case.model, own.and_then(|facts| facts.text(UUID)))
+        })
+    });
+    let rows: Vec<_> =
+        rows.filter(|(line, ..)| line.name == case.name() && line.cache == case.cache).collect();
+    let only = |is_this: &dyn Fn(&str, Option<&str>) -> bool| {
+        let mut found = rows.iter().filter(|(_, model, uuid)| is_this(model, *uuid));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let its_own = only(&|_, own| uuid.is_some() && own == uuid);
+    let found = its_own.or_else(|| only(&|own, _| own == model)).or_else(|| only(&|_, _| true));
+    let Some((line, own_model, own_uuid)) = found else {
+        let devices: Vec<&str> = rows.iter().map(|(line, ..)| &*line.device).collect();
+        return not_measured(match &devices[..] {
+            [] => "the case was not measured".to_owned(),
+            all => {
+                let device = uuid.unwrap_or(model);
+                format!("its device, {device}, is none of {}: give one by -- --device", all.join(", "))
+            }
+        });
+    };
+    if its_own.is_none() && (uuid.is_some() || *own_model != model) {
+        let [was, is] =
+            [uuid, *own_uuid].map(|uuid| uuid.map_or_else(String::new, |uuid| format!(" ({uuid})")));
+        output::warn(&format!(
+            "{case}: its change is of {model}{was}, and is measured again on {own_model}{is}"
+        ));
+    }
+    Confirmation::new(ratio, &line.finding)
 }
 
 /// The comparisons of commits.
@@ -133,6 +163,7 @@ impl Measuring<'_> {
         names: &[String],
     ) -> Result<Result<Option<Run>, String>, CommandError> {
         let Around { then, now, suite } = commits;
+        let short = |commit: &str| commit.get(..8).unwrap_or(commit).to_owned();
         output::note(&format!("{suite}: {}..{}: {}", short(then), short(now), names.join(", ")));
         match self.run(commits, names) {
             Ok(run) => Ok(Ok(run)),
@@ -140,7 +171,12 @@ impl Measuring<'_> {
                 self.interrupted = Some(exit);
                 Ok(Err("a signal ended the command before".to_owned()))
             }
-            Err(CommandError::Revision(error)) => refused(error),
+            // These hold for all commits.
+            Err(CommandError::Revision(
+                error
+                @ (RevisionError::NoGit(_) | RevisionError::NoPlace { .. } | RevisionError::AllInUse(_)),
+            )) => Err(error.into()),
+            Err(CommandError::Revision(error)) => Ok(Err(error.to_string())),
             Err(error) => Err(error),
         }
     }
@@ -152,9 +188,10 @@ impl Measuring<'_> {
         let Some(suite) = suites.find(|[_, now]| is_this(&now.target.name, &now.target.package)) else {
             return Err(RevisionError::NoSuchSuite(commits.suite.clone()).into());
         };
-        let flags = &self.args.flags;
-        let exact = (!flags.iter().any(|flag| flag == "--exact")).then(|| "--exact".to_owned());
-        let flags: Vec<String> = flags.iter().cloned().chain(exact).collect();
+        let mut flags = self.args.flags.clone();
+        if !flags.iter().any(|flag| flag == "--exact") {
+            flags.push("--exact".to_owned());
+        }
         let pairs = Pairs {
             most: self.args.pairs.pairs,
             seed: self.args.pairs.seed,
@@ -173,18 +210,4 @@ impl Measuring<'_> {
         let revision = self.revisions.named(commit)?;
         self.revisions.check_out(&revision, &self.args.build)?.build(&self.args.build)
     }
-}
-
-/// Returns the reason that two commits cannot be compared, for the changes between them; an error if it holds for all commits.
-fn refused(error: RevisionError) -> Result<Result<Option<Run>, String>, CommandError> {
-    match error {
-        RevisionError::NoGit(_) | RevisionError::NoPlace { .. } | RevisionError::AllInUse(_) => {
-            Err(error.into())
-        }
-        error => Ok(Err(error.to_string())),
-    }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..8).unwrap_or(commit)
 }
