@@ -36,7 +36,7 @@ pub use self::table::{Planned, TableWriter};
 pub use self::text::paragraph;
 pub use self::tuning::tuning;
 
-/// A run as it is printed on `page`: its devices, then its results. The same as [`header`], the [`TableWriter::rows`] of its
+/// A run as it is printed on `page`: its devices, then its results. The same as [`header()`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.
 #[must_use]
 pub fn render(run: &Run, page: Page) -> String {
