@@ -1,5 +1,5 @@
-//! `cargo gpubench`: everything around suites, which measure. In: a command line; out: results on standard output,
-//! everything else on standard error, and an exit code. Nothing is measured here: `run` starts suites, and stored runs hold all that is shown of them.
+//! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that these store. Results go
+//! to standard output, everything else goes to standard error. Only this module chooses how the process ends.
 
 mod args;
 mod commands;
@@ -9,36 +9,19 @@ mod output;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpubench_records::exit::Exit;
 
 use self::args::Cargo;
-use self::error::CommandError;
 
 fn main() -> ExitCode {
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
         return exit;
     }
-    output::outlive_file_limits();
+    output::survive_file_size_limit();
     gpubench_runtime::__private::system::remember_ends();
-    let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
-        Ok(cargo) => cargo,
-        Err(message) => {
-            let exit = match message.print() {
-                // If even this cannot be printed, the exit code still reports it.
-                _ if message.use_stderr() => Exit::Usage,
-                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                    output::error(&CommandError::Unprintable(error));
-                    Exit::Failed
-                }
-                _ => Exit::Done,
-            };
-            return exit.into();
-        }
-    };
+    let Cargo::Gpubench(args) = Cargo::parse_from(as_subcommand(env::args_os()));
     let ended = commands::run(&args).unwrap_or_else(|error| {
         output::error(&error);
         error.exit()
@@ -46,8 +29,8 @@ fn main() -> ExitCode {
     ended.into()
 }
 
-/// Returns the arguments as `cargo gpubench` passes them: the name of the subcommand stands before the others. Called by its own
-/// name, the program gets them without.
+/// Returns the arguments as cargo passes them: the name of the subcommand comes first. It is missing if the user calls the program by its
+/// own name.
 fn as_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|first| first != "gpubench") {

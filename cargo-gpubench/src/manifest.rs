@@ -1,14 +1,13 @@
-//! A package's `Cargo.toml`, as its author wrote it. In: its folder; out: the same text with a dependency and a bench target more,
-//! comments and order kept.
+//! A package's `Cargo.toml`. Changes keep its comments and its order.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use gpubench_records::files::replace;
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
-use crate::error::ManifestError;
+use crate::error::{CommandError, at};
 
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
@@ -16,10 +15,14 @@ const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 /// The byte order mark, with which some editors begin a file.
 const MARK: char = '\u{feff}';
 
+/// Returns a path without `./` at its beginning.
+pub(crate) fn shown(path: PathBuf) -> PathBuf {
+    path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
+}
+
 /// A manifest that is being changed.
-#[derive(Debug)]
 pub(crate) struct Manifest {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     document: DocumentMut,
     /// True if its lines end as on Windows, and if it begins with a byte order mark: the parser keeps neither.
     has_crlf: bool,
@@ -28,24 +31,30 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest in `folder`.
-    pub(crate) fn read(folder: &Path) -> Result<Self, ManifestError> {
-        let path = folder.join("Cargo.toml");
-        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => ManifestError::Missing(folder.to_owned()),
-            _ => ManifestError::Unreadable { path: path.clone(), error },
+    pub(crate) fn read(folder: &Path) -> Result<Self, CommandError> {
+        let path = shown(folder.join("Cargo.toml"));
+        let text = fs::read_to_string(&path).map_err(|error| {
+            CommandError::usage(match error.kind() {
+                io::ErrorKind::NotFound => format!(
+                    "{} has no Cargo.toml: make a package by `cargo new --lib NAME`, or give the folder of one",
+                    folder.display()
+                ),
+                _ => at(&path, error),
+            })
         })?;
-        let document = text.parse().map_err(|error| ManifestError::NotToml { path: path.clone(), error })?;
+        let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
         let (has_crlf, has_mark) = (text.contains("\r\n"), text.starts_with(MARK));
         Ok(Self { path, document, has_crlf, has_mark })
     }
 
     /// Returns the name of its package.
-    pub(crate) fn package(&self) -> Result<&str, ManifestError> {
+    pub(crate) fn package(&self) -> Result<&str, CommandError> {
         let package = self.document.get("package").and_then(|package| package.get("name")?.as_str());
-        package.ok_or_else(|| ManifestError::NoPackage(self.path.clone()))
+        let message = "is a workspace without a package of its own: give the folder of one of its packages";
+        package.ok_or_else(|| CommandError::usage(format!("{} {message}", self.path.display())))
     }
 
-    /// Returns the name by which code imports the package's library; `None` without one, or if it is none that Rust code links.
+    /// Returns the name by which code imports the package's library; `None` if Rust code cannot link one.
     pub(crate) fn library(&self) -> Option<String> {
         let folder = self.path.parent()?;
         let library = self.document.get("lib");
@@ -59,7 +68,7 @@ impl Manifest {
         (is_there && !is_macro && links).then(|| name.replace('-', "_"))
     }
 
-    /// Returns true if the package depends on the crate of this name, for whatever.
+    /// Returns true if the package depends on the crate of this name, also for tests alone.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
         DEPENDENCIES.iter().filter_map(|table| self.document.get(table)?.as_table_like()).any(|table| {
             table.iter().any(|(key, dependency)| {
@@ -68,52 +77,34 @@ impl Manifest {
         })
     }
 
-    /// Returns true if it names a bench target `name`.
-    pub(crate) fn has_bench(&self, name: &str) -> bool {
-        let benches = self.document.get("bench").and_then(Item::as_array_of_tables);
-        let is_named = |table: &Table| table.get("name").and_then(Item::as_str) == Some(name);
-        benches.is_some_and(|benches| benches.iter().any(is_named))
-    }
-
-    /// Adds a dependency for tests, examples and benches.
-    pub(crate) fn add_dev_dependency(
-        &mut self,
-        name: &str,
-        dependency: InlineTable,
-    ) -> Result<(), ManifestError> {
-        let table = self.table("dev-dependencies")?;
-        table.insert(name, Item::Value(Value::InlineTable(dependency)));
-        Ok(())
-    }
-
     /// Adds a bench target with a `main` of its own.
-    pub(crate) fn add_bench(&mut self, name: &str) -> Result<(), ManifestError> {
-        let not_a_table = ManifestError::NotATable { path: self.path.clone(), key: "bench" };
+    pub(crate) fn add_bench(&mut self, name: &str) -> Result<(), CommandError> {
+        let (not_a_table, path) = (self.not_a_table("bench"), self.path.display());
         let benches = self.document.entry("bench").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+        let benches = benches.as_array_of_tables_mut().ok_or(not_a_table)?;
+        if benches.iter().any(|table| table.get("name").and_then(Item::as_str) == Some(name)) {
+            let message = format!("{path} already has a bench target `{name}`: give another name by --bench");
+            return Err(CommandError::usage(message));
+        }
         let mut bench = Table::new();
         bench.insert("name", value(name));
         bench.insert("harness", value(false));
-        benches.as_array_of_tables_mut().ok_or(not_a_table)?.push(bench);
+        benches.push(bench);
         Ok(())
     }
 
-    /// Takes the library's own harness out of `cargo bench`, unless the manifest says something of it. Returns true if it did.
-    pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool, ManifestError> {
+    /// Leaves the library's own harness out of `cargo bench`, unless the manifest has a setting for it. Returns true if it did.
+    pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool, CommandError> {
         let library = self.table("lib")?;
-        let is_silent = !library.contains_key("bench");
-        if is_silent {
+        let is_unset = !library.contains_key("bench");
+        if is_unset {
             library.insert("bench", value(false));
         }
-        Ok(is_silent)
-    }
-
-    /// Makes the package a workspace of its own, wherever its folder lies.
-    pub(crate) fn stand_alone(&mut self) -> Result<(), ManifestError> {
-        self.table("workspace").map(drop)
+        Ok(is_unset)
     }
 
     /// Writes the manifest in place of the earlier one.
-    pub(crate) fn write(&self) -> Result<(), ManifestError> {
+    pub(crate) fn write(&self) -> Result<(), CommandError> {
         let mut text = self.document.to_string();
         if self.has_crlf {
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -122,12 +113,17 @@ impl Manifest {
             text.insert(0, MARK);
         }
         replace(&self.path, &|out| out.write_all(text.as_bytes()))
-            .map_err(|error| ManifestError::NotWritten { path: self.path.clone(), error })
+            .map_err(|error| CommandError::failed(at(&self.path, error)))
     }
 
-    fn table(&mut self, key: &'static str) -> Result<&mut dyn TableLike, ManifestError> {
-        let not_a_table = ManifestError::NotATable { path: self.path.clone(), key };
+    /// Returns the table `key`, which it adds if needed.
+    pub(crate) fn table(&mut self, key: &str) -> Result<&mut dyn TableLike, CommandError> {
+        let not_a_table = self.not_a_table(key);
         let table = self.document.entry(key).or_insert_with(toml_edit::table);
         table.as_table_like_mut().ok_or(not_a_table)
+    }
+
+    fn not_a_table(&self, key: &str) -> CommandError {
+        CommandError::usage(format!("{}: `{key}` is not a table, as cargo expects", self.path.display()))
     }
 }

@@ -1,5 +1,5 @@
-//! The destinations of results. In: text and runs; out: bytes on standard output and in files. A file is replaced whole, and
-//! never one that a run is read from.
+//! What commands print and write. Results go to standard output or to files, messages go to standard error. A file is replaced as a whole,
+//! and never if a run is read from it.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -7,19 +7,19 @@ use std::path::Path;
 use anstream::AutoStream;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
-use gpubench_runtime::__private::system::Patient;
-use gpubench_table::export::{Export, ExportTo, write_visibly};
-use gpubench_table::{Page, no_records};
-
-use crate::error::CommandError;
 use gpubench_records::text::printable_lines;
+use gpubench_report::export::ExportArgs;
+use gpubench_runtime::__private::system::Patient;
+use gpubench_table::export::{Export, ExportTo, exports, write_visibly};
+use gpubench_table::{Page, explain, no_records, paragraph, render};
 
-/// The look of printed text, as the user wants it.
-#[derive(Clone, Copy, Debug)]
+use crate::error::{CommandError, at};
+
+/// How text is printed.
+#[derive(Clone, Copy)]
 pub(crate) struct PrintOptions {
-    /// When to colour it.
     pub(crate) color: clap::ColorChoice,
-    /// The columns of a line, whatever the terminal has.
+    /// The columns of a line, instead of those of the terminal.
     pub(crate) width: Option<u16>,
 }
 
@@ -28,6 +28,58 @@ impl PrintOptions {
     pub(crate) fn page(self) -> Page {
         Page::of(&io::stdout(), self.width.map(usize::from))
     }
+
+    /// Prints text with its lines broken at the width of the page.
+    pub(crate) fn print_paragraph(self, text: &str) -> Result<(), CommandError> {
+        print(&paragraph(text, self.page()), self)
+    }
+}
+
+/// The destinations of a command's results.
+pub(crate) struct Results {
+    pub(crate) exports: Vec<Export>,
+    options: PrintOptions,
+}
+
+impl Results {
+    /// Checks that every file can be written, and that none of them is one of `sources`.
+    pub(crate) fn new(
+        files: &ExportArgs,
+        sources: &[ExportTo],
+        options: PrintOptions,
+    ) -> Result<Self, CommandError> {
+        let exports = exports(files.0.clone())?;
+        exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
+        Ok(Self { exports, options })
+    }
+
+    /// Prints text, unless standard output carries a file.
+    pub(crate) fn print(&self, text: &str) -> Result<(), CommandError> {
+        if self.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+            return Ok(());
+        }
+        print(text, self.options)
+    }
+
+    /// Prints the table of a run below `title`.
+    pub(crate) fn print_run(&self, title: &str, run: &Run, explained: bool) -> Result<(), CommandError> {
+        let page = self.options.page();
+        let explanation = if explained { explain(run, page) } else { String::new() };
+        self.print(&format!("{title}{}{explanation}", render(run, page)))
+    }
+
+    /// Writes the files. Warns of a run without records, which most formats cannot show.
+    pub(crate) fn write(&self, run: &Run) -> Result<(), CommandError> {
+        if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
+            warn(&none);
+        }
+        self.exports.iter().try_for_each(|export| write(export, run))
+    }
+}
+
+/// Writes a run to one destination.
+pub(crate) fn write(export: &Export, run: &Run) -> Result<(), CommandError> {
+    write_to(&export.to, &|out| (export.format.write)(run, out))
 }
 
 /// Prints `text`, coloured as the user and the terminal want it.
@@ -37,63 +89,67 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    // A console of Windows is written to as what it is.
+    // On Windows, anstream must see the console itself.
     #[cfg(windows)]
     let out = io::stdout();
     #[cfg(not(windows))]
     let out: Box<dyn Write> = Box::new(Patient(io::stdout()));
     let mut out = AutoStream::new(out, choice);
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    no_error_if_closed(printed).map_err(CommandError::Unprintable)
+    no_error_if_closed(printed)
+        .map_err(|error| CommandError::failed(format!("the results cannot be printed: {error}")))
 }
 
-/// Has writes beyond a limit on the size of files return an error, where the system would end the process.
-pub(crate) fn outlive_file_limits() {
+/// Makes a write beyond the limit of a file's size return an error. By default, the system ends the process.
+pub(crate) fn survive_file_size_limit() {
     #[cfg(unix)]
     {
         use signal_hook::consts::SIGXFSZ;
-        // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
+        // Fails only for signals that cannot be caught, and this one can. The write reports the error: the flag is not read.
         _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
     }
 }
 
 /// Prints a warning on standard error.
 pub(crate) fn warn(what: &str) {
-    // If standard error is closed, nobody reads it.
-    _ = writeln!(Patient(io::stderr()), "warning: {}", printable_lines(what));
+    note(&format!("warning: {what}"));
 }
 
 /// Prints an error on standard error.
-pub(crate) fn error(error: &dyn std::error::Error) {
-    // If standard error is closed, the exit code still reports the error.
-    _ = writeln!(Patient(io::stderr()), "error: {}", printable_lines(&error.to_string()));
+pub(crate) fn error(error: &CommandError) {
+    note(&format!("error: {error}"));
 }
 
 /// Prints a note on standard error.
 pub(crate) fn note(what: &str) {
-    // If standard error is closed, nobody reads it.
+    // A closed standard error has no reader, and the exit code still reports errors.
     _ = writeln!(Patient(io::stderr()), "{}", printable_lines(what));
 }
 
-/// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.
-pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), CommandError> {
-    let sources: Vec<ExportTo> =
-        runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect();
-    exports.iter().try_for_each(|export| check_destination(&export.to, &sources))
+/// Returns the files that these runs are read from.
+pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
+    runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Makes sure that `to` can be written, and that it is none of the files that are read.
+/// Checks that `to` can be written, and that it is none of the files that are read.
 pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
-        return Err(CommandError::WrittenOver(path.clone()));
+        let message = "would be written over the run that is read from it: give another file";
+        return Err(CommandError::usage(format!("{} {message}", path.display())));
     }
-    // A pipe that is opened and closed again has ended for whoever reads it.
+    // The reader of a pipe sees its end when the pipe is opened and closed.
     if is_pipe(path) {
         return Ok(());
     }
-    let opened = Destination::open(path);
-    opened.map(|_| ()).map_err(|error| CommandError::NotOpened { path: path.clone(), error })
+    Destination::open(path).map(drop).map_err(|error| {
+        CommandError::usage(match error.kind() {
+            io::ErrorKind::NotFound => {
+                at(path, "its folder does not exist: make the folder, or give another file")
+            }
+            _ => at(path, error),
+        })
+    })
 }
 
 fn is_pipe(path: &Path) -> bool {
@@ -109,18 +165,7 @@ fn is_pipe(path: &Path) -> bool {
     }
 }
 
-/// Writes `run` as each of `exports`. Warns of a run without records, which formats with a row for each case cannot tell.
-pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
-    if let Some(none) = no_records(run).filter(|_| !exports.is_empty()) {
-        warn(&none);
-    }
-    for export in exports {
-        write_to(&export.to, &|out: &mut dyn Write| (export.format.write)(run, out))?;
-    }
-    Ok(())
-}
-
-/// Writes `contents` to a destination: visibly, if that is a terminal.
+/// Writes `contents` to a destination. A terminal gets control characters by their codes.
 pub(crate) fn write_to(
     to: &ExportTo,
     contents: &dyn Fn(&mut dyn Write) -> io::Result<()>,
@@ -137,7 +182,7 @@ pub(crate) fn write_to(
         ExportTo::File(path) => Destination::open(path)
             .and_then(|destination| destination.write(contents(destination.is_terminal()))),
     };
-    written.map_err(|error| CommandError::NotWritten { to: to.clone(), error })
+    written.map_err(|error| CommandError::failed(format!("{to}: {error}")))
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.

@@ -131,8 +131,8 @@ fn faults_of_a_commit_are_told() {
     repository.runs(100, 0.001, 4);
     // The file that tells the scripts what to do, the exit code and the message.
     let faults = [
-        ("ends", "1", 1, "the suite stored no run"),
-        ("ends", "5", 5, "the suite ended with exit code 5"),
+        ("ends", "1", 1, "the benchmark binary stored no run"),
+        ("ends", "5", 5, "the benchmark binary ended with exit code 5"),
         ("garbles", "", 1, "a run that cannot be read"),
         ("benches", "others", 2, "--bench kernels"),
     ];
@@ -239,7 +239,7 @@ fn several_suites_are_sections_of_one_text() {
     let (pull, json) = (repository.0.text("pull.md"), repository.0.text("run.json"));
     let refused = repository.ab(&["v100", "v103", "--markdown", &pull, "--json", &json]).code(2);
     assert_eq!(refused.stdout(), "");
-    assert!(refused.stderr().contains("error: --json is written of one suite"), "{}", refused.stderr());
+    assert!(refused.stderr().contains("error: --json holds one benchmark binary"), "{}", refused.stderr());
     assert_eq!(repository.lines("built").len(), 0);
     let ended = repository.ab(&["v100", "v103", "--pairs", "4", "--markdown", &pull]).code(0);
     let written = fs::read_to_string(&pull).expect("it was written");

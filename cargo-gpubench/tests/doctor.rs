@@ -160,7 +160,7 @@ fn clocks_are_reset() {
     insta::assert_snapshot!(refused.code(1).stderr(), @"error: cuda:0: clocks are locked by root only");
     let (unknown, changes) = with_log(&["--reset-clocks=cuda:2"], &[]);
     assert_eq!(changes, 0);
-    insta::assert_snapshot!(unknown.code(5).stderr(), @"error: there is no device `cuda:2`, but cuda:0, cuda:1");
+    insta::assert_snapshot!(unknown.code(5).stderr(), @"error: there is no device `cuda:2`: give one of cuda:0, cuda:1");
     let none = run_with(&["doctor", "--reset-clocks"], &[("GPUBENCH_LIBCUDA", "no-libcuda-here")]).code(5);
-    insta::assert_snapshot!(none.stderr(), @"error: there is no GPU whose clocks could be reset: no-libcuda-here not found");
+    insta::assert_snapshot!(none.stderr(), @"error: there is no GPU whose clocks could be unlocked: no-libcuda-here not found");
 }

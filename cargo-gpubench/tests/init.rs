@@ -60,8 +60,7 @@ fn a_new_package_gets_a_benchmark() {
     let (manifest, benchmark) = (project.read("src/Cargo.toml"), project.read("src/benches/kernels.rs"));
     let ended = project.run(&["init"]).code(2);
     assert_eq!(ended.stdout(), "");
-    let says =
-        "error: there is a bench target `kernels` already, in Cargo.toml: give another name by --bench\n";
+    let says = "error: Cargo.toml already has a bench target `kernels`: give another name by --bench\n";
     assert_eq!(ended.stderr(), says);
     assert_eq!(project.read("src/Cargo.toml"), manifest);
     assert_eq!(project.read("src/benches/kernels.rs"), benchmark);

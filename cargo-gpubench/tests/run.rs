@@ -246,7 +246,7 @@ fn a_repository_is_fetched() {
     assert!(manifest.contains("--manifest-path") && manifest.contains("cache/git/repository-"), "{manifest}");
     let ended = workspace.run(&["--cache-dir", "cache", "--git", "nowhere"]).code(1);
     assert!(
-        ended.stderr().ends_with("error: nowhere could not be fetched: git's words are above\n"),
+        ended.stderr().ends_with("error: nowhere could not be fetched: git's message is above\n"),
         "{}",
         ended.stderr()
     );

@@ -29,9 +29,9 @@ fn trees_are_few_and_hold_what_was_built_last() {
         repository.runs(speed, 0.001, 4);
     }
     for later in ["v101", "v102", "v103", "v104"] {
-        _ = repository.ab(&["v100", later, "--time", "1ms"]).code(2);
+        _ = repository.ab(&["v100", later, "--time", "1x"]).code(2);
         let ended = repository.ab(&["v100", later, "--time", "0.001"]).code(0);
-        let again = ended.stderr().lines().filter(|line| line.contains(" was ")).count();
+        let again = ended.stderr().lines().filter(|line| line.contains(" replaces ")).count();
         assert_eq!(again, usize::from(later == "v104"), "{}", ended.stderr());
     }
     let trees = repository.0.path("repository/target/gpubench/revisions");

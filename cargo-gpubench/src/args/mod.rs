@@ -1,40 +1,43 @@
-//! The command line as it is typed. In: words; out: a command with its flags.
+//! The command line.
 
 mod history;
-mod suites;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
 use gpubench_report::export::ExportArgs;
+use gpubench_runtime::__private::parse_positive_time;
+use gpubench_runtime::CacheStates;
 use gpubench_table::Page;
 
 pub(crate) use self::history::{HistoryArgs, HistoryCommand};
-pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, InitArgs, RunArgs, VerifyArgs};
 
 use crate::error::CommandError;
 
 /// Cargo's command line, of which this program is a subcommand.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
 pub(crate) enum Cargo {
     Gpubench(Gpubench),
 }
 
 /// Set up and run GPU benchmarks; report, compare and merge stored runs; find slow GPUs
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[command(
     version,
     arg_required_else_help = true,
-    after_help = "A RUN is a file that --json wrote, `-` for standard input, a run's folder, the name or the number of a stored \
-                  run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
-                  A FILE called `-` is standard output, which then carries nothing else.\n\
-                  Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, a case could not be judged, or results \
-                  could not be written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no \
-                  records, or no GPU judged."
+    after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
+                  results as a run.\n\
+                  A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run, the name \
+                  of a baseline, or `last`. A file with a list of runs stands for all of them; FILE#2 is the second.\n\
+                  A FILE `-` is standard output, which then carries nothing else.\n\
+                  Exit codes: 0 done, 1 a benchmark failed or is invalid, a result could not be judged, or results could not be \
+                  written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no results, or no GPU judged, 5 a device \
+                  is missing, 130 or 143 interrupted."
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
@@ -48,7 +51,7 @@ pub(crate) struct Gpubench {
     #[arg(long)]
     pub(crate) man: bool,
 
-    /// The folder with stored runs and baselines, rather than the nearest `target/gpubench` above
+    /// The folder with stored runs and baselines [default: the nearest `target/gpubench` in the folders above]
     #[arg(long, value_name = "FOLDER", global = true)]
     pub(crate) home: Option<PathBuf>,
 
@@ -56,8 +59,7 @@ pub(crate) struct Gpubench {
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: clap::ColorChoice,
 
-    /// Print lines of at most COLUMNS, 40 or more, instead of the width of the terminal; what is printed to a file or a
-    /// pipe has no limit
+    /// Break lines at this width, 40 or more [default: the width of the terminal; no limit for files and pipes]
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -68,176 +70,323 @@ pub(crate) struct Gpubench {
     pub(crate) width: Option<u16>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Give a package its first benchmark: a dependency, a bench target, and an annotated function that needs no GPU
+    /// Add a first benchmark to a package: a dependency, a bench target, and an annotated function that needs no GPU
     #[command(
         after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
     )]
     Init(InitArgs),
-    /// Build and run all suites of a workspace, one after another: the bench targets of packages that depend on gpubench
+    /// Build and run all benchmark binaries of a workspace, one after another: the bench targets of packages that depend on gpubench
     #[command(
-        after_help = "For example: cargo gpubench run -- --quick saxpy\n             cargo gpubench run --crate gpubench-kernels -- --device 0\n\
-                      The exit code is the first of 130, 2, 5, 4, 1, 3 that a suite ends with; 4 only if nothing matched in any."
+        after_help = "For example: cargo gpubench run --quick saxpy\n             cargo gpubench run --crate gpubench-kernels -- --device 0\n\
+                      Of the exit codes of the benchmark binaries, the first in the list 130, 2, 5, 1, 3, 0 counts; 4 only if nothing \
+                      matched in any."
     )]
     Run(RunArgs),
-    /// Compare two revisions: build both, run their suites in alternating processes on the same device, decide row by row
+    /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
+    /// each result whether it changed
     #[command(
         after_help = "For example: cargo gpubench ab main                        # the working tree against main\n             \
-                      cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some cases, flags of the suite"
+                      cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some benchmarks, flags"
     )]
     Ab(AbArgs),
-    /// Check that this machine can measure: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
+    /// Check that this machine can measure: driver, GPUs, permissions, limits; print what to do; exit with 1 if a device
     /// cannot be measured
-    Doctor {
-        /// Print the answer as JSON
-        #[arg(long)]
-        json: bool,
-        /// Unlock the clocks of these GPUs, such as cuda:0 or 0, or of all, and check nothing; only root may
-        #[arg(
-            long,
-            value_name = "DEVICE",
-            num_args = 0..,
-            require_equals = true,
-            value_delimiter = ',',
-            conflicts_with = "json"
-        )]
-        reset_clocks: Option<Vec<String>>,
-    },
+    Doctor(DoctorArgs),
     /// Print the table of a run, or write it in another format
     #[command(
         after_help = "For example: cargo gpubench report                          # the last run of this package\n             \
                                   cargo gpubench report last --html page.html -- saxpy\n             \
                                   cargo gpubench report run.json --explain --cache cold"
     )]
-    Report {
-        /// The runs, or the file of a tuning [default: the last run of this package]
-        #[arg(value_name = "RUN")]
-        runs: Vec<String>,
-        /// Add how each number came about
-        #[arg(long)]
-        explain: bool,
-        #[command(flatten)]
-        selection: SelectionArgs,
-        #[command(flatten)]
-        exports: ExportArgs,
-    },
-    /// Compare a run with an earlier one, case by case
-    Compare {
-        /// The earlier run [default: the complete run of the same benchmark binary before LATER]
-        #[arg(value_name = "EARLIER")]
-        earlier: Option<String>,
-        /// The later run [default: the last run of this package]
-        #[arg(value_name = "LATER")]
-        later: Option<String>,
-        /// The difference of two times that does not matter, in percent, rather than that of the later run
-        #[arg(long, value_name = "PERCENT")]
-        band: Option<String>,
-        /// Exit with 3 if a case is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
-        /// more than its processes differ by
-        #[arg(long, value_name = "PERCENT")]
-        fail_on_regression: Option<String>,
-        #[command(flatten)]
-        selection: SelectionArgs,
-        #[command(flatten)]
-        exports: ExportArgs,
-    },
-    /// Make one run of several, such as those of several processes, or the shares of a split; exit with 1 if cases of a split are
-    /// missing
-    Merge {
-        /// The runs, or a file with several
-        #[arg(value_name = "RUN", required = true)]
-        runs: Vec<String>,
-        /// The file to write, as JSON
-        #[arg(long, short, value_name = "FILE")]
-        output: PathBuf,
-    },
+    Report(ReportArgs),
+    /// Compare a run with an earlier one, result by result
+    Compare(CompareArgs),
+    /// Merge several runs into one, such as runs of several processes or the shares of a split run; exit with 1 if results of a
+    /// split run are missing
+    Merge(MergeArgs),
     /// Find slow GPUs among the runs of many; exit with 3 if there is one
-    Fleet {
-        /// Files of runs, folders with such files, or names with `*` and `?`
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
-        /// The least difference that counts as slow
-        #[arg(long, value_name = "PERCENT", default_value = "1%")]
-        least: String,
-        /// The share of GPUs called slow that may be wrong, on average (the false discovery rate)
-        #[arg(long, value_name = "PERCENT", default_value = "1%")]
-        fdr: String,
-        #[command(flatten)]
-        selection: SelectionArgs,
-        /// Write the answer as JSON: each GPU on each roof, with intervals
-        #[arg(long, value_name = "FILE", help_heading = "Results")]
-        json: Option<PathBuf>,
-    },
-    /// Find the changes of each case over the commits of a history: by how much, and which commits they came with
+    Fleet(FleetArgs),
+    /// Find the changes of each result over the commits of a history: by how much, and which commits they came with
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --html changes.html\n\
                       A folder that is called `add` is ./add."
     )]
     History(HistoryArgs),
-    /// Compare the declared bytes and flops of cases with the GPU's counters, by Nsight Compute; exit with 1 if they differ
+    /// Compare the declared bytes and flops of benchmarks with the GPU's counters, using Nsight Compute; exit with 1 if they differ
     #[command(
         after_help = "For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
     )]
     Verify(VerifyArgs),
 }
 
-/// The flags that select cases, as those of a suite do.
-#[derive(Debug, Args)]
+/// The package that gets a benchmark.
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// The folder of the package
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// The name of the bench target
+    #[arg(long, value_name = "NAME", default_value = "kernels")]
+    pub(crate) bench: String,
+    /// Depend on the checkout of gpubench in this folder, instead of on a published version
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) path: Option<PathBuf>,
+    /// Accept streams of this CUDA binding; a build with cust needs a CUDA toolkit, or CUDA_LIBRARY_PATH=/usr
+    #[arg(long)]
+    pub(crate) binding: Option<Binding>,
+}
+
+/// A CUDA binding.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Binding {
+    /// Streams of the crate cust
+    Cust,
+    /// Streams of the crate cudarc
+    Cudarc,
+}
+
+/// The benchmark binaries to run.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("source").args(["krate", "git", "path"]))]
+pub(crate) struct RunArgs {
+    /// Run the benchmarks of a published crate, at its newest version or this one; it is fetched and built in the cache folder
+    #[arg(long = "crate", value_name = "NAME[@VERSION]", help_heading = "Source")]
+    pub(crate) krate: Option<String>,
+    /// Run the benchmarks of a repository, which is fetched and built in the cache folder
+    #[arg(long, value_name = "URL", help_heading = "Source")]
+    pub(crate) git: Option<String>,
+    /// Check out this branch, tag or commit of the repository, instead of its default branch
+    #[arg(long, value_name = "REVISION", requires = "git", help_heading = "Source")]
+    pub(crate) rev: Option<String>,
+    /// Run the benchmarks of the workspace in this folder, instead of the current one
+    #[arg(long, value_name = "FOLDER", help_heading = "Source")]
+    pub(crate) path: Option<PathBuf>,
+    /// Keep what is fetched in this folder, instead of the user's cache folder
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Filters and flags of each benchmark binary; flags of this command go before them
+    #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// The benchmark binaries to build, and how.
+#[derive(Clone, Args)]
+pub(crate) struct BuildArgs {
+    /// Run only the benchmark binaries of this package; may be given several times
+    #[arg(long, short, value_name = "NAME", help_heading = "Benchmark binaries")]
+    pub(crate) package: Vec<String>,
+    /// Run only this bench target; may be given several times
+    #[arg(long, value_name = "NAME", help_heading = "Benchmark binaries")]
+    pub(crate) bench: Vec<String>,
+    /// Build with these features, in addition to those that a bench target requires
+    #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
+    pub(crate) features: Vec<String>,
+    /// Build with this profile, instead of `bench`
+    #[arg(long, value_name = "NAME", help_heading = "Build")]
+    pub(crate) profile: Option<String>,
+    /// Fail if Cargo.lock is missing or out of date
+    #[arg(long, help_heading = "Build")]
+    pub(crate) locked: bool,
+    /// Build without network access
+    #[arg(long, help_heading = "Build")]
+    pub(crate) offline: bool,
+}
+
+/// The revisions to compare.
+#[derive(Args)]
+pub(crate) struct AbArgs {
+    /// The earlier revision: a commit, a tag, a branch, or `.` for the working tree
+    #[arg(value_name = "REV")]
+    pub(crate) then: String,
+    /// The revision that is compared with it [default: the working tree, with uncommitted changes]
+    #[arg(value_name = "REV2", default_value = ".", hide_default_value = true)]
+    pub(crate) now: String,
+    /// Run only benchmarks whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) pairs: PairArgs,
+    /// Start no further pair after this time, such as 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, help_heading = "Comparison")]
+    pub(crate) time: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
+    /// Flags for each process of the benchmark binaries
+    #[arg(value_name = "FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// The pairs of processes of a comparison.
+#[derive(Clone, Copy, Args)]
+pub(crate) struct PairArgs {
+    /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
+    pub(crate) pairs: u64,
+    /// The seed of the random order of processes
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
+    pub(crate) seed: u64,
+}
+
+/// The differences that matter in a comparison.
+#[derive(Args)]
+pub(crate) struct LimitArgs {
+    /// The equivalence margin: times that differ by less count as equal [default: that of the later run]
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    pub(crate) band: Option<String>,
+    /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
+    /// more than its processes differ by
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    pub(crate) fail_on_regression: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Unlock the clocks of these GPUs, such as cuda:0 or 0, or of all, instead of checking; needs root
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        num_args = 0..,
+        require_equals = true,
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    pub(crate) reset_clocks: Option<Vec<String>>,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// The runs, or the file of a tuning [default: the last run of this package]
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// Add how each number came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// The earlier run [default: the last complete run of the same benchmark binary before LATER]
+    #[arg(value_name = "EARLIER")]
+    pub(crate) earlier: Option<String>,
+    /// The later run [default: the last run of this package]
+    #[arg(value_name = "LATER")]
+    pub(crate) later: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// The runs, or a file with several
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+    /// The file to write, as JSON
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct FleetArgs {
+    /// Files of runs, folders with such files, or names with `*` and `?`
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The least difference that counts as slow
+    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    pub(crate) least: String,
+    /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
+    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    pub(crate) fdr: String,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// Write the answer as JSON: each GPU on each peak, with intervals
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// The benchmark binaries to verify.
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// Verify this benchmark binary, and build none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+    /// Add how each number came about, with all counters
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Kill Nsight Compute after this time for each benchmark
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, default_value = "60s")]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
+    /// Filters and flags of each benchmark binary
+    #[arg(value_name = "FILTER|FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// The flags that select results, as those of a benchmark binary do.
+#[derive(Args)]
 pub(crate) struct SelectionArgs {
-    /// Take only cases whose names contain one of these, or match it as in `/sum.*n=1024/`
+    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
     #[arg(value_name = "FILTER", last = true)]
     names: Vec<String>,
 
-    /// Take filters and skips as whole names
+    /// Compare filters and skips with whole names
     #[arg(long, help_heading = "Selection")]
     exact: bool,
 
-    /// Leave out cases whose names contain this
+    /// Leave out results whose names contain this
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Take only cases with these values of an argument, such as n=1024,4096; cases without it are taken
+    /// Take only results with these values of an argument, such as n=1024,4096, and results without the argument
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 
-    /// Take only hot or only cold cases
+    /// Take only hot or only cold results
     #[arg(long, help_heading = "Selection")]
-    cache: Option<SelectedCache>,
+    cache: Option<CacheStates>,
 
-    /// Take only cases of these devices: by number, name or UUID, with commas between them
+    /// Take only results of these devices: numbers, names or UUIDs, separated by commas
     #[arg(long, help_heading = "Selection")]
     device: Option<String>,
 }
 
-/// The cache states to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SelectedCache {
-    /// With the data in the caches
-    Hot,
-    /// With the last-level cache flushed before every sample
-    Cold,
-    /// Both
-    Both,
-}
-
 impl SelectionArgs {
-    /// Reads the selection, as a suite does.
+    /// Reads the selection as a benchmark binary does.
     pub(crate) fn selection(&self) -> Result<CaseSelection, CommandError> {
-        let Self { names, exact, skip, args, cache, device } = self;
-        let caches = match cache {
-            None | Some(SelectedCache::Both) => None,
-            Some(SelectedCache::Hot) => Some(vec![Cache::Hot]),
-            Some(SelectedCache::Cold) => Some(vec![Cache::Cold]),
+        let caches = match self.cache {
+            None | Some(CacheStates::Both) => None,
+            Some(CacheStates::Hot) => Some(vec![Cache::Hot]),
+            Some(CacheStates::Cold) => Some(vec![Cache::Cold]),
         };
         Ok(CaseSelection {
-            filters: parse_filters(names, *exact)?,
-            exact: *exact,
-            skip: parse_filters(skip, *exact)?,
-            args: ArgValues::by_name(args),
+            filters: parse_filters(&self.names, self.exact)?,
+            exact: self.exact,
+            skip: parse_filters(&self.skip, self.exact)?,
+            args: ArgValues::by_name(&self.args),
             caches,
-            device: device.clone(),
+            device: self.device.clone(),
         })
     }
 }

@@ -1,36 +1,28 @@
-//! `compare`: a run held against an earlier one, as a suite holds its run against a baseline. In: both; out: the table of the
-//! later with the change of each case, and exit code 3 for a regression.
+//! `compare`: compares a run with an earlier one, as a benchmark binary compares its run with a baseline.
 
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
-use gpubench_records::files::NamedRun;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::selection::CaseSelection;
-use gpubench_report::export::ExportArgs;
-use gpubench_table as report;
-use gpubench_table::export::{ExportTo, exports};
+use gpubench_records::record::Run;
 
-use super::{load, load_selected};
+use super::{load, select};
+use crate::args::{CompareArgs, LimitArgs};
 use crate::error::CommandError;
-use crate::output::{self, PrintOptions};
-
-/// The runs to compare.
-pub(super) struct ComparedRuns<'a> {
-    /// Without a name, the complete run of the same benchmark binary before the later one.
-    pub(super) earlier: Option<&'a str>,
-    pub(super) later: &'a str,
-    pub(super) selection: CaseSelection,
-    pub(super) limits: Limits,
-}
+use crate::output::{self, PrintOptions, Results};
 
 /// The differences that matter.
 pub(super) struct Limits {
     band: Option<f64>,
+    /// The difference from which on a slower case is a regression.
     threshold: Option<Threshold>,
 }
 
 impl Limits {
+    pub(super) fn new(args: &LimitArgs) -> Result<Self, CommandError> {
+        Self::parse(args.band.as_deref(), args.fail_on_regression.as_deref())
+    }
+
     pub(super) fn parse(band: Option<&str>, threshold: Option<&str>) -> Result<Self, CommandError> {
         let refused = |flag, text: &str, also| CommandError::Percentage { flag, text: text.to_owned(), also };
         let threshold = threshold
@@ -38,47 +30,39 @@ impl Limits {
         let band = band.map(|text| Threshold::part(text).ok_or_else(|| refused("--band", text, "")));
         Ok(Self { band: band.transpose()?, threshold: threshold.transpose()? })
     }
+
+    /// Sets them in a run that is compared. The band is the user's, else that of the run, but no wider than what is a regression.
+    pub(super) fn set(&self, run: &mut Run) {
+        let band = &mut run.sampling.band;
+        *band = match (self.band, self.threshold) {
+            (Some(band), _) => band,
+            (None, Some(Threshold::Part(part))) => part.min(*band),
+            (None, _) => *band,
+        };
+        run.threshold = self.threshold;
+    }
 }
 
+/// Compares the run `later` with the earlier run of `args`, or with the complete run of the same benchmark binary before it.
 pub(super) fn compare(
     stored: &StoredRuns,
-    comparison: &ComparedRuns<'_>,
-    given: &ExportArgs,
-    print_options: PrintOptions,
+    later: &String,
+    args: &CompareArgs,
+    options: PrintOptions,
 ) -> Result<Exit, CommandError> {
-    let ComparedRuns { earlier, later, selection, limits } = comparison;
-    let exports = exports(given.0.clone())?;
-    let read: Vec<String> = earlier.iter().chain([later]).map(ToString::to_string).collect();
-    output::check(&exports, &read, stored)?;
-    let mut run = load_selected(stored, later, selection)?;
-    let mut before = match earlier {
-        Some(earlier) => NamedRun { name: (*earlier).to_owned(), run: load(stored, earlier)? },
+    let limits = Limits::new(&args.limits)?;
+    let selection = args.selection.selection()?;
+    let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
+    let results = Results::new(&args.exports, &output::sources(&read, stored), options)?;
+    let mut run = select(load(stored, later)?, &selection)?;
+    let mut before = match &args.earlier {
+        Some(earlier) => load(stored, earlier)?,
         None => stored.before(&run.program.suite, run.started)?,
     };
     selection.narrow(&mut before.run);
-    let baseline = Baseline::of(before.name, before.run);
-    run.threshold = limits.threshold;
-    run.sampling.band = limits.band(run.sampling.band);
-    run.check = Some(check(&run, &baseline, &|_| true));
-    if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-        output::print(&report::render(&run, print_options.page()), print_options)?;
-    }
-    output::write(&exports, &run)?;
+    limits.set(&mut run);
+    run.check = Some(check(&run, &Baseline::of(before.name, before.run), &|_| true));
+    results.print_run("", &run, false)?;
+    results.write(&run)?;
     Ok(Exit::of(&run))
-}
-
-impl Limits {
-    /// Returns the difference from which on a slower case is a regression.
-    pub(super) fn threshold(&self) -> Option<Threshold> {
-        self.threshold
-    }
-
-    /// Returns the band: as the user gives it, else that of the run, but no wider than what is a regression.
-    pub(super) fn band(&self, of_run: f64) -> f64 {
-        match (self.band, self.threshold) {
-            (Some(band), _) => band,
-            (None, Some(Threshold::Part(part))) => part.min(of_run),
-            (None, _) => of_run,
-        }
-    }
 }

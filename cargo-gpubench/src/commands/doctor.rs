@@ -1,54 +1,54 @@
-//! `doctor`: what this machine has for measuring, and what it lacks. In: nothing; out: a line for each thing with what to do, or JSON,
-//! and exit code 1 if a device cannot be measured. It changes nothing, unless it is asked to unlock clocks.
+//! `doctor`: reports what this machine has for measuring and what it lacks, with what to do. It changes nothing, unless the user asks it to
+//! unlock clocks.
 
 use gpubench_records::exit::Exit;
 use gpubench_runtime::__private::machine::{ClockedDevice, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
-use gpubench_table::paragraph;
-use serde::Serialize;
+use serde_json::json;
 
-use crate::error::{CommandError, DeviceCommandError};
+use crate::args::DoctorArgs;
+use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
-/// The answer as JSON.
-#[derive(Serialize)]
-struct Answer<'a> {
-    /// The format of this answer.
-    schema: &'static str,
-    findings: &'a [Finding],
-}
-
-pub(super) fn doctor(json: bool, print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let findings = examine().map_err(DeviceCommandError::NotExamined)?;
-    let text = if json {
-        let answer = Answer { schema: "gpubench-doctor/1", findings: &findings };
-        serde_json::to_string_pretty(&answer).map_err(DeviceCommandError::NotJson)? + "\n"
+pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+    if let Some(devices) = &args.reset_clocks {
+        return reset_clocks(devices, options);
+    }
+    let findings = examine().map_err(|error| {
+        CommandError::failed(format!("the process that asks the drivers cannot be started: {error}"))
+    })?;
+    if args.json {
+        let answer = json!({ "schema": "gpubench-doctor/1", "findings": findings });
+        output::print(&format!("{answer:#}\n"), options)?;
     } else {
-        paragraph(&text(&findings), print_options.page())
-    };
-    output::print(&text, print_options)?;
+        options.print_paragraph(&text(&findings))?;
+    }
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     Ok(if has_problem { Exit::Failed } else { Exit::Done })
 }
 
 /// Unlocks the clocks of these devices; of all if none is named.
-pub(super) fn reset_clocks(wanted: &[String], print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let devices = clocked_devices().map_err(DeviceCommandError::NoDevice)?;
+fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit, CommandError> {
+    let devices = clocked_devices().map_err(|error| {
+        CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))
+    })?;
     if let Some(unknown) = wanted.iter().find(|name| !devices.iter().any(|device| is_called(device, name))) {
-        let known = devices.iter().map(|device| device.device.clone()).collect();
-        return Err(DeviceCommandError::Unknown { name: unknown.clone(), known }.into());
+        let known: Vec<&str> = devices.iter().map(|device| &*device.device).collect();
+        let message = format!("there is no device `{unknown}`: give one of {}", known.join(", "));
+        return Err(CommandError::new(Exit::NoDevice, message));
     }
-    let is_wanted =
-        |device: &&ClockedDevice| wanted.is_empty() || wanted.iter().any(|name| is_called(device, name));
     let mut exit = Exit::Done;
-    for device in devices.iter().filter(is_wanted) {
+    for device in &devices {
+        if !wanted.is_empty() && !wanted.iter().any(|name| is_called(device, name)) {
+            continue;
+        }
         match device.reset() {
             Ok(()) => {
                 let done = format!("{} ({}): clocks reset\n", device.device, device.name);
-                output::print(&paragraph(&done, print_options.page()), print_options)?;
+                options.print_paragraph(&done)?;
             }
             Err(error) => {
-                output::error(&DeviceCommandError::Refused { device: device.device.clone(), error });
+                output::error(&CommandError::failed(format!("{}: {error}", device.device)));
                 exit = Exit::Failed;
             }
         }
@@ -78,9 +78,8 @@ fn text(findings: &[Finding]) -> String {
         format!("{mark} {:width$}  {}\n{advice}", topic(finding), finding.found)
     });
     let lines: String = lines.collect();
-    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let (problems, warnings) = (count(Level::Problem), count(Level::Warning));
-    let counts = format!("{}, {}", counted(problems, "problem"), counted(warnings, "warning"));
+    let count = |level, what| counted(findings.iter().filter(|finding| finding.level == level).count(), what);
+    let (problems, warnings) = (count(Level::Problem, "problem"), count(Level::Warning, "warning"));
     // A paragraph drops the blanks before its first word.
-    format!("{}\n{counts}\n", lines.trim_end())
+    format!("{}\n{problems}, {warnings}\n", lines.trim_end())
 }

@@ -1,9 +1,10 @@
-//! The commands. In: the command line; out: the exit code, or an error for the edge to print.
+//! The commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
 mod compare;
 mod doctor;
 mod fleet;
+mod git;
 mod history;
 mod init;
 mod manual;
@@ -12,6 +13,8 @@ mod pairs;
 mod report;
 mod revision;
 mod run;
+mod signals;
+mod source;
 mod suites;
 mod verify;
 
@@ -22,48 +25,47 @@ use gpubench_records::files::NamedRun;
 use gpubench_records::files::{LAST, NamedStored, Stored, StoredRuns};
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
+use gpubench_stats::format::counted;
 
 use crate::args::{Command, Gpubench};
 use crate::error::CommandError;
 use crate::manifest::Manifest;
-use crate::output;
-use crate::output::PrintOptions;
+use crate::output::{self, PrintOptions};
 
-/// Does what `args` say.
+/// Runs the command that `args` name.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
-    let print_options = PrintOptions { color: args.color, width: args.width };
+    let options = PrintOptions { color: args.color, width: args.width };
     let stored = || stored_runs(args);
-    let Some(command) = &args.command else { return manual::print(args, print_options) };
+    let Some(command) = &args.command else { return manual::print(args, options) };
     match command {
-        Command::Init(args) => init::init(args, print_options),
-        Command::Run(args) => run::run(args, print_options),
-        Command::Ab(args) => ab::ab(args, print_options),
-        Command::Doctor { reset_clocks: Some(devices), .. } => doctor::reset_clocks(devices, print_options),
-        Command::Doctor { json, .. } => doctor::doctor(*json, print_options),
-        Command::Report { runs, explain, selection, exports } => {
+        Command::Init(args) => init::init(args, options),
+        Command::Run(args) => run::run(args, options),
+        Command::Ab(args) => ab::ab(args, options),
+        Command::Doctor(args) => doctor::doctor(args, options),
+        Command::Report(report) => {
             let stored = stored()?;
-            let runs = if runs.is_empty() { vec![last_run(&stored, args)?] } else { runs.clone() };
-            report::report(&stored, &runs, &selection.selection()?, *explain, exports, print_options)
+            let last = if report.runs.is_empty() { vec![last_run(&stored, args)?] } else { Vec::new() };
+            report::report(&stored, &[&report.runs[..], &last].concat(), report, options)
         }
-        Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
-            let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
+        Command::Compare(compare) => {
             let stored = stored()?;
-            let later = later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
-            let comparison = compare::ComparedRuns {
-                earlier: earlier.as_deref(),
-                later: &later,
-                selection: selection.selection()?,
-                limits,
+            let later = compare.later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
+            compare::compare(&stored, &later, compare, options)
+        }
+        Command::Merge(args) => merge::merge(&stored()?, args, options),
+        Command::Fleet(args) => {
+            let selection = args.selection.selection()?;
+            let fleet = fleet::FleetFiles {
+                files: &args.files,
+                least: &args.least,
+                fdr: &args.fdr,
+                selection,
+                json: &args.json,
             };
-            compare::compare(&stored, &comparison, exports, print_options)
+            fleet::fleet(&fleet, options)
         }
-        Command::Merge { runs, output } => merge::merge(&stored()?, runs, output),
-        Command::Fleet { files, least, fdr, selection, json } => {
-            let fleet = fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json };
-            fleet::fleet(&fleet, print_options)
-        }
-        Command::History(args) => history::history(&stored()?, args, print_options),
-        Command::Verify(args) => verify::verify(args, print_options),
+        Command::History(args) => history::history(&stored()?, args, options),
+        Command::Verify(args) => verify::verify(args, options),
     }
 }
 
@@ -71,12 +73,14 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
     if let Some(home) = &args.home {
         return Ok(StoredRuns::within(home.clone()));
     }
-    let folder = env::current_dir().map_err(CommandError::NoFolder)?;
-    StoredRuns::of_project(&folder).ok_or(CommandError::NoHome)
+    let folder = env::current_dir();
+    folder.ok().and_then(|folder| StoredRuns::of_project(&folder)).ok_or_else(|| {
+        CommandError::usage("this folder and those above have no stored runs: give their folder by --home")
+    })
 }
 
-/// Returns the name of the last run of the package that the current folder is in; of the last run of all in a folder without a
-/// package, and with `--home`.
+/// Returns the name of the last run of the package that the current folder is in. Without a package, and with `--home`, that is the last
+/// run of all.
 fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String, CommandError> {
     let here = env::current_dir().ok().filter(|_| args.home.is_none());
     let package = here.and_then(|here| {
@@ -87,42 +91,43 @@ fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String, CommandError
 }
 
 /// Loads the run that is called `name`, and warns of the faults of its file.
-fn load(stored: &StoredRuns, name: &str) -> Result<Run, CommandError> {
-    Ok(with_warnings(name, stored.load(name)?))
+fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun, CommandError> {
+    Ok(with_warnings(name.to_owned(), stored.load(name)?))
 }
 
 /// Loads all runs that are called `name`: those of a list, or the one that there is.
 fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>, CommandError> {
-    let named = |NamedStored { name, stored }| {
-        let run = with_warnings(&name, stored);
-        NamedRun { name, run }
-    };
-    Ok(stored.load_all(name)?.into_iter().map(named).collect())
+    let runs = stored.load_all(name)?.into_iter();
+    Ok(runs.map(|NamedStored { name, stored }| with_warnings(name, stored)).collect())
 }
 
-fn with_warnings(name: &str, stored: Stored) -> Run {
+fn with_warnings(name: String, stored: Stored) -> NamedRun {
     for fault in stored.faults() {
         output::warn(&format!("{name}: {fault}"));
     }
-    stored.run
-}
-
-/// Loads the selected cases of the run that is called `name`.
-fn load_selected(stored: &StoredRuns, name: &str, selection: &CaseSelection) -> Result<Run, CommandError> {
-    select(NamedRun { name: name.to_owned(), run: load(stored, name)? }, selection)
+    NamedRun { name, run: stored.run }
 }
 
 /// Returns the selected cases of a run.
-fn select(named: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
-    let NamedRun { name, mut run } = named;
+fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
     if let Some(arg) = selection.unknown_arg(&run) {
-        return Err(CommandError::NoSuchArg { run: name, arg: arg.to_owned() });
+        let message = format!("--arg {arg}=…: no benchmark of {name} has an argument of this name");
+        return Err(CommandError::usage(message));
     }
-    let there = run.records.len() + run.skipped.len();
+    let results = run.records.len() + run.skipped.len();
     selection.narrow(&mut run);
-    if there > 0 && run.records.is_empty() && run.skipped.is_empty() {
-        let cases = if there == 1 { "1 case".to_owned() } else { format!("{there} cases") };
-        return Err(CommandError::NothingSelected { run: name, cases, selection: selection.describe() });
+    if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
+        let message = format!(
+            "{name}: the selection ({}) matches none of its {}: `cargo gpubench report {name}` shows them all",
+            selection.describe(),
+            counted(results, "result")
+        );
+        return Err(CommandError::new(Exit::Nothing, message));
     }
     Ok(run)
+}
+
+/// Returns the exit code for several benchmark binaries: the most important one. A filter need not match in each of them.
+fn exit_of_all(ends: impl IntoIterator<Item = Exit>) -> Exit {
+    ends.into_iter().filter(|exit| *exit != Exit::Nothing).min().unwrap_or(Exit::Nothing)
 }

@@ -1,5 +1,4 @@
-//! `report`: the tables of runs, and the answers of tunings. In: runs, or files of tunings; out: their tables, and one of them in other
-//! formats.
+//! `report`: prints the tables of runs and tunings, and writes a run in other formats.
 
 use std::fs;
 use std::path::Path;
@@ -8,71 +7,59 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::{StoredRuns, TUNING};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::tuning::Tuning;
-use gpubench_report::export::ExportArgs;
-use gpubench_table as report;
-use gpubench_table::export::{ExportTo, exports};
 
 use super::{load_all, select};
+use crate::args::ReportArgs;
 use crate::error::CommandError;
-use crate::output::{self, PrintOptions};
+use crate::output::{self, PrintOptions, Results};
 
+/// Reports `runs`, which are those of `args` or the last run.
 pub(super) fn report(
     stored: &StoredRuns,
     runs: &[String],
-    selection: &CaseSelection,
-    explain: bool,
-    given: &ExportArgs,
-    print_options: PrintOptions,
+    args: &ReportArgs,
+    options: PrintOptions,
 ) -> Result<Exit, CommandError> {
-    let exports = exports(given.0.clone())?;
-    output::check(&exports, runs, stored)?;
+    let selection = args.selection.selection()?;
+    let results = Results::new(&args.exports, &output::sources(runs, stored), options)?;
     if let [file] = runs
-        && let Some(json) = tuning_in(file)
+        && let Some(json) = read_tuning(file)
     {
-        if explain || !exports.is_empty() || *selection != CaseSelection::default() {
-            return Err(CommandError::NotOfTunings(file.clone()));
+        if args.explain || !results.exports.is_empty() || selection != CaseSelection::default() {
+            let message =
+                "is a tuning: --explain, files of results and flags that select results are for runs";
+            return Err(CommandError::usage(format!("{file} {message}")));
         }
-        return tuning(file, &json, print_options);
+        let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
+        results.print(&gpubench_table::tuning(&tuning, options.page()))?;
+        return Ok(tuning.exit());
     }
-    // A file may have several.
-    let runs = runs.iter().map(|name| load_all(stored, name)).collect::<Result<Vec<_>, _>>()?;
+    let runs: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect::<Result<_, _>>()?;
     let runs = runs.concat();
     let count = runs.len();
-    if !exports.is_empty() && count > 1 {
-        return Err(CommandError::SeveralRuns(count));
+    if !results.exports.is_empty() && count > 1 {
+        return Err(CommandError::usage(format!(
+            "a file of results holds one run: name one of the {count}, or merge them by `cargo gpubench merge`"
+        )));
     }
     let mut exit = Exit::Done;
     for (number, named) in runs.into_iter().enumerate() {
-        let name = named.name.clone();
-        let run = select(named, selection)?;
-        if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-            let mut text = report::render(&run, print_options.page());
-            if explain {
-                text += &report::explain(&run, print_options.page());
-            }
-            let title = match (count, number) {
-                (1, _) => String::new(),
-                (_, 0) => format!("{name}:\n"),
-                _ => format!("\n{name}:\n"),
-            };
-            output::print(&format!("{title}{text}"), print_options)?;
-        }
-        output::write(&exports, &run)?;
+        let title = match (count, number) {
+            (1, _) => String::new(),
+            (_, 0) => format!("{}:\n", named.name),
+            _ => format!("\n{}:\n", named.name),
+        };
+        let run = select(named, &selection)?;
+        results.print_run(&title, &run, args.explain)?;
+        results.write(&run)?;
         exit = exit.min(Exit::of(&run));
     }
     Ok(exit)
 }
 
-/// Returns the contents of a file that says it is a tuning.
-fn tuning_in(file: &str) -> Option<Vec<u8>> {
-    // A pipe is read once, and by whoever reads runs.
+/// Returns the contents of a file whose format is that of tunings.
+fn read_tuning(file: &str) -> Option<Vec<u8>> {
+    // A pipe can be read only once, when it is loaded as a run.
     let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
     TUNING.is_format_of(&json).then_some(json)
-}
-
-fn tuning(file: &str, json: &[u8], print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let tuning = Tuning::parse(json)
-        .map_err(|error| CommandError::NoTuning { file: file.to_owned(), error: Box::new(error) })?;
-    output::print(&report::tuning(&tuning, print_options.page()), print_options)?;
-    Ok(tuning.exit())
 }

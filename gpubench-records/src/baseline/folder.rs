@@ -22,7 +22,7 @@ pub struct Place {
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// No baseline has this name.
-    #[error("there is no baseline `{name}` ({} is not there{}); --save-baseline {name} makes one", path.display(), there_is(others))]
+    #[error("there is no baseline `{name}`: {} does not exist{}. --save-baseline {name} stores one", path.display(), there_is(others))]
     Missing {
         /// The name that the user gave.
         name: String,

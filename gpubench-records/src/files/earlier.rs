@@ -28,7 +28,7 @@ pub struct EarlierRun {
 #[derive(Debug, thiserror::Error)]
 pub enum NoRun {
     /// The folder has no run of this suite.
-    #[error("there is no run of `{suite}` in {}", folder.display())]
+    #[error("there is no run of `{suite}` in {}: leave out --resume to begin one", folder.display())]
     None {
         /// The suite.
         suite: String,
@@ -214,7 +214,10 @@ mod tests {
         };
         let place = folder.path().display();
         assert_eq!(told("best", &suite), format!("there is no run `best`; the runs in {place} are: none"));
-        assert_eq!(told(LAST, &suite), format!("there is no run of `{suite}` in {place}"));
+        assert_eq!(
+            told(LAST, &suite),
+            format!("there is no run of `{suite}` in {place}: leave out --resume to begin one")
+        );
         let path = interrupted(folder.path(), &run("n1", None, 0), 2);
         let name = "1970-01-01T00-00-00Z";
         let run_folder = path.parent().expect("a folder").to_str().expect("UTF-8");

@@ -30,7 +30,7 @@ pub enum Fault {
     #[error("{0}: it is cut off there")]
     CutOff(TextPlace),
     /// It is not JSON, or has a number that is too large for one.
-    #[error("{place}: that is no JSON ({why})")]
+    #[error("{place}: it is not JSON ({why})")]
     NotJson {
         /// The place.
         place: TextPlace,
@@ -77,7 +77,7 @@ impl Fault {
     pub(super) fn reason(&self) -> String {
         match self {
             Self::CutOff(_) => "it is cut off".to_owned(),
-            Self::NotJson { why, .. } => format!("that is no JSON: {why}"),
+            Self::NotJson { why, .. } => format!("it is not JSON: {why}"),
             Self::Damaged { why, .. } => why.clone(),
             Self::Empty | Self::NoRuns | Self::NoSchema { .. } => self.to_string(),
         }

@@ -224,10 +224,10 @@ mod tests {
             ("{", "line 1, column 1: it is cut off there"),
             ("{\n\"a\": [1,", "line 2, column 8: it is cut off there"),
             (r#"{"schema": "gpubench/2", "wanted"#, "line 1, column 32: it is cut off there"),
-            ("name,time\ncopy,1\n", "line 1, column 2: that is no JSON (expected ident)"),
+            ("name,time\ncopy,1\n", "line 1, column 2: it is not JSON (expected ident)"),
             (
                 "{\"schema\": \"gpubench/2\",\n\"wanted\": 1e999}",
-                "line 2, column 15: that is no JSON (number out of range)",
+                "line 2, column 15: it is not JSON (number out of range)",
             ),
             ("[]", "line 1: a list without a `schema`, which each file of gpubench has"),
             ("\n\n{}", "line 3: an object without a `schema`, which each file of gpubench has"),

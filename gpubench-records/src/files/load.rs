@@ -21,8 +21,8 @@ use gpubench_stats::format::counted;
 pub enum LoadRunError {
     /// Nothing has this name.
     #[error(
-        "there is no file, stored run or baseline `{wanted}`. In {} there is: {there}. Give one of these, a file that \
-         --json wrote, or `{LAST}`", home.display()
+        "there is no file, stored run or baseline `{wanted}`. Stored in {}: {there}. Give one of these, a file that --json \
+         wrote, or `{LAST}`. Filters go after `--`", home.display()
     )]
     Unknown {
         /// The name that the user gave.
@@ -33,7 +33,7 @@ pub enum LoadRunError {
         there: String,
     },
     /// No run is stored.
-    #[error("there is no stored run in {}: run a suite there, or give a file that --json wrote", .0.display())]
+    #[error("there is no stored run in {}: measure first, for example with `cargo bench`, or give a file that --json wrote", .0.display())]
     NoRuns(PathBuf),
     /// A file cannot be read.
     #[error("{}: {error}", shown(path))]

@@ -451,16 +451,13 @@ mod tests {
         let told = |wanted: &str| {
             StoredRuns::within(home.path().to_owned()).load(wanted).expect_err("it is not there").to_string()
         };
-        assert!(told("main").contains(" there is: nothing. Give "), "{}", told("main"));
+        assert!(told("main").contains(": nothing. Give "), "{}", told("main"));
         let stored = project(home.path(), &[0, 1, 2, 3, 4, 5, 6]);
         stored.baseline("main").prepare().expect("a folder");
         stored.baseline("main").save(&clockwork()).expect("it is written");
         assert_eq!(stored.load("main").expect("it was stored").run.records, clockwork().records);
         let eight = told("other");
-        assert!(
-            eight.contains("there is: `main`, `1970-01-01T00-00-06Z`, ") && !eight.contains("more"),
-            "{eight}"
-        );
+        assert!(eight.contains(": `main`, `1970-01-01T00-00-06Z`, ") && !eight.contains("more"), "{eight}");
         assert!(eight.contains("`1970-01-01T00-00-00Z`. Give "), "{eight}");
         _ = project(home.path(), &[8, 9]);
         assert!(told("other").contains("`1970-01-01T00-00-02Z`, 2 more. Give "), "{}", told("other"));

@@ -41,9 +41,9 @@ impl From<Pattern> for String {
     }
 }
 
-/// A filter between slashes that is no regular expression.
+/// A filter between slashes that is not a valid regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the filter `/{pattern}/` is no regular expression: {why}")]
+#[error("the filter `/{pattern}/` is not a valid regular expression: {why}")]
 pub struct BadFilter {
     /// The text between the slashes.
     pub pattern: String,
@@ -100,7 +100,7 @@ mod tests {
         assert!(takes("/sum.*n=(1|2)]$/", "a::sum[n=2]") && !takes("/^sum/", "a::sum[n=2]"));
         assert!(takes("/", "a/b") && takes("a/b", "a/b/c") && takes("//", "anything"));
         let told = NameFilter::parse("/sum[/").expect_err("a bracket is open").to_string();
-        assert!(told.starts_with("the filter `/sum[/` is no regular expression: "), "{told}");
+        assert!(told.starts_with("the filter `/sum[/` is not a valid regular expression: "), "{told}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn measured_once((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
     if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
         let (case, one, other) = (&first.case, &one.name, &other.name);
         return Err(JoinError(format!(
-            "`{case}` has the same measurement in {one} and in {other}, which counts once: leave out one of the two"
+            "`{case}` has the same measurement in {one} and in {other}: leave out one of the two"
         )));
     }
     Ok(())
@@ -131,14 +131,14 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
         let differences = differences(now, then).join("; ");
         if !differences.is_empty() {
             return Err(JoinError(format!(
-                "`{case}` is not the same in {other_name} as in {one_name}, and so is no repetition: {differences}"
+                "`{case}` differs between {other_name} and {one_name}, so that they cannot be merged: {differences}"
             )));
         }
     }
     let error = |difference| {
         JoinError(format!(
-            "`{case}` was measured by another build in {other_name} than in {one_name} ({difference}): builds are compared, by \
-             `cargo gpubench compare {one_name} {other_name}`, and not merged"
+            "`{case}` was measured by another build in {other_name} than in {one_name} ({difference}): only runs of the same build \
+             can be merged. `cargo gpubench compare {one_name} {other_name}` compares builds"
         ))
     };
     other_build(&one.run.program, &other.run.program).map_or(Ok(()), |difference| Err(error(difference)))
@@ -183,8 +183,8 @@ fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
     }
     let (one, other) = (&one.name, &other.name);
     Err(JoinError(format!(
-        "{one} is a run of `{first}` and {other} one of `{second}`: a suite's runs are repetitions, those of two are not; `cargo gpubench \
-         report {one} {other}` shows both"
+        "{one} is a run of `{first}` and {other} one of `{second}`: only runs of the same benchmark binary can be merged. \
+         `cargo gpubench report {one} {other}` shows both"
     )))
 }
 
@@ -216,8 +216,8 @@ fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
         let Some(first) = one.devices.iter().find(|device| device.device == facts.device) else { continue };
         if name(first) != name(facts) || first.fake != facts.fake {
             return Err(JoinError(format!(
-                "{} is {} in one run and {} in another: processes on different devices are no repetitions; `cargo gpubench fleet` holds \
-                 GPUs against each other",
+                "{} is {} in one run and {} in another: only runs on the same device can be merged. `cargo gpubench fleet` \
+                 compares GPUs",
                 facts.device,
                 name(first),
                 name(facts)

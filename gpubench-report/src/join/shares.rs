@@ -170,7 +170,7 @@ fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
         let first = models.entry(DeviceId::parse(&facts.device).kind).or_insert(facts);
         if first.name != facts.name || first.fake != facts.fake {
             return Err(JoinError(format!(
-                "{} is {} and {} is {}: cases that are split over GPUs can be held against each other only if these are of one model",
+                "{} is {} and {} is {}: shares of one run need GPUs of one model",
                 first.device, first.name, facts.device, facts.name
             )));
         }
@@ -374,7 +374,10 @@ mod tests {
         let mut other = share(2, "n2", "GPU-b", 0);
         other.devices[0].name = "NVIDIA A100".to_owned();
         let told = joined(&[first.clone(), other]).expect_err("two models").to_string();
-        assert!(told.contains(" and n2/cuda:0 is NVIDIA A100: cases that are split over GPUs"), "{told}");
+        assert!(
+            told.contains(" and n2/cuda:0 is NVIDIA A100: shares of one run need GPUs of one model"),
+            "{told}"
+        );
         let mut other = share(2, "n2", "GPU-b", 0);
         other.environment.task.as_mut().expect("a task").of = 4;
         let told = joined(&[first, other]).expect_err("another split").to_string();

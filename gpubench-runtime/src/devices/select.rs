@@ -45,7 +45,7 @@ pub(crate) struct Selected {
 
 /// The requested device is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{wanted}. There is: {there}")]
+#[error("{wanted}. This machine has: {there}")]
 pub struct NoSuchDevice {
     wanted: String,
     there: String,
@@ -351,7 +351,8 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("1,cuda")), ["cuda:1", "cuda:0"]);
         assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
         let refused = without_gpu().select(Some("cuda")).expect_err("there is none").to_string();
-        let why = "there is no device `cuda` (no CUDA device: libcuda.so.1 not found). There is: `host`";
+        let why =
+            "there is no device `cuda` (no CUDA device: libcuda.so.1 not found). This machine has: `host`";
         assert!(refused.starts_with(why), "{refused}");
     }
 
@@ -360,7 +361,7 @@ mod tests {
         let refused = without_gpu().select(Some("7")).expect_err("it is not there").to_string();
         assert_eq!(
             refused,
-            "there is no device `7` (no CUDA device: libcuda.so.1 not found). There is: `host` (the host), \
+            "there is no device `7` (no CUDA device: libcuda.so.1 not found). This machine has: `host` (the host), \
              `clockwork` (the clockwork)"
         );
     }
@@ -376,7 +377,7 @@ mod tests {
         assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let gone = given(&wants, true).expect_err("it is gone");
-        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU (no CUDA device: libcuda.so.1 not found). There is: `host`";
+        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU (no CUDA device: libcuda.so.1 not found). This machine has: `host`";
         assert!(gone.starts_with(why), "{gone}");
         // A program without benchmarks for GPUs.
         let usual = vec!["host".to_owned(), "clockwork".to_owned()];
@@ -409,7 +410,7 @@ mod tests {
         };
         for wanted in [None, Some("all")] {
             let refused = devices.select(wanted).expect_err("it is not known").to_string();
-            let words = "the search for a CUDA device failed (no CUDA device: the process exited with code 0). There is: ";
+            let words = "the search for a CUDA device failed (no CUDA device: the process exited with code 0). This machine has: ";
             assert!(refused.starts_with(words), "{refused}");
         }
         assert_eq!(selected(&devices, Some("host")), ["host"]);

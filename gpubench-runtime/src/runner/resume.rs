@@ -223,7 +223,7 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
         ("--energy", then.energy != *energy),
     ];
     let flag = differs.iter().find(|(_, differs)| *differs).map_or("--max-time", |(flag, _)| flag);
-    Some(format!("it was sampled otherwise ({flag} is another)"))
+    Some(format!("it was sampled with other settings ({flag} differs)"))
 }
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
@@ -292,7 +292,7 @@ mod tests {
             (Sampling { energy: Some(true), ..THEN }, "--energy"),
             (Sampling { band: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
         ] {
-            let told = format!("it was sampled otherwise ({flag} is another)");
+            let told = format!("it was sampled with other settings ({flag} differs)");
             assert_eq!(sampled_otherwise(&THEN, &now), Some(told));
         }
         assert_eq!(sampled_otherwise(&THEN, &THEN), None);

@@ -23,7 +23,7 @@ const MANIFEST: &str = "Cargo.toml";
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     /// It cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}{}: {error}", path.display(), naming(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) enum FileError {
         error: io::Error,
     },
     /// It is not TOML, or has an unknown key or a wrong value.
-    #[error("{}: {}", path.display(), without_names(error))]
+    #[error("{}: {}", path.display(), plain(error))]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -48,13 +48,27 @@ pub(crate) enum FileError {
     },
 }
 
-/// Leaves out the names of all settings after an unknown one.
-fn without_names(error: &toml::de::Error) -> String {
+/// Names the variable that names the file, if one does.
+fn naming(path: &Path) -> &'static str {
+    let is_named = env::var_os("GPUBENCH_CONFIG").is_some_and(|named| named == path);
+    if is_named { ", which GPUBENCH_CONFIG names" } else { "" }
+}
+
+/// Rewrites an error of the parser for users: without Rust's types, and without the names of all settings after an unknown one.
+fn plain(error: &toml::de::Error) -> String {
     let text = error.to_string();
-    match text.split_once("`, expected one of `filter`") {
-        Some((unknown, _)) => format!("{unknown}`; `--help` has the names of settings"),
+    let text = match text.split_once("`, expected one of `filter`") {
+        Some((unknown, _)) => format!("{unknown}`: `--help` lists the settings"),
         None => text.trim_end().to_owned(),
-    }
+    };
+    let words = [
+        ("unknown field", "unknown setting"),
+        ("unknown variant", "unknown value"),
+        ("expected usize", "expected a whole number"),
+        ("expected a boolean", "expected true or false"),
+        ("invalid type: ", "found "),
+    ];
+    words.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 impl Settings {
@@ -198,9 +212,10 @@ mod tests {
         for (text, words) in [
             ("quick = true\nmax-time = \"fast\"", "line 2"),
             ("quick = true\nmax-time = \"fast\"", "`fast`: give a time"),
-            ("precison = 1", "unknown field `precison`; `--help` has the names of settings"),
-            ("list = true", "unknown field `list`"),
-            ("cache = \"warm\"", "unknown variant `warm`, expected one of `hot`, `cold`, `both`"),
+            ("precison = 1", "unknown setting `precison`: `--help` lists the settings"),
+            ("list = true", "unknown setting `list`"),
+            ("samples = \"many\"", "found string \"many\", expected a whole number"),
+            ("cache = \"warm\"", "unknown value `warm`, expected one of `hot`, `cold`, `both`"),
             ("skip = [[1]]", "expected text in quotes, or a list of texts"),
             ("quick = true\nquick = false", "duplicate key"),
             ("[peaks.x]\nmemory = \"4800\"", "peaks.\"x\".\"memory\" = \"4800\": give a bandwidth above 0"),

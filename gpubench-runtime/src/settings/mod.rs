@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 pub(crate) use self::peaks::peaks_of;
 pub(crate) use self::validate::SettingsError;
-pub(crate) use self::values::parse_positive_time;
 pub use self::values::{
     CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
+    parse_positive_time,
 };
 use self::values::{args, duration, list, positive_duration, text};
 use crate::device::ClockTarget;
@@ -129,7 +129,7 @@ pub struct Settings {
     #[serde(deserialize_with = "duration")]
     pub max_time: Option<Duration>,
 
-    /// End a case after this time, with its process [default: 60s, or the benchmark's own]
+    /// Kill the process of a case that takes longer than this [default: 60s, or the benchmark's own]
     #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
     #[serde(deserialize_with = "positive_duration")]
     pub timeout: Option<Duration>,

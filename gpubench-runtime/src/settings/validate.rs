@@ -197,7 +197,10 @@ mod tests {
                 Settings { verify: Some(Verifier::Cupti), in_process: true, ..usual() },
                 "--verify and --in-process",
             ),
-            (Settings { filter: vec!["/(/".into()], ..usual() }, "the filter `/(/` is no regular expression"),
+            (
+                Settings { filter: vec!["/(/".into()], ..usual() },
+                "the filter `/(/` is not a valid regular expression",
+            ),
         ] {
             let told = wrong.validate().expect_err("it is wrong").to_string();
             assert!(told.starts_with(text), "{told}");

@@ -91,7 +91,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Reads a time above 0.
-pub(crate) fn parse_positive_time(text: &str) -> Result<Duration, &'static str> {
+pub fn parse_positive_time(text: &str) -> Result<Duration, &'static str> {
     parse_time(text).and_then(|time| if time.is_zero() { Err("give a time above 0") } else { Ok(time) })
 }
 

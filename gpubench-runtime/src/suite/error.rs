@@ -41,7 +41,9 @@ pub enum SuiteError {
     #[error(transparent)]
     NoSuchDevice(#[from] NoSuchDevice),
     /// Devices are named for a list, and no benchmark is for any of their kinds.
-    #[error("--device {device}: no benchmark of this program is for it")]
+    #[error(
+        "--device {device}: no benchmark of this program runs on such a device: leave out --device and GPUBENCH_DEVICE to list all"
+    )]
     NothingFor {
         /// The devices, as the user named them.
         device: String,
@@ -100,10 +102,10 @@ pub enum SuiteError {
     #[error(transparent)]
     CeilingsNotStored(#[from] UnwrittenCeilings),
     /// There is no folder for measured ceilings.
-    #[error("there is no place for what was measured: give one by GPUBENCH_CACHE_DIR")]
+    #[error("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")]
     NoCeilingsFolder,
     /// A destination of results cannot be opened. Nothing is measured then.
-    #[error("{export}: {error}")]
+    #[error("{export}: {}", unopened(error))]
     OutputNotOpened {
         /// The format and its destination.
         export: Export,
@@ -153,6 +155,16 @@ pub enum SuiteError {
         /// The problems, in the order in which they happened.
         problems: Vec<Self>,
     },
+}
+
+/// Says that the folder of a file is missing, where the system says that the file is.
+fn unopened(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "its folder does not exist: make the folder, or give another file".to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The reason that runs cannot be stored while they are measured.

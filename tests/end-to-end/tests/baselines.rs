@@ -232,7 +232,7 @@ fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
     target
         .run(&["told", "--baseline", "main"], &[])
         .with_code(2)
-        .says_only("there is `other`); --save-baseline main makes one");
+        .says_only("there is `other`. --save-baseline main stores one");
 
     let [file] = &files(&target.baseline("other"))[..] else { panic!("one file") };
     let stored = fs::read_to_string(file).expect("it is there");

@@ -60,7 +60,21 @@ fn peaks_come_from_a_file() {
         ended.with_code(2).stderr
     };
     assert!(told(&bad).contains("bad.toml: TOML parse error at line 2"), "{}", told(&bad));
-    assert!(told("nowhere.toml").contains("nowhere.toml: No such file"), "{}", told("nowhere.toml"));
+    assert!(
+        told("nowhere.toml").contains("nowhere.toml, which GPUBENCH_CONFIG names: No such file"),
+        "{}",
+        told("nowhere.toml")
+    );
+}
+
+/// The message of a wrong value names its flag, and the variable where the value is from there.
+#[test]
+fn a_wrong_value_is_reported_with_its_variable() {
+    let tip = "tip: the value is that of GPUBENCH_SHARE";
+    let refused =
+        |flags: &[&str]| run_with(SUITE, flags, &[("GPUBENCH_SHARE", "3")]).with_code(2).stderr.contains(tip);
+    assert!(refused(&["--list"]));
+    assert!(!refused(&["--list", "--share", "4"]));
 }
 
 #[test]

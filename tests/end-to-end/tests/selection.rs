@@ -230,7 +230,9 @@ fn filters_between_slashes_are_regular_expressions() {
     assert_eq!(measured(&["sweep", "--skip", "/=1/"]), [sweep(2)]);
     // A whole name is no expression.
     run(SUITE, &["--exact", "/sweep/"]).with_code(4).says_only("no benchmark matches `/sweep/`");
-    run(SUITE, &["/sweep[/"]).with_code(2).says_only("the filter `/sweep[/` is no regular expression: ");
+    run(SUITE, &["/sweep[/"])
+        .with_code(2)
+        .says_only("the filter `/sweep[/` is not a valid regular expression: ");
 }
 
 #[test]

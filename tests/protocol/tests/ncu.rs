@@ -159,5 +159,5 @@ fn a_case_that_fails_costs_no_other_its_counters() {
 fn a_profiler_that_hangs_is_ended() {
     let measured = counted_with(&["--timeout", "3s"], &["::right", "--cache", "cold"], "hangs");
     let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
-    assert_eq!(why, "ncu took longer than the limits of its cases, and was ended");
+    assert_eq!(why, "ncu exceeded the time limits of its cases, and was killed");
 }

@@ -42,8 +42,9 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
         ("driver that aborts when it starts", "aborts", "the process was ended by signal SIGABRT"),
         ("driver that exits when it starts", "exits", "the process exited with code 0"),
     ] {
-        let says =
-            format!("error: the search for a CUDA device failed (no CUDA device: {words}). There is: ");
+        let says = format!(
+            "error: the search for a CUDA device failed (no CUDA device: {words}). This machine has: "
+        );
         for (program, arguments) in [
             (MIXED, &COPIES[..]),
             (MIXED, &["--test"][..]),
@@ -60,7 +61,7 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
         row(
             here!(),
             fault,
-            &format!("no run: exit 5, {}", quoted(says.trim_end_matches(". There is: "))),
+            &format!("no run: exit 5, {}", quoted(says.trim_end_matches(". This machine has: "))),
             "–",
         );
     }

@@ -1,5 +1,4 @@
-//! The counters of cases from the kernels that were profiled. In: kernels in the order in which they ran, with a mark before each launch;
-//! out: the counters of each case.
+//! The counters of cases, from the kernels that were profiled. These come in the order in which they ran, with a mark before each launch.
 
 use std::collections::BTreeMap;
 
@@ -11,140 +10,168 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 const MARK: &str = "gpubench_empty";
 
 /// Metrics, as Nsight Compute names them.
-pub(super) const DURATION: &str = "gpu__time_duration.sum";
-pub(super) const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
-pub(super) const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
-pub(super) const DRAM_READ: &str = "dram__bytes_read.sum";
-pub(super) const DRAM_WRITTEN: &str = "dram__bytes_write.sum";
-pub(super) const L2_SECTORS_READ: &str = "lts__t_sectors_op_read.sum";
-pub(super) const L2_SECTORS_WRITTEN: &str = "lts__t_sectors_op_write.sum";
-pub(super) const CYCLES: &str = "sm__cycles_active.max";
-pub(super) const CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
-pub(super) const ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
-pub(super) const REGISTERS: &str = "launch__registers_per_thread";
-pub(super) const LOCAL: [&str; 2] =
-    ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
+const DURATION: &str = "gpu__time_duration.sum";
+const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
+const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
+const DRAM_READ: &str = "dram__bytes_read.sum";
+const DRAM_WRITTEN: &str = "dram__bytes_write.sum";
+const L2_SECTORS_READ: &str = "lts__t_sectors_op_read.sum";
+const L2_SECTORS_WRITTEN: &str = "lts__t_sectors_op_write.sum";
+const CYCLES: &str = "sm__cycles_active.max";
+const CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
+const ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+const REGISTERS: &str = "launch__registers_per_thread";
+const LOCAL: [&str; 2] = ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
 /// A metric of each reason for which warps wait, and of each pipe, between these.
-pub(super) const STALL: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
-pub(super) const PIPE: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
-/// The instructions of threads that are one operation, and those that are two, of each precision.
-pub(super) const FLOPS: [(&str, [&str; 3]); 3] =
+const STALL: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
+const PIPE: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
+/// The pipes of a multiprocessor whose instructions are counted.
+const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
+/// The instructions of threads that are one operation, and those that are two, of each data type.
+const FLOPS: [(&str, [&str; 3]); 3] =
     [("f32", ["fadd", "fmul", "ffma"]), ("f64", ["dadd", "dmul", "dfma"]), ("f16", ["hadd", "hmul", "hfma"])];
 
 /// Returns the metric of an instruction.
-pub(super) fn executed(instruction: &str) -> String {
+fn executed(instruction: &str) -> String {
     format!("smsp__sass_thread_inst_executed_op_{instruction}_pred_on.sum")
+}
+
+/// Returns the metrics that every version has.
+pub(super) fn usual_metrics() -> Vec<String> {
+    [DURATION, L1_HIT, L2_HIT, DRAM_READ, DRAM_WRITTEN, ACTIVE, REGISTERS].map(str::to_owned).to_vec()
+}
+
+/// Returns the usual metrics and the others.
+pub(super) fn all_metrics() -> Vec<String> {
+    let [before, after] = STALL;
+    let stalls = format!("regex:^{before}[a-z_]+{}$", after.replace('.', r"\."));
+    let more = [CYCLES, CLOCK, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls];
+    let mut metrics = usual_metrics();
+    metrics.extend(more.map(str::to_owned));
+    metrics.extend(PIPES.map(|pipe| format!("{}{pipe}{}", PIPE[0], PIPE[1])));
+    metrics.extend(FLOPS.iter().flat_map(|(_, instructions)| instructions.map(executed)));
+    metrics
 }
 
 /// A sector of the L2.
 const SECTOR: f64 = 32.0;
 
-/// Returns what is known of each of so many cases. `failures` has the errors of cases, by their numbers.
+/// The kernels of a case.
+#[derive(Clone, Default)]
+struct Kernels<'a> {
+    all: Vec<&'a Profiled>,
+    /// The number of launches that ran them.
+    launches: usize,
+    /// The kernels of the longest launch.
+    most: usize,
+}
+
+/// Returns the counters of this many cases, or why they have none. `failures` has the errors of cases, by their numbers.
 pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usize, String>) -> Vec<NcuPass> {
-    let mut launches: Vec<Vec<Vec<&Profiled>>> = vec![Vec::new(); cases];
-    let mut case = None;
+    let mut found = vec![Kernels::default(); cases];
+    let (mut case, mut in_launch) = (None, 0);
     for kernel in kernels {
         if kernel.name.split('(').next() == Some(MARK) {
             case = kernel.blocks.and_then(|blocks| usize::try_from(blocks).ok()?.checked_sub(1));
-            case = case.filter(|case| *case < cases);
-            case.into_iter().for_each(|case| launches[case].push(Vec::new()));
-        } else if let Some(launch) = case.and_then(|case| launches[case].last_mut()) {
-            launch.push(kernel);
+            in_launch = 0;
+        } else if let Some(found) = case.and_then(|case| found.get_mut(case)) {
+            in_launch += 1;
+            found.launches += usize::from(in_launch == 1);
+            found.most = found.most.max(in_launch);
+            found.all.push(kernel);
         }
     }
-    let passes = launches.iter().enumerate().map(|(case, launches)| {
-        let launches: Vec<&[&Profiled]> =
-            launches.iter().map(Vec::as_slice).filter(|it| !it.is_empty()).collect();
-        match (failures.get(&case), launches.is_empty()) {
-            (Some(why), _) => NcuPass::Failed(why.clone()),
-            (None, true) => NcuPass::Failed("ncu profiled no kernel of it".to_owned()),
-            (None, false) => NcuPass::Counted(Box::new(counters(&launches))),
-        }
+    let passes = found.iter().enumerate().map(|(case, kernels)| match failures.get(&case) {
+        Some(why) => NcuPass::Failed(why.clone()),
+        None if kernels.all.is_empty() => NcuPass::Failed("ncu profiled no kernel of it".to_owned()),
+        None => NcuPass::Counted(Box::new(kernels.counters())),
     });
     passes.collect()
 }
 
-/// The counters of a launch, from several.
-fn counters(launches: &[&[&Profiled]]) -> Counters {
-    let count = launches.len() as f64;
-    let all = || launches.iter().copied().flatten().copied();
-    // A figure that is missing of one kernel is not known of the launch.
-    let total =
-        |metric: &str| all().map(|kernel| kernel.figure(metric)).sum::<Option<f64>>().map(|sum| sum / count);
-    let weight = |kernel: &Profiled| kernel.figure(DURATION).unwrap_or(1.0);
-    let mean = |metric: &str| {
-        let known = || all().filter_map(|kernel| Some((kernel.figure(metric)?, weight(kernel))));
-        let weights: f64 = known().map(|(_, weight)| weight).sum();
-        (weights > 0.0).then(|| known().map(|(value, weight)| value * weight).sum::<f64>() / weights)
-    };
-    // Hits and accesses come from different passes: of a few accesses the ratio may be of two different launches.
-    let share = |metric| mean(metric).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
-    let whole = |value: f64| value.round().max(0.0) as u64;
-    let bytes = |metric| total(metric).map(|value| Bytes(whole(value)));
-    let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR * value)));
-    let registers = all()
-        .filter_map(|kernel| kernel.figure(REGISTERS))
-        .fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it))));
-    let executes = |kernel: &Profiled| {
-        let clock = kernel.figure(CLOCK).filter(|clock| *clock > 0.0)?;
-        Some(kernel.figure(CYCLES)? / clock * 1e9)
-    };
-    let executed_for = all().map(executes).sum::<Option<f64>>().map(|sum| Nanoseconds(sum / count));
-    let [loads, stores] = LOCAL.map(total);
-    Counters {
-        launches: launches.len(),
-        kernels: launches.iter().map(|launch| launch.len()).max().unwrap_or_default(),
-        duration: total(DURATION).map(Nanoseconds),
-        executed_for,
-        l1_hit: share(L1_HIT),
-        l2_hit: share(L2_HIT),
-        read: bytes(DRAM_READ),
-        written: bytes(DRAM_WRITTEN),
-        l2_read: sectors(L2_SECTORS_READ),
-        l2_written: sectors(L2_SECTORS_WRITTEN),
-        occupancy: share(ACTIVE),
-        registers: registers.map(|registers| registers as u32),
-        spills: loads.zip(stores).map(|(loads, stores)| whole(loads + stores)),
-        stall: stalls(launches, &mean),
-        pipes: pipes(launches, &total),
-        flops: FLOPS
-            .iter()
-            .filter_map(|(precision, instructions)| {
-                let [add, multiply, both] = instructions.map(|instruction| total(&executed(instruction)));
-                let flops = whole(add? + multiply? + 2.0 * both?);
-                Some(CountedFlops { precision: (*precision).to_owned(), flops })
-            })
-            .collect(),
+impl Kernels<'_> {
+    /// Returns the counters of one launch, the mean of several.
+    fn counters(&self) -> Counters {
+        let whole = |value: f64| value.round().max(0.0) as u64;
+        let total = |metric: &str| self.total(|kernel| kernel.figure(metric));
+        let bytes = |metric| total(metric).map(|value| Bytes(whole(value)));
+        let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR * value)));
+        // Hits and accesses are counted in different passes, so that few accesses may have more hits.
+        let share = |metric| self.mean(metric).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
+        let executed_for = self.total(|kernel| {
+            let clock = kernel.figure(CLOCK).filter(|clock| *clock > 0.0)?;
+            Some(kernel.figure(CYCLES)? / clock * 1e9)
+        });
+        let [loads, stores] = LOCAL.map(total);
+        Counters {
+            launches: self.launches,
+            kernels: self.most,
+            duration: total(DURATION).map(Nanoseconds),
+            executed_for: executed_for.map(Nanoseconds),
+            l1_hit: share(L1_HIT),
+            l2_hit: share(L2_HIT),
+            read: bytes(DRAM_READ),
+            written: bytes(DRAM_WRITTEN),
+            l2_read: sectors(L2_SECTORS_READ),
+            l2_written: sectors(L2_SECTORS_WRITTEN),
+            occupancy: share(ACTIVE),
+            registers: self.all.iter().filter_map(|kernel| Some(kernel.figure(REGISTERS)? as u32)).max(),
+            spills: loads.zip(stores).map(|(loads, stores)| whole(loads + stores)),
+            stall: self.stall(),
+            pipes: self.pipes(),
+            flops: FLOPS
+                .iter()
+                .filter_map(|(data_type, instructions)| {
+                    let [add, multiply, both] = instructions.map(|instruction| total(&executed(instruction)));
+                    let flops = whole(add? + multiply? + 2.0 * both?);
+                    Some(CountedFlops { precision: (*data_type).to_owned(), flops })
+                })
+                .collect(),
+        }
     }
-}
 
-/// The reason for which most warps wait.
-fn stalls(launches: &[&[&Profiled]], mean: &dyn Fn(&str) -> Option<f64>) -> Option<StallReason> {
-    let reasons = names(launches, STALL).into_iter().filter(|(reason, _)| reason != "selected");
-    let known = reasons.filter_map(|(reason, metric)| Some(StallReason { warps: mean(&metric)?, reason }));
-    known.max_by(|a, b| a.warps.total_cmp(&b.warps))
-}
+    /// Returns the sum over the kernels of a launch; nothing if it is not known of one of them.
+    fn total(&self, figure: impl Fn(&Profiled) -> Option<f64>) -> Option<f64> {
+        let sum: Option<f64> = self.all.iter().copied().map(figure).sum();
+        sum.map(|sum| sum / self.launches as f64)
+    }
 
-/// The instructions by pipe.
-fn pipes(launches: &[&[&Profiled]], total: &dyn Fn(&str) -> Option<f64>) -> Vec<PipeInstructions> {
-    let known = names(launches, PIPE).into_iter().filter_map(|(pipe, metric)| {
-        let instructions = total(&metric)?.round() as u64;
-        (instructions > 0).then_some(PipeInstructions { pipe, instructions })
-    });
-    let mut pipes: Vec<PipeInstructions> = known.collect();
-    pipes.sort_by_key(|pipe| std::cmp::Reverse(pipe.instructions));
-    pipes
-}
+    /// Returns the mean over the kernels, weighted by their durations.
+    fn mean(&self, metric: &str) -> Option<f64> {
+        let known = self
+            .all
+            .iter()
+            .filter_map(|kernel| Some((kernel.figure(metric)?, kernel.figure(DURATION).unwrap_or(1.0))));
+        let (sum, weights) = known
+            .fold((0.0, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
+        (weights > 0.0).then(|| sum / weights)
+    }
 
-/// What stands between these in the names of the first kernel's metrics, with the metric.
-fn names(launches: &[&[&Profiled]], [before, behind]: [&str; 2]) -> Vec<(String, String)> {
-    let first = launches.first().and_then(|launch| launch.first());
-    let metrics = first.into_iter().flat_map(|kernel| kernel.figures.keys());
-    let named = metrics.filter_map(|metric| {
-        let name = metric.strip_prefix(before)?.strip_suffix(behind)?;
-        Some((name.to_owned(), metric.clone()))
-    });
-    named.collect()
+    /// Returns the reason for which most warps wait.
+    fn stall(&self) -> Option<StallReason> {
+        let reasons = self.names(STALL).filter(|(reason, _)| *reason != "selected");
+        let known = reasons.filter_map(|(reason, metric)| {
+            Some(StallReason { warps: self.mean(metric)?, reason: reason.to_owned() })
+        });
+        known.max_by(|a, b| a.warps.total_cmp(&b.warps))
+    }
+
+    /// Returns the instructions by pipe, the most first.
+    fn pipes(&self) -> Vec<PipeInstructions> {
+        let known = self.names(PIPE).filter_map(|(pipe, metric)| {
+            let instructions = self.total(|kernel| kernel.figure(metric))?.round() as u64;
+            (instructions > 0).then(|| PipeInstructions { pipe: pipe.to_owned(), instructions })
+        });
+        let mut pipes: Vec<PipeInstructions> = known.collect();
+        pipes.sort_by_key(|pipe| std::cmp::Reverse(pipe.instructions));
+        pipes
+    }
+
+    /// Returns the part between these in the names of the first kernel's metrics, with the metric.
+    fn names(&self, [before, after]: [&'static str; 2]) -> impl Iterator<Item = (&str, &str)> {
+        let metrics = self.all.first().into_iter().flat_map(|kernel| kernel.figures.keys());
+        metrics.filter_map(move |metric| Some((metric.strip_prefix(before)?.strip_suffix(after)?, &**metric)))
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! Nsight Compute as a program. In: the cases, and the metrics; out: what it printed, and the failures of cases.
+//! Nsight Compute, which profiles the launches of cases in a benchmark binary.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::{self, DirBuilder, File};
-use std::hash::{BuildHasher as _, RandomState};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,137 +13,69 @@ use gpubench_records::id::PlannedCase;
 use gpubench_records::method::Cache;
 use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};
 use gpubench_runtime::__private::system::Family;
+use tempfile::TempDir;
 
-use super::counted;
+use crate::commands::signals;
 
 /// The name of the program.
 const NAME: &str = "ncu";
-/// The time between two looks at it.
-const GLANCE: Duration = Duration::from_millis(20);
-/// The pipes of a multiprocessor whose instructions are counted.
-const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
+/// The launches of each case that are counted.
+const LAUNCHES: usize = 3;
+/// The time between two checks whether it has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Words in its messages, and what they mean.
+const REFUSALS: [(&str, &str); 6] = [
+    (
+        "ERR_NVGPUCTRPERM",
+        "the driver lets only administrators read the GPU's counters (ERR_NVGPUCTRPERM; NVIDIA's page of that name tells how to allow it)",
+    ),
+    ("MIG", "the counters of a GPU that is partitioned (MIG) cannot be read"),
+    ("not supported on this device", "this GPU's counters cannot be read, as in most virtual machines"),
+    ("vGPU", "the counters of a virtual GPU cannot be read"),
+    ("another instance", "another profiler reads the GPU's counters"),
+    ("ResourceUnavailable", "another profiler reads the GPU's counters"),
+];
 
-/// The program's path.
-pub(super) struct Ncu(PathBuf);
+/// The beginning of a reason in its own words.
+pub(super) const QUOTED: &str = "ncu reports: ";
 
-/// What came of running it.
-pub(super) struct NcuRun {
+/// The output of Nsight Compute.
+pub(super) struct Profile {
     /// Its standard output, then its standard error.
     pub(super) printed: String,
     /// The errors of cases, by their numbers.
     pub(super) failures: BTreeMap<usize, String>,
-    ending: Ending,
+    /// How it ended, as a sentence.
+    ending: String,
 }
 
-/// How Nsight Compute came to its end.
-enum Ending {
-    /// By itself.
-    Exited(ExitStatus),
-    /// At the limit of its cases.
-    Late,
-    /// Because the user wants to stop.
-    Stopped,
-}
-
-impl NcuRun {
-    /// Returns how it ended, in words.
-    pub(super) fn ended(&self) -> String {
-        match self.ending {
-            Ending::Late => "ncu took longer than the limits of its cases, and was ended".to_owned(),
-            Ending::Stopped => "the run was interrupted".to_owned(),
-            Ending::Exited(status) => format!("ncu profiled nothing, and ended with {status}"),
-        }
+impl Profile {
+    /// Returns the reason that it counted nothing: a known one, its own first error, or how it ended.
+    pub(super) fn refusal(&self) -> String {
+        reason(&self.printed).unwrap_or_else(|| self.ending.clone())
     }
 }
 
-/// The metrics that are always there.
-pub(super) fn usual_metrics() -> Vec<String> {
-    use counted::{ACTIVE, DRAM_READ, DRAM_WRITTEN, DURATION, L1_HIT, L2_HIT, REGISTERS};
-    [DURATION, L1_HIT, L2_HIT, DRAM_READ, DRAM_WRITTEN, ACTIVE, REGISTERS].map(str::to_owned).to_vec()
+fn reason(printed: &str) -> Option<String> {
+    let is_message = |line: &&str| line.contains("==ERROR==") || line.contains("==WARNING==");
+    let lines: Vec<&str> = printed.lines().filter(is_message).collect();
+    let known = REFUSALS.iter().find(|(words, _)| lines.iter().any(|line| line.contains(words)));
+    let error = || lines.iter().find_map(|line| Some(line.split_once("==ERROR==")?.1.trim()));
+    known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| Some(format!("{QUOTED}{}", error()?)))
 }
 
-/// These and the others.
-pub(super) fn all_metrics() -> Vec<String> {
-    use counted::{CLOCK, CYCLES, FLOPS, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL, PIPE, STALL, executed};
-    let [before, behind] = STALL;
-    let stalls = format!("regex:^{before}[a-z_]+{}$", behind.replace('.', r"\."));
-    let more =
-        [CYCLES, CLOCK, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls].map(str::to_owned);
-    let pipes = PIPES.map(|pipe| format!("{}{pipe}{}", PIPE[0], PIPE[1]));
-    let flops = FLOPS.iter().flat_map(|(_, instructions)| instructions.map(executed));
-    usual_metrics().into_iter().chain(more).chain(pipes).chain(flops).collect()
+/// Finds the program in the PATH, in a CUDA toolkit, or where its own installer puts it.
+pub(super) fn find() -> Result<PathBuf, String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let toolkits = toolkits.chain(versions("/usr/local", "cuda")).map(|root| root.join("bin"));
+    let places = env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
+    places.map(|folder| folder.join(NAME)).find(|program| program.is_file()).ok_or_else(|| {
+        "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
+    })
 }
 
-impl Ncu {
-    /// Finds it in the PATH, in a CUDA toolkit, or where its own installer puts it.
-    pub(super) fn find() -> Result<Self, String> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-        let usual = versions("/usr/local", "cuda");
-        let toolkits = toolkits.chain(usual).map(|root| root.join("bin"));
-        let places =
-            env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
-        let found = places.map(|folder| folder.join(NAME)).find(|program| program.is_file());
-        found.map(Self).ok_or_else(|| {
-            "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
-        })
-    }
-
-    /// Runs the benchmark binary of `binary` under it, which launches each case this many times.
-    pub(super) fn run(
-        &self,
-        binary: &Command,
-        cases: &[PlannedCase],
-        (cache, launches): (Cache, usize),
-        metrics: &[String],
-        (limit, stop): (Duration, &dyn Fn() -> bool),
-    ) -> Result<NcuRun, String> {
-        let files = Files::make().map_err(|error| format!("no files for ncu: {error}"))?;
-        let request = ProfiledCases { cases: cases.to_vec(), launches, failures: files.at("failures") };
-        let ran = serde_json::to_vec(&request).map_err(io::Error::from).and_then(|json| {
-            fs::write(files.at("cases"), json)?;
-            wait(Family::start(&mut self.command(binary, &files, cache, metrics)?)?, limit, stop)
-        });
-        let ending = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
-        let text = |name: &str| fs::read(files.at(name)).unwrap_or_default();
-        let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
-        Ok(NcuRun { printed, failures: failures(&files.at("failures")), ending })
-    }
-
-    fn command(
-        &self,
-        binary: &Command,
-        files: &Files,
-        cache: Cache,
-        metrics: &[String],
-    ) -> io::Result<Command> {
-        let mut command = Command::new(&self.0);
-        let control = if cache == Cache::Cold { "all" } else { "none" };
-        command
-            .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
-            .args(["--clock-control", "none", "--cache-control", control, "--metrics", &metrics.join(",")])
-            .arg(binary.get_program())
-            .arg(FLAG)
-            .arg(files.at("cases"))
-            .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(File::create(files.at("out"))?)
-            .stderr(File::create(files.at("err"))?);
-        if let Some(folder) = binary.get_current_dir() {
-            command.current_dir(folder);
-        }
-        Ok(command)
-    }
-}
-
-/// Reads the failures of cases, by their numbers.
-fn failures(file: &Path) -> BTreeMap<usize, String> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
-
-/// Folders in `root` whose names begin so, the last name first.
+/// Returns the folders in `root` whose names begin with `beginning`, the last name first.
 fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
@@ -153,81 +84,110 @@ fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop.
-fn wait(mut ncu: Family, limit: Duration, stop: &dyn Fn() -> bool) -> io::Result<Ending> {
+/// Runs the benchmark binary of `binary` under Nsight Compute. It launches each of these cases, all of one cache state, a few times.
+pub(super) fn profile(
+    ncu: &Path,
+    binary: &Command,
+    cases: &[PlannedCase],
+    metrics: &[String],
+    limit: Duration,
+) -> Result<Profile, String> {
+    let ran = || -> io::Result<Profile> {
+        let folder = tempfile::Builder::new().prefix("gpubench-ncu-").tempdir()?;
+        let failures = folder.path().join("failures");
+        let request = ProfiledCases { cases: cases.to_vec(), launches: LAUNCHES, failures: failures.clone() };
+        fs::write(folder.path().join("cases"), serde_json::to_vec(&request)?)?;
+        let is_cold = cases.first().is_some_and(|case| case.cache == Cache::Cold);
+        let is_stopped = || signals::received().is_some();
+        let ending =
+            wait(Family::start(&mut command(ncu, binary, &folder, is_cold, metrics)?)?, limit, is_stopped)?;
+        let text = |name: &str| fs::read(folder.path().join(name)).unwrap_or_default();
+        let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
+        let failures = fs::read_to_string(failures).unwrap_or_default();
+        let failures = failures.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Ok(Profile { printed, failures, ending })
+    };
+    ran().map_err(|error| format!("ncu cannot be run: {error}"))
+}
+
+fn command(
+    ncu: &Path,
+    binary: &Command,
+    folder: &TempDir,
+    is_cold: bool,
+    metrics: &[String],
+) -> io::Result<Command> {
+    let mut command = Command::new(ncu);
+    command
+        .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
+        .args(["--clock-control", "none", "--cache-control", if is_cold { "all" } else { "none" }])
+        .args(["--metrics", &metrics.join(",")])
+        .arg(binary.get_program())
+        .arg(FLAG)
+        .arg(folder.path().join("cases"))
+        .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(File::create(folder.path().join("out"))?)
+        .stderr(File::create(folder.path().join("err"))?);
+    if let Some(folder) = binary.get_current_dir() {
+        command.current_dir(folder);
+    }
+    Ok(command)
+}
+
+/// Waits for a process. At its limit, and if the user stops the command, kills it with everything that it started. Returns how it ended.
+fn wait(mut ncu: Family, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
     let began = Instant::now();
-    loop {
-        if ncu.has_ended() {
-            return ncu.wait().map(Ending::Exited);
-        }
-        let stopped = stop();
-        if stopped || began.elapsed() > limit {
+    while !ncu.has_ended() {
+        let interrupted = is_stopped();
+        if interrupted || began.elapsed() > limit {
             ncu.kill();
             ncu.wait()?;
-            return Ok(if stopped { Ending::Stopped } else { Ending::Late });
+            let late = "ncu exceeded the time limits of its cases, and was killed";
+            return Ok(if interrupted { "the run was interrupted" } else { late }.to_owned());
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
+    Ok(format!("ncu profiled nothing, and ended with {}", ncu.wait()?))
 }
 
-/// A folder that is removed at the end. Nobody can guess its name, and nothing that has it already is taken for it: others may write to
-/// the folder that it is in.
-pub(super) struct Files(PathBuf);
-
-impl Files {
-    pub(super) fn make() -> io::Result<Self> {
-        let random = RandomState::new().hash_one(0);
-        let folder = env::temp_dir().join(format!("gpubench-ncu-{random:016x}"));
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder)?;
-        Ok(Self(folder))
-    }
-
-    pub(super) fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        // What is left of a temporary folder is the system's to remove.
-        _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ended(script: &str, limit: Duration, stop: bool) -> String {
-        let family = Family::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
-        let ending = wait(family, limit, &|| stop).expect("it can be waited for");
-        NcuRun { printed: String::new(), failures: BTreeMap::new(), ending }.ended()
+    #[test]
+    fn refusals_are_reported_in_a_line() {
+        for (printed, expected) in [
+            (
+                "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
+                "the driver lets only administrators",
+            ),
+            ("==ERROR== Profiling is not supported on this device", "as in most virtual machines"),
+            ("==WARNING== Profiling is not supported on MIG instances", "partitioned (MIG)"),
+            (
+                "==PROF== Connected\n==ERROR== Failed to find metric foo__bar.sum",
+                "ncu reports: Failed to find metric foo__bar.sum",
+            ),
+        ] {
+            assert!(reason(printed).expect("it is one").contains(expected), "{printed}");
+        }
+        assert_eq!(reason("==PROF== Connected to process 1\n\"ERR_NVGPUCTRPERM\""), None);
     }
 
+    #[cfg(unix)]
     #[test]
     fn it_ends_by_itself_at_the_limit_or_with_the_run() {
+        let ended = |script: &str, limit, stop: bool| {
+            let family = Family::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
+            wait(family, limit, || stop).expect("it can be waited for")
+        };
         let (long, began) = (Duration::from_secs(60), Instant::now());
-        assert_eq!(ended("exit 3", long, false), "ncu profiled nothing, and ended with exit status: 3");
-        let late = "ncu took longer than the limits of its cases, and was ended";
+        let exited = ended("exit 3", long, false);
+        assert_eq!(exited, "ncu profiled nothing, and ended with exit status: 3");
+        let late = "ncu exceeded the time limits of its cases, and was killed";
         assert_eq!(ended("sleep 50", Duration::from_millis(50), false), late);
         assert_eq!(ended("sleep 50", long, true), "the run was interrupted");
         assert!(began.elapsed() < Duration::from_secs(40), "nothing slept to its end");
-    }
-
-    #[test]
-    fn its_files_are_its_own_and_go_with_it() {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let [one, other] = [(); 2].map(|()| Files::make().expect("the temporary folder takes more"));
-        assert_ne!(one.0, other.0);
-        let mode = fs::metadata(&one.0).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
-        fs::write(one.at("out"), "1").expect("it can be written");
-        let place = one.0.clone();
-        drop(one);
-        assert!(!place.exists() && other.0.exists());
     }
 }

@@ -1,8 +1,5 @@
-//! The output of Nsight Compute, read leniently. In: what it printed with `--csv --page raw`; out: the kernels in the order in which they
-//! ran, each with those of its figures that can be read.
-//!
-//! Lines of its own (`==PROF==`) and of the program stand between those of the table, columns may be missing, and numbers may be written
-//! as in another country.
+//! The table that Nsight Compute prints with `--csv --page raw`, read leniently: other lines may come between its lines, columns may be
+//! missing, and numbers may be written as in another country.
 
 use std::collections::BTreeMap;
 

@@ -46,7 +46,7 @@ const SHORT_HELP: [&str; 17] = [
 ];
 
 const NOTES: &str = "\
-A TIME has a unit, as in 500ms, or is in seconds. Flags with lists add up. `-` as a FILE is standard output.
+A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from its variable, else from gpubench.toml, the nearest at or above the package or the \
 current folder, or the file that GPUBENCH_CONFIG names. There it has the name of its flag, as in precision = \"1%\". Settings \

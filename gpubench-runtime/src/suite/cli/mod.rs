@@ -168,7 +168,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
             return Err(command.error(ErrorKind::InvalidUtf8, not_utf8(&command.clone(), &arguments)));
         }
-        matches => matches.map_err(with_hint)?,
+        matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
     };
     let mut args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
@@ -177,7 +177,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     }
     let action = action(&args, caller.is_bench_target);
     let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
-    let settings = args.settings.with_file().map_err(|error| refused(&error))?;
+    // The usage of the command line would distract from the line of the file.
+    let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
+    let settings = args.settings.with_file().map_err(wrong_file)?;
     settings.validate().map_err(|error| refused(&error))?;
     if action == Action::MeasurePeaks && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused(
@@ -255,14 +257,21 @@ const OF_OTHER_TOOLS: [(&str, &str); 17] = [
     ("--export-json", "use --json"),
 ];
 
-/// Adds what to use here to the error of another tool's flag.
-fn with_hint(mut error: clap::Error) -> clap::Error {
+/// Adds our flag to the error of another tool's flag, and the variable to the error of a value that the command line does not have.
+fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
     let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-    let hint =
-        OF_OTHER_TOOLS.iter().find(|(other, _)| error.kind() == ErrorKind::UnknownArgument && flag == *other);
-    if let Some((_, hint)) = hint {
+    let name = flag.split(' ').next().unwrap_or_default();
+    let hint = if error.kind() == ErrorKind::UnknownArgument {
+        OF_OTHER_TOOLS.iter().find(|(other, _)| flag == *other).map(|(_, hint)| (*hint).to_owned())
+    } else if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) {
+        None
+    } else {
+        let arg = command.get_arguments().find(|arg| arg.get_long() == name.strip_prefix("--"));
+        arg.and_then(Arg::get_env).map(|variable| format!("the value is that of {}", variable.display()))
+    };
+    if let Some(hint) = hint {
         error.remove(ContextKind::SuggestedArg);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*hint).into()]));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
 }

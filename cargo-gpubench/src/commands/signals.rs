@@ -1,0 +1,85 @@
+//! Signals that end a command early: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on Windows. The child process that runs gets them too, so that
+//! it can print and store what it has, and the command ends after it.
+
+use std::io;
+use std::process::{Command, ExitStatus, Output};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+
+use gpubench_records::exit::Exit;
+
+use crate::error::CommandError;
+
+/// The signal that came first; 0 before.
+static FIRST: AtomicU8 = AtomicU8::new(0);
+/// The child process that runs; 0 if none does.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+/// Catches the signals from now on, until this process ends.
+pub(super) fn listen() -> Result<(), CommandError> {
+    catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
+}
+
+#[cfg(unix)]
+fn catch() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    gpubench_records::threads::start("signals", move || signals.forever().for_each(pass_on)).map(drop)
+}
+
+#[cfg(unix)]
+fn pass_on(signal: i32) {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    _ = FIRST.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
+    // A terminal sends Ctrl-C to the child too, which would end at once if a second one came.
+    let signal = match Signal::from_named_raw(signal) {
+        Some(signal) if signal != Signal::INT => signal,
+        _ => return,
+    };
+    if let Some(child) = Pid::from_raw(CHILD.load(Ordering::Relaxed)) {
+        // A child that has ended needs no signal.
+        _ = kill_process(child, signal);
+    }
+}
+
+/// A console sends its events to the child too.
+#[cfg(windows)]
+fn catch() -> io::Result<()> {
+    /// The number of Ctrl-C on other systems, which the exit code has.
+    const SIGINT: u8 = 2;
+
+    ctrlc::set_handler(|| FIRST.store(SIGINT, Ordering::Relaxed)).map_err(io::Error::other)
+}
+
+/// Runs a program to its end. It gets the signals that come meanwhile.
+pub(super) fn output(program: &mut Command) -> io::Result<Output> {
+    let child = program.spawn()?;
+    CHILD.store(child.id() as i32, Ordering::Relaxed);
+    let ended = child.wait_with_output();
+    CHILD.store(0, Ordering::Relaxed);
+    ended
+}
+
+/// Returns the end of this command, if a signal came.
+pub(super) fn received() -> Option<Exit> {
+    let signal = FIRST.load(Ordering::Relaxed);
+    (signal != 0).then_some(Exit::Interrupted(signal))
+}
+
+/// Returns the end of this command, if a signal came or ended a child process. A terminal sends Ctrl-C to both, and the end of the child may
+/// be seen first.
+pub(super) fn ended_by(child: ExitStatus) -> Option<Exit> {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&child);
+    #[cfg(windows)]
+    let (_, signal) = (child, None);
+    let interrupted = |signal: i32| Exit::of_code(u8::try_from(128 + signal).ok()?);
+    received().or_else(|| interrupted(signal?))
+}
+
+/// Returns the exit code of a benchmark binary. One that ended in another way failed.
+pub(super) fn exit(status: ExitStatus) -> Exit {
+    let code = || Exit::of_code(u8::try_from(status.code()?).ok()?);
+    ended_by(status).or_else(code).unwrap_or(Exit::Failed)
+}

@@ -1,0 +1,359 @@
+//! The benchmark binaries of a workspace: the bench targets of packages that depend on gpubench, how cargo builds them, and the commands
+//! that start them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, io, iter, mem, thread};
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::StoredRuns;
+use serde::Deserialize;
+
+use super::init::GPUBENCH;
+use super::signals;
+use crate::args::BuildArgs;
+use crate::error::CommandError;
+use crate::output::warn;
+
+/// The variable in which the system's loader looks for folders of shared libraries.
+const LIBRARIES: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+/// The variables by which rustup gives all programs one toolchain, and says whose choice that was (from rustup 1.29 on).
+const TOOLCHAIN: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
+/// The time in which a program answers `--version`. A harness of another kind may ignore the flag and measure.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Cargo, as it is started for a workspace.
+#[derive(Default)]
+pub(super) struct Cargo {
+    /// The manifest, instead of that of the folder.
+    pub(super) manifest: Option<PathBuf>,
+    /// The folder in which cargo starts, instead of the current one. Cargo finds its settings from there.
+    pub(super) folder: Option<PathBuf>,
+    /// The target folder, instead of the usual one.
+    pub(super) target: Option<PathBuf>,
+}
+
+/// The answer of `cargo metadata`.
+#[derive(Deserialize)]
+pub(super) struct Workspace {
+    pub(super) packages: Vec<Package>,
+    #[serde(default)]
+    pub(super) workspace_root: PathBuf,
+    #[serde(default)]
+    pub(super) target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) manifest_path: PathBuf,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+    #[serde(default)]
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+    #[serde(default, rename = "required-features")]
+    required_features: Vec<String>,
+}
+
+/// A bench target of a package that depends on gpubench.
+#[derive(Clone, PartialEq)]
+pub(super) struct BenchTarget {
+    pub(super) package: String,
+    version: String,
+    manifest: PathBuf,
+    pub(super) name: String,
+    /// The features without which cargo does not build it.
+    required_features: Vec<String>,
+}
+
+/// A benchmark binary.
+pub(super) struct BuiltSuite {
+    pub(super) target: BenchTarget,
+    pub(super) program: PathBuf,
+}
+
+/// The benchmark binaries that were built.
+pub(super) struct Built {
+    pub(super) suites: Vec<BuiltSuite>,
+    /// The folders in which the loader finds shared libraries that build scripts made, as `cargo bench` gives them.
+    library_path: OsString,
+}
+
+/// A line of cargo's report on a build: an artifact, or the end of a build script.
+#[derive(Deserialize)]
+struct Message {
+    manifest_path: Option<PathBuf>,
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    linked_paths: Vec<String>,
+}
+
+impl Cargo {
+    /// Reads the workspace without its dependencies.
+    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace, CommandError> {
+        let flags = [(true, "--no-deps"), (args.locked, "--locked"), (args.offline, "--offline")];
+        self.metadata(flags.into_iter().filter_map(|(given, flag)| given.then_some(flag)))
+    }
+
+    /// Reads the workspace with these flags of `cargo metadata`.
+    pub(super) fn metadata(
+        &self,
+        flags: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Workspace, CommandError> {
+        let answer = self.output(self.command(&["metadata", "--format-version", "1"]).args(flags))?;
+        if !answer.status.success() {
+            return Err(CommandError::usage(
+                "cargo cannot read a workspace, see its message above: run this command in the folder of a package",
+            ));
+        }
+        serde_json::from_slice(&answer.stdout)
+            .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
+    }
+
+    /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
+    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built, CommandError> {
+        let mut command = self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+        if let Some(target) = &self.target {
+            command.arg("--target-dir").arg(target);
+        }
+        for BenchTarget { package, name, required_features, .. } in targets {
+            command.args(["--package", package, "--bench", name]);
+            for feature in required_features {
+                command.args(["--features", &format!("{package}/{feature}")]);
+            }
+        }
+        command.args(args.features.iter().flat_map(|features| ["--features", features]));
+        command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
+        command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
+        let report = self.output(&mut command)?;
+        if !report.status.success() {
+            return Err(CommandError::failed("the build failed: cargo's message is above"));
+        }
+        let mut built = Built::read(&String::from_utf8_lossy(&report.stdout), targets);
+        built.leave_out_others();
+        match signals::received() {
+            // A signal ends a benchmark binary before it prints its version.
+            Some(exit) => Err(interrupted(exit)),
+            None if built.suites.is_empty() => Err(CommandError::new(
+                Exit::Nothing,
+                "no benchmark binary is left to run: see the warnings above",
+            )),
+            None => Ok(built),
+        }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let chosen_by = env::var(TOOLCHAIN[1]).unwrap_or_default();
+        let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
+        let mut command = if self.folder.is_some() && is_by_folder {
+            // Rustup's cargo chooses again, such as by the `rust-toolchain.toml` of that folder.
+            let mut cargo = Command::new("cargo");
+            TOOLCHAIN.iter().for_each(|variable| _ = cargo.env_remove(variable));
+            cargo
+        } else {
+            // The cargo of which this program is a subcommand. The user may have chosen it, as in `cargo +nightly gpubench`.
+            Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        };
+        command.args(words);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        if let Some(manifest) = &self.manifest {
+            command.arg("--manifest-path").arg(manifest);
+        }
+        command
+    }
+
+    /// Runs cargo. Its progress and its errors reach the user.
+    fn output(&self, command: &mut Command) -> Result<Output, CommandError> {
+        let ended = signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()));
+        let ended = ended.map_err(|error| CommandError::usage(format!("cargo does not start: {error}")))?;
+        signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(interrupted(exit)))
+    }
+}
+
+fn interrupted(exit: Exit) -> CommandError {
+    CommandError::new(exit, "a signal ended the build")
+}
+
+fn no_suites() -> CommandError {
+    CommandError::new(
+        Exit::Nothing,
+        "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package",
+    )
+}
+
+/// The error of several benchmark binaries that would write the same file.
+pub(super) fn shared_file(format: &str, binaries: usize) -> CommandError {
+    CommandError::usage(format!(
+        "--{format}: {binaries} benchmark binaries would write the same file: choose one by --bench, or write each stored run by \
+         `cargo gpubench report`"
+    ))
+}
+
+impl Workspace {
+    /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
+    pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>, CommandError> {
+        let BuildArgs { package: packages, bench: benches, .. } = wanted;
+        if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
+            let message = format!("--package {unknown}: the workspace has no package of this name");
+            return Err(CommandError::usage(message));
+        }
+        let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        let of_gpubench = self.packages.iter().filter(|package| {
+            wanted(packages, &package.name) && package.dependencies.iter().any(|other| other.name == GPUBENCH)
+        });
+        let mut suites: Vec<BenchTarget> = of_gpubench.flat_map(Package::bench_targets).collect();
+        let known: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
+        if let Some(unknown) = benches.iter().find(|name| !known.contains(&&***name)) {
+            let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
+            return Err(CommandError::usage(format!(
+                "--bench {unknown}: not a bench target of a package that depends on gpubench; these are: {known}"
+            )));
+        }
+        suites.retain(|suite| wanted(benches, &suite.name));
+        suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+        if suites.is_empty() { Err(no_suites()) } else { Ok(suites) }
+    }
+}
+
+impl Package {
+    fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
+        self.targets.iter().filter(|target| target.is_bench()).map(|target| BenchTarget {
+            package: self.name.clone(),
+            version: self.version.clone(),
+            manifest: self.manifest_path.clone(),
+            name: target.name.clone(),
+            required_features: target.required_features.clone(),
+        })
+    }
+}
+
+impl Target {
+    fn is_bench(&self) -> bool {
+        self.kind.iter().any(|kind| kind == "bench")
+    }
+}
+
+impl BenchTarget {
+    /// Returns true if it has the names of `other`, which may be of another revision.
+    pub(super) fn has_names_of(&self, other: &Self) -> bool {
+        (&self.package, &self.name) == (&other.package, &other.name)
+    }
+}
+
+impl BuiltSuite {
+    /// The name that messages have.
+    pub(super) fn name(&self) -> String {
+        format!("{}: {}", self.target.package, self.target.name)
+    }
+}
+
+/// Runs a program to its end.
+pub(super) fn output(program: &mut Command) -> Result<Output, CommandError> {
+    signals::output(program).map_err(|error| {
+        CommandError::failed(format!("{} does not start: {error}", program.get_program().display()))
+    })
+}
+
+/// Runs a benchmark binary to its end. Returns its exit code, and the run that it stored in `stored`, with its name.
+pub(super) fn measure(
+    binary: &mut Command,
+    stored: &StoredRuns,
+) -> Result<(Exit, Option<(String, PathBuf)>), CommandError> {
+    let before = stored.runs();
+    let exit = signals::exit(output(binary)?.status);
+    Ok((exit, stored.runs().into_iter().find(|run| !before.contains(run))))
+}
+
+impl Built {
+    /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
+    fn read(report: &str, targets: &[BenchTarget]) -> Self {
+        let (mut suites, mut folders) = (Vec::new(), Vec::new());
+        for message in report.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok()) {
+            // `native=FOLDER`, or the folder alone.
+            let folder =
+                |path: &String| PathBuf::from(path.split_once('=').map_or(&**path, |(_, path)| path));
+            folders.extend(message.linked_paths.iter().map(folder));
+            if let (Some(artifact), Some(program)) = (message.target, message.executable)
+                && artifact.is_bench()
+            {
+                let is_this = |target: &&BenchTarget| {
+                    message.manifest_path.as_ref() == Some(&target.manifest) && target.name == artifact.name
+                };
+                let target = targets.iter().find(is_this).cloned();
+                suites.extend(target.map(|target| BuiltSuite { target, program }));
+            }
+        }
+        suites.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
+        folders.extend(suites.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
+        folders.extend(env::var_os(LIBRARIES).iter().flat_map(env::split_paths));
+        let library_path = env::join_paths(folders).or_else(|_| env::join_paths(iter::empty::<PathBuf>()));
+        Self { suites, library_path: library_path.unwrap_or_default() }
+    }
+
+    /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
+    fn leave_out_others(&mut self) {
+        let suites = mem::take(&mut self.suites).into_iter();
+        let (suites, others): (Vec<_>, Vec<_>) = suites.partition(|suite| self.is_of_gpubench(suite));
+        self.suites = suites;
+        for other in others {
+            warn(&format!(
+                "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to its \
+                 [[bench]] in Cargo.toml",
+                other.name()
+            ));
+        }
+    }
+
+    /// Returns true if the version of a program names gpubench.
+    fn is_of_gpubench(&self, suite: &BuiltSuite) -> bool {
+        let mut command = Command::new(&suite.program);
+        command.arg("--version").env(LIBRARIES, &self.library_path);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else { return false };
+        let begin = Instant::now();
+        while begin.elapsed() < VERSION_TIMEOUT {
+            if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+                let printed = child.stdout.take().and_then(|out| io::read_to_string(out).ok());
+                return printed.is_some_and(|printed| printed.contains("(gpubench "));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        // If it cannot be killed, it ends by itself.
+        drop(child.kill().and_then(|()| child.wait()));
+        false
+    }
+
+    /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.
+    pub(super) fn command(&self, suite: &BuiltSuite, flags: &[String]) -> Command {
+        let BenchTarget { package, version, manifest, .. } = &suite.target;
+        let folder = manifest.parent().unwrap_or(Path::new("."));
+        let mut command = Command::new(&suite.program);
+        command.args(flags).arg("--bench").current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+        command.env("CARGO_PKG_NAME", package).env("CARGO_PKG_VERSION", version);
+        command.env(LIBRARIES, &self.library_path);
+        command
+    }
+}
