@@ -22,6 +22,7 @@ fn main() {
         "gpubench-report",
         "gpubench-runtime",
         "gpubench-stats",
+        "gpubench-tune",
     ];
     for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", &log]) {
         println!("cargo:rerun-if-changed={watched}");

@@ -44,6 +44,8 @@ pub use gpubench_runtime::device::{self, LaunchStream};
 pub use gpubench_runtime::devices::{cuda, host};
 pub use gpubench_runtime::{Error, Group, Progress, RunEvents, Settings, Suite, pow2};
 pub use gpubench_stats::{format, units};
+#[cfg(feature = "tune")]
+pub use gpubench_tune as tuning;
 #[cfg(feature = "wgpu")]
 pub use gpubench_wgpu as wgpu;
 
@@ -99,15 +101,6 @@ pub mod samples {
 /// The statistics of samples.
 pub mod stats {
     pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
-}
-
-/// The answers of races of variants (`--tune`), as `--save-tuning` writes them.
-pub mod tuning {
-    pub use gpubench_records::tuning::{
-        Alone, NotTuned, RaceEnd, SCHEMA, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
-        TuningMethod,
-    };
-    pub use gpubench_stats::race::Standing;
 }
 
 /// Verdicts and their reasons.
@@ -249,12 +242,22 @@ pub mod __private {
     pub use gpubench_records::record::{Package, Program};
     pub use gpubench_records::work::{Counts, Link};
     pub use gpubench_runtime::__private::{
-        BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory, main,
+        BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory,
     };
     pub use gpubench_runtime::Group;
     pub use gpubench_runtime::bind::{
         Checked, Exact, Launched, Values, axis, count, count_exact, exact, memory, pow2, set_up,
     };
+
+    /// Runs a benchmark binary, with the races of feature `tune`.
+    #[must_use]
+    pub fn main(program: Program, bench_target: bool) -> std::process::ExitCode {
+        #[cfg(feature = "tune")]
+        let extension = Some(gpubench_tune::extension());
+        #[cfg(not(feature = "tune"))]
+        let extension = None;
+        gpubench_runtime::__private::main(program, bench_target, extension)
+    }
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.
     #[must_use]

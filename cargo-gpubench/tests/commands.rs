@@ -51,11 +51,12 @@ fn runs_have_several_names() {
 #[test]
 fn a_tuning_is_reported_as_text() {
     let project = Project::with_runs();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-records/tests/tuning.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-tune/tests/tuning.json");
     let text = project.run(&["report", file, "--width", "80"]).code(0).stdout();
     assert!(text.contains("tuned::kernel on clockwork, hot: BLOCK, unroll"), "{text}");
     assert!(
-        text.contains("  BLOCK=128, unroll=1 ") && text.contains("within the band of every problem's best"),
+        text.contains("  BLOCK=128, unroll=1 ")
+            && text.contains("within the equivalence margin of every problem's best"),
         "{text}"
     );
     for arguments in [&["--explain"][..], &["--skip", "kernel"], &["--csv", "-"], &["--html", "-"]] {

@@ -2,7 +2,7 @@
 //! them. Nothing here measures or prints.
 //!
 //! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
-//! [`files`] keeps them on disk. [`tuning`] is the answer of a race of variants.
+//! [`files`] keeps them on disk.
 
 pub mod baseline;
 pub mod certificate;
@@ -36,6 +36,5 @@ mod slowdown;
 pub mod task;
 pub mod text;
 pub mod threads;
-pub mod tuning;
 pub mod verdict;
 pub mod work;

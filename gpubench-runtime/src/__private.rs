@@ -22,6 +22,16 @@ pub mod profiled {
     pub use crate::worker::profiled::{FLAG, ProfiledCases};
 }
 
+/// For crates that add an action to benchmark binaries.
+pub mod extension {
+    pub use crate::environment::environment;
+    pub use crate::runner::error::RunError;
+    pub use crate::runner::single_cases::Answer;
+    pub use crate::settings::parse_positive_time;
+    pub use crate::suite::error::SuiteError;
+    pub use crate::suite::extension::{Extension, Session};
+}
+
 /// For tests of single steps.
 pub mod steps {
     pub use crate::devices::select::asks_for;

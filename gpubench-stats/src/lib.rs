@@ -1,12 +1,12 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
-//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Of many variants, a [`race`] finds the best and its ties. Nothing here knows of benchmarks or devices.
+//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Nothing here knows of benchmarks or
+//! devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
 pub mod format;
-pub mod race;
 pub mod student;
 pub mod units;
 
@@ -38,8 +38,10 @@ pub use self::process_pairs::{Side, process_looks, process_order};
 pub use self::quantile::{median, median_of, quantile};
 pub use self::random::shuffle;
 pub use self::ratio::{Median, ProcessRatio, Ratio};
-pub use self::rounds::{log_ratio_of_pairs, resolution_of_pairs};
+pub use self::rounds::{log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{MemoryStall, StallPeriod};
 pub use self::stop::{Decision, StopRule};
 pub use self::summary::Summary;
-pub use self::trimmed::{interval_of_mean, standard_error, trimmed_error, trimmed_mean, variance};
+pub use self::trimmed::{
+    TrimmedMean, interval_of_mean, standard_error, trimmed_error, trimmed_mean, variance,
+};

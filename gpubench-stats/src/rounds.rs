@@ -73,7 +73,8 @@ impl Ratio {
     }
 
     /// The ratio whose logarithm is this mean, with Student's interval.
-    pub(crate) fn of_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
+    #[must_use]
+    pub fn of_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
         let TrimmedMean { mean, error, freedom } = mean;
         let half = (student::quantile(confidence, freedom) * error).max(resolution);
         Self::around(mean, half, half, confidence)
@@ -81,7 +82,8 @@ impl Ratio {
 }
 
 /// Returns the trimmed mean of pairs of `rounds`; nothing of fewer than two.
-pub(crate) fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
+#[must_use]
+pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
     let (pairs, _) = rounds.as_chunks::<2>();
     let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();
     TrimmedMean::of(&means)

@@ -8,10 +8,13 @@ use crate::units::Nanoseconds;
 /// (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for location based on a single sample*, Sankhyā A
 /// 25, 1963). Of fewer than eight values none is left out, and this is the plain mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TrimmedMean {
-    pub(crate) mean: f64,
-    pub(crate) error: f64,
-    pub(crate) freedom: usize,
+pub struct TrimmedMean {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// The degrees of freedom of the error.
+    pub freedom: usize,
 }
 
 impl TrimmedMean {

@@ -24,17 +24,16 @@ mod rows;
 mod shared_processors;
 mod spread;
 mod table;
-mod tuning;
 
 use gpubench_records::record::{Record, Run};
 
+pub use self::aligned::columns;
 pub use self::explain::{explain, launch_bound, sentences};
 pub use self::header::{header, peaks_of};
 pub use self::page::Page;
 pub use self::remarks::no_records;
 pub use self::table::{Planned, TableWriter};
-pub use self::text::paragraph;
-pub use self::tuning::tuning;
+pub use self::text::{paragraph, wrapped};
 
 /// A run as it is printed on `page`: its devices, then its results. The same as [`header()`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.

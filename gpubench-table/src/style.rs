@@ -34,6 +34,7 @@ pub fn of_answer(answer: Answer) -> Style {
 }
 
 /// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
+#[must_use]
 pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     let line = format!("{heading}{rest}");
     if page.width().is_none_or(|room| width(&line) <= room) {
@@ -43,6 +44,7 @@ pub fn heading(heading: &str, rest: &str, page: Page) -> String {
 }
 
 /// The lines in `style`, each with its end.
+#[must_use]
 pub fn styled(lines: &[String], style: Style) -> String {
     lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }

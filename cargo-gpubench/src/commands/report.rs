@@ -6,7 +6,7 @@ use std::path::Path;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{StoredRuns, TUNING};
 use gpubench_records::selection::CaseSelection;
-use gpubench_records::tuning::Tuning;
+use gpubench_tune::Tuning;
 
 use super::{load_all, select};
 use crate::args::ReportArgs;
@@ -31,7 +31,7 @@ pub(super) fn report(
             return Err(CommandError::usage(format!("{file} {message}")));
         }
         let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
-        results.print(&gpubench_table::tuning(&tuning, options.page()))?;
+        results.print(&gpubench_tune::table(&tuning, options.page()))?;
         return Ok(tuning.exit());
     }
     let runs: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect::<Result<_, _>>()?;

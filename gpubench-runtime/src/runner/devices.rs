@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::Runner;
 use super::error::{DeviceRefusal, RunError};
 use super::lane::{Command, Lane, LaneEvent, Refused};
-use super::supervisor::{Ended, Lost};
+use super::supervisor::{Ended, Lost, Supervisor};
+use super::{RunConfig, Runner};
 use crate::device::Available;
 use crate::devices::kinds;
 use crate::plan::Plan;
@@ -72,50 +72,60 @@ impl Runner<'_, '_> {
 }
 
 impl Lane<'_> {
-    /// Asks a worker for the facts of `device`, and a new one if the first is lost over it, unless that took its whole limit. A
-    /// device that has none is not asked again.
+    /// Sends the facts of `device`. A device that has none is not asked again.
     pub(super) fn facts(&mut self, device: &str) -> Result<(), Ended> {
-        let mut asked = self.ask_facts(device)?;
-        if matches!(&asked, Err(lost) if !lost.timed_out()) {
-            asked = self.ask_facts(device)?;
-        }
-        let answer = asked.unwrap_or_else(|lost| Err(DeviceRefusal::WorkerLost(lost.failure())));
+        let answer = facts(&mut self.supervisor, self.config, device);
+        self.tell_remarks();
+        let answer = answer?;
         if let Err(why) = &answer {
             self.refused.insert(device.to_owned(), Refused { why: why.clone(), times: OPENINGS });
         }
         self.tell(LaneEvent::Facts(answer));
         Ok(())
     }
+}
 
-    fn ask_facts(&mut self, device: &str) -> Result<Result<FactsAnswer, Lost>, Ended> {
-        let ceilings = self.config.peak_sources.ceilings.clone();
-        let request = Request::Facts { device: device.to_owned(), ceilings };
-        let mut answer = Err(DeviceRefusal::NoFacts);
-        let limit = FACTS_LIMIT.max(self.config.timeout);
-        let config = self.config;
-        let lost = self.ask(&request, limit, &mut |reply| match reply {
-            // The name under which its cases ask for it, whatever it calls itself.
-            Reply::Facts(mut facts) => {
-                device.clone_into(&mut facts.device);
-                facts.properties.extend(config.locked_to(device));
-                answer = Ok(Box::new(facts));
-            }
-            Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
-            Reply::Step(_)
-            | Reply::Interval { .. }
-            | Reply::Sampled(_)
-            | Reply::Record(_)
-            | Reply::Tested(_)
-            | Reply::Writes(_)
-            | Reply::Traced { .. }
-            | Reply::Planning(_)
-            | Reply::Remark(_)
-            | Reply::Changed
-            | Reply::DeviceLost
-            | Reply::Done => {}
-        })?;
-        Ok(lost.map_or(Ok(answer), Err))
+/// Asks a worker for the facts of `device`, and a new one if the first is lost, unless that took its whole limit.
+fn facts(supervisor: &mut Supervisor<'_>, config: &RunConfig, device: &str) -> Result<FactsAnswer, Ended> {
+    let mut asked = ask_facts(supervisor, config, device)?;
+    if matches!(&asked, Err(lost) if !lost.timed_out()) {
+        asked = ask_facts(supervisor, config, device)?;
     }
+    Ok(asked.unwrap_or_else(|lost| Err(DeviceRefusal::WorkerLost(lost.failure()))))
+}
+
+/// Returns the facts of a device with its peaks, and notes on these.
+pub(crate) fn facts_with_peaks(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<(Facts, Vec<String>), RunError> {
+    let answer = facts(supervisor, config, device)?;
+    let mut facts = *answer.map_err(|why| RunError::Device { device: device.to_owned(), why })?;
+    let notes = config.peak_sources.add_to(&mut facts);
+    Ok((facts, notes))
+}
+
+fn ask_facts(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<Result<FactsAnswer, Lost>, Ended> {
+    let ceilings = config.peak_sources.ceilings.clone();
+    let request = Request::Facts { device: device.to_owned(), ceilings };
+    let mut answer = Err(DeviceRefusal::NoFacts);
+    let limit = FACTS_LIMIT.max(config.timeout);
+    let lost = supervisor.ask(&request, limit, &mut |reply| match reply {
+        // The name under which its cases ask for it, whatever it calls itself.
+        Reply::Facts(mut facts) => {
+            device.clone_into(&mut facts.device);
+            facts.properties.extend(config.locked_to(device));
+            answer = Ok(Box::new(facts));
+        }
+        Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
+        _ => {}
+    })?;
+    Ok(lost.map_or(Ok(answer), Err))
 }
 
 /// The facts of a device, or the reason that it cannot be used.

@@ -24,7 +24,7 @@ const WRITES_LIMIT: Duration = Duration::from_secs(10);
 
 /// The number of cases of a benchmark that fail twice at a stage before all others are told at their first failure there: the time
 /// that failures take is bounded, however many cases there are.
-const CONFIRMED: usize = 3;
+pub(super) const CONFIRMED: usize = 3;
 
 /// Records whose times are still to be checked by other clocks.
 #[derive(Default)]

@@ -160,10 +160,15 @@ impl Lane<'_> {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<Lost>, Ended> {
         let asked = self.supervisor.ask(request, limit, reply);
+        self.tell_remarks();
+        asked
+    }
+
+    /// Tells of what the workers have remarked.
+    pub(super) fn tell_remarks(&mut self) {
         for remark in self.supervisor.take_remarks() {
             self.tell(LaneEvent::Warning(remark));
         }
-        asked
     }
 
     /// Tells whoever leads the run, who may have given up.

@@ -4,24 +4,22 @@
 mod audit;
 pub(crate) mod clock_lock;
 pub(crate) mod clocks;
-mod devices;
-mod error;
+pub(crate) mod devices;
+pub(crate) mod error;
 mod events;
 mod job;
 mod lane;
 pub(crate) mod lister;
 pub(crate) mod lock;
-pub(crate) mod race;
-mod race_sampling;
 mod results;
 pub(crate) mod resume;
 mod round;
 mod schedule;
+pub(crate) mod single_cases;
 pub(crate) mod supervisor;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trial;
-pub(crate) mod variants;
 
 use crate::devices::kinds;
 use std::ops::Range;

@@ -146,6 +146,25 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Sends a request that has one answer, which `read` finds among the replies. Returns true with it if the worker took longer than
+    /// its limit.
+    pub(crate) fn answer<T>(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        read: &dyn Fn(Reply) -> Option<Result<T, Failure>>,
+    ) -> Result<(Result<T, Failure>, bool), Ended> {
+        let mut found = None;
+        let lost = self.ask(request, limit, &mut |reply| match reply {
+            Reply::NoDevice(message) => found = Some(Err(Failure::new(Stage::Device, message))),
+            reply => found = read(reply).or_else(|| found.take()),
+        })?;
+        let timed_out = lost.as_ref().is_some_and(Lost::timed_out);
+        let silent = || Failure::new(Stage::Worker, "sent no result");
+        let found = found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure())));
+        Ok((found, timed_out))
+    }
+
     /// Takes the warnings of workers.
     pub(crate) fn take_remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.remarks)

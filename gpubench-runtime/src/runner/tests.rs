@@ -4,8 +4,8 @@ mod ended;
 mod resumed;
 pub(super) mod scripted;
 mod settings;
+mod single_cases;
 mod trials;
-mod variants;
 mod verified;
 
 use std::io;

@@ -122,26 +122,11 @@ pub(crate) fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial>
 }
 
 fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<Outcome, RunError> {
-    let request = Request::Test { job: job.clone() };
-    let mut tested = None;
-    let lost = supervisor.ask(&request, limit, &mut |reply| match reply {
-        Reply::Tested(outcome) => tested = Some(outcome),
-        Reply::NoDevice(message) => tested = Some(Err(Failure::new(Stage::Device, message))),
-        Reply::Facts(_)
-        | Reply::Sampled(_)
-        | Reply::Record(_)
-        | Reply::Writes(_)
-        | Reply::Traced { .. }
-        | Reply::Planning(_)
-        | Reply::Remark(_)
-        | Reply::Changed
-        | Reply::Step(_)
-        | Reply::Interval { .. }
-        | Reply::DeviceLost
-        | Reply::Done => {}
-    })?;
-    let silent = || Failure::new(Stage::Worker, "sent no result");
-    let tested = tested.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure())));
+    let (tested, _) =
+        supervisor.answer(&Request::Test { job: job.clone() }, limit, &|reply| match reply {
+            Reply::Tested(outcome) => Some(outcome),
+            _ => None,
+        })?;
     Ok(match tested {
         Ok(true) => Outcome::Passed,
         Ok(false) => Outcome::Launched,

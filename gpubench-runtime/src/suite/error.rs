@@ -120,27 +120,14 @@ pub enum SuiteError {
         /// The reason.
         error: io::Error,
     },
-    /// The file for the answer of races cannot be opened. Nothing is raced then.
-    #[error("--save-tuning {}: {error}", file.display())]
-    TuningNotOpened {
-        /// The file.
-        file: PathBuf,
+    /// The action of an extension failed.
+    #[error("{message}")]
+    Extension {
         /// The reason.
-        error: io::Error,
+        message: String,
+        /// The exit code.
+        exit: Exit,
     },
-    /// The answer of races cannot be written.
-    #[error("--save-tuning {}: {error}", file.display())]
-    TuningNotSaved {
-        /// The file.
-        file: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// No selected benchmark has variants.
-    #[error(
-        "--tune: none of the selected benchmarks says `tune(…)`, which names the axes that are its variants"
-    )]
-    NothingToTune,
     /// Results cannot be printed.
     #[error("the results cannot be printed: {0}")]
     NotPrinted(io::Error),
@@ -197,6 +184,7 @@ impl SuiteError {
             | Self::NoGpu
             | Self::Busy(_) => Exit::NoDevice,
             Self::Plan(error) => of_plan(error),
+            Self::Extension { exit, .. } => *exit,
             Self::Settings(_)
             | Self::Environment(_)
             | Self::Resume(_)
@@ -206,8 +194,6 @@ impl SuiteError {
             | Self::NoLastRun(_)
             | Self::ClocksNotLocked { .. }
             | Self::History(_)
-            | Self::TuningNotOpened { .. }
-            | Self::NothingToTune
             | Self::OutputNotOpened { .. } => Exit::Usage,
             Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. }
             | Self::BaselineNotSaved(_)
@@ -216,7 +202,6 @@ impl SuiteError {
             | Self::CeilingsNotStored(_)
             | Self::NoCeilingsFolder
             | Self::OutputNotWritten { .. }
-            | Self::TuningNotSaved { .. }
             | Self::NotPrinted(_)
             | Self::Child(_) => Exit::Failed,
             Self::Incomplete { run, problems } => {
@@ -244,12 +229,24 @@ impl SuiteError {
         }
     }
 
+    /// Returns the error of an extension whose action failed with this exit code.
+    pub fn of_extension(message: impl ToString, exit: Exit) -> Self {
+        Self::Extension { message: message.to_string(), exit }
+    }
+
     /// Returns the error of a run that waited for a device in vain, until `signal` came.
     pub(super) fn of_lock(error: NotLocked, signal: Option<u8>) -> Self {
         match error {
             NotLocked::Busy(busy) => busy.into(),
             NotLocked::Interrupted => Self::Ended { cause: RunError::Interrupted, signal, resumable: false },
         }
+    }
+}
+
+/// The error of an extension. The suite adds the signal, if one came.
+impl From<RunError> for SuiteError {
+    fn from(cause: RunError) -> Self {
+        Self::Ended { cause, signal: None, resumable: false }
     }
 }
 

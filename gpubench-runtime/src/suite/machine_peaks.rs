@@ -7,8 +7,8 @@ use super::prepare::{Task, kinds_of};
 use super::show::Printer;
 use crate::devices::kinds;
 use crate::peaks::{PeakSources, ceiling_cache};
+use crate::runner::devices::facts_with_peaks;
 use crate::runner::supervisor::Supervisor;
-use crate::runner::variants;
 use crate::settings::Settings;
 use gpubench_table as report;
 
@@ -27,12 +27,9 @@ pub(super) fn measure_again(
 ) -> Result<Exit, SuiteError> {
     let ceilings = ceiling_cache(options.cache_dir.as_deref()).ok_or(SuiteError::NoCeilingsFolder)?;
     let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
-    let config = run_config(options, sources, Vec::new(), None);
+    let config = run_config(options, sources, None, None);
     let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &|| false);
-    let mut facts = || {
-        let facts = variants::facts(&mut supervisor, &config, device);
-        facts.map_err(|cause| SuiteError::Ended { cause, signal: None, resumable: false })
-    };
+    let mut facts = || facts_with_peaks(&mut supervisor, &config, device);
     // The device tells which file is its own.
     ceilings.forget(&facts()?.0)?;
     let measured = facts()?.0;

@@ -3,26 +3,36 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ArgMatches;
+
 use super::again::MeasureAgain;
 use super::checkout::Lookup;
+use super::cli::Exit;
+use super::extension::{Extension, Session};
 use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
+use super::progress::Progress;
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
+use super::show::Printer;
 use super::signals::Stop;
 use super::{SuiteError, ceilings};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::{Plan, Selection};
+use crate::plan::{Job, Plan, Selection};
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
+use crate::runner::lock::Lock;
 use crate::runner::resume::ResumedRecords;
+use crate::runner::single_cases::SingleCases;
+use crate::runner::supervisor::Supervisor;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
 use crate::settings::{RunsDir, Settings};
 use crate::worker::Libraries;
-use gpubench_records::baseline::{Baseline, OpenBaselines};
+use gpubench_records::baseline::{Baseline, BaselineOptions, OpenBaselines};
 use gpubench_records::files::{self as store, StoredRuns};
 use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
+use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_stats::format::counted;
 
@@ -78,14 +88,15 @@ impl<'a> Prepared<'a> {
         let (entries, selection) = (task.entries(), options.selection()?);
         // Ceilings are stored elsewhere, and are no run of the suite.
         let runs_folder = match task {
-            Task::MeasurePeaks => None,
+            Task::MeasurePeaks | Task::Extension => None,
             Task::Measure | Task::Test => runs_folder(options, events)?,
         };
         let checkout = Lookup::begin(program.package.take());
-        program.fingerprint = runs_folder.as_ref().and_then(|_| store::fingerprint());
+        let is_stored = runs_folder.is_some() || task == Task::Extension;
+        program.fingerprint = is_stored.then(store::fingerprint).flatten();
         let mut sharing = match task {
             Task::Measure => Sharing::of(options)?,
-            Task::MeasurePeaks | Task::Test => Sharing::default(),
+            Task::MeasurePeaks | Task::Test | Task::Extension => Sharing::default(),
         };
         let mut lister = lister(options);
         let RunSetup { mut plan, devices, mut notes, resumed } =
@@ -99,8 +110,11 @@ impl<'a> Prepared<'a> {
         }
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options);
         notes.extend(remarks);
-        let last = last_baseline(&program.suite, options)?;
-        let baselines = options.baselines().open(last).map_err(SuiteError::Baseline)?;
+        let (wanted, last) = match task {
+            Task::Extension => (BaselineOptions::default(), None),
+            _ => (options.baselines(), last_baseline(&program.suite, options)?),
+        };
+        let baselines = wanted.open(last).map_err(SuiteError::Baseline)?;
         if let Some(folder) = history_of(task, options) {
             history::prepare(folder).map_err(SuiteError::History)?;
         }
@@ -144,23 +158,18 @@ impl<'a> Prepared<'a> {
         let stop = Stop::on_signals();
         let stops = || stop.signal().is_some();
         events.planned(&self.plan, options.repeats());
-        let (mut locks, mut clock_lock) = (Vec::new(), None);
         // If nothing is left to measure, the devices are not touched.
         let is_measured = !self.resumed.is_all_of(&self.plan);
-        if is_measured {
-            let (suite, wait) = (&self.program.suite, !options.no_wait);
-            let mut warn = |warning: &str| events.warning(warning);
-            locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
-                .map_err(|error| SuiteError::of_lock(error, stop.signal()))?;
-            clock_lock = lock_clocks(options, &self.devices)?;
-        }
-        let locked = clock_lock.iter().flat_map(|clock_lock: &ClockLock| clock_lock.locked.clone()).collect();
+        let (mut locks, clock_lock) = match is_measured {
+            true => self.lock(&stop, events)?,
+            false => (Vec::new(), None),
+        };
         events.devices_opening();
         self.program.package = self.checkout.end();
         let task = self.sharing.task().cloned();
         let (program, notes, resumed) = (self.program, self.notes, self.resumed);
         let beginning = Beginning { program, notes, resumed, task, locks: &mut locks };
-        let config = run_config(options, self.peak_sources, locked, self.library);
+        let config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.library);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), options);
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process);
@@ -175,8 +184,7 @@ impl<'a> Prepared<'a> {
         let resumable = file == RunFile::Stored && options.repeats() == 1;
         let mut problems: Vec<SuiteError> = Vec::new();
         problems.extend(ended.err().map(|cause| ended_early(cause, &stop, resumable)));
-        let released = clock_lock.map_or(Ok(()), ClockLock::release);
-        problems.extend(released.err().map(|why| SuiteError::ClocksNotReset(why.into())));
+        problems.extend(release(clock_lock).err());
         if self.task == Task::MeasurePeaks {
             problems.extend(ceilings::store(&mut run, options, events));
         }
@@ -188,6 +196,61 @@ impl<'a> Prepared<'a> {
         }
         Ok(MeasuredRun { run, problems, is_stored: file != RunFile::Failed })
     }
+
+    /// Lets an extension measure the cases of its benchmarks one at a time.
+    pub(super) fn extend(
+        mut self,
+        extension: &Extension,
+        flags: &ArgMatches,
+        printer: &Printer<'_>,
+        progress: &mut Progress,
+    ) -> Result<Exit, SuiteError> {
+        let mut jobs = Vec::new();
+        for (job, fate) in self.plan.jobs.drain(..) {
+            let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
+            if let Some(entry) = entry.filter(|entry| (extension.is_for)(&entry.options)) {
+                let one = |cache: &Cache| (*entry, Job { caches: vec![*cache], ..job.clone() }, fate.clone());
+                jobs.extend(job.caches.iter().map(one));
+            }
+        }
+        self.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
+        let stop = Stop::on_signals();
+        let stops = || stop.signal().is_some();
+        let (_locks, clock_lock) = self.lock(&stop, progress)?;
+        self.program.package = self.checkout.end();
+        let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.library);
+        let supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &stops);
+        progress.begin_uncounted();
+        let cases = SingleCases::new(supervisor, &config);
+        let (program, notes, sampling) = (self.program, self.notes, config.sampling);
+        let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
+        let ended = (extension.run)(flags, &mut session);
+        session.cases.dismiss();
+        let released = release(clock_lock);
+        match ended {
+            Err(SuiteError::Ended { cause, .. }) => Err(ended_early(cause, &stop, false)),
+            ended => released.and(ended),
+        }
+    }
+
+    /// Locks the devices, and their clocks if the user wants that.
+    fn lock(
+        &self,
+        stop: &Stop,
+        events: &mut dyn RunEvents,
+    ) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
+        let (suite, wait) = (&self.program.suite, !self.options.no_wait);
+        let (mut warn, stops) = (|warning: &str| events.warning(warning), || stop.signal().is_some());
+        let locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
+            .map_err(|error| SuiteError::of_lock(error, stop.signal()))?;
+        Ok((locks, lock_clocks(self.options, &self.devices)?))
+    }
+}
+
+/// Unlocks clocks.
+fn release(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
+    let released = clock_lock.map_or(Ok(()), ClockLock::release);
+    released.map_err(|why| SuiteError::ClocksNotReset(why.into()))
 }
 
 /// Returns the baseline that `--baseline last` means: the newest complete run of `suite`.
@@ -250,7 +313,7 @@ fn add_to_history(run: &Run, task: Task, options: &Settings) -> Result<(), Suite
 pub(super) fn run_config(
     options: &Settings,
     peak_sources: PeakSources,
-    locked: Vec<(String, String)>,
+    clock_lock: Option<&ClockLock>,
     driver: Option<PathBuf>,
 ) -> RunConfig {
     RunConfig {
@@ -259,7 +322,7 @@ pub(super) fn run_config(
         timeout: options.time_limit(),
         own_timeout: options.timeout.is_none(),
         in_process: options.in_process,
-        locked,
+        locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
         runs: options.repeats(),
         libraries: Libraries { driver },
         verify: options.verify.is_some(),
@@ -272,10 +335,7 @@ pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> Suit
 }
 
 /// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
-pub(super) fn lock_clocks(
-    options: &Settings,
-    devices: &[Available],
-) -> Result<Option<ClockLock>, SuiteError> {
+fn lock_clocks(options: &Settings, devices: &[Available]) -> Result<Option<ClockLock>, SuiteError> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
     let locked = ClockLock::lock(devices, target);
     locked.map(Some).map_err(|why| SuiteError::ClocksNotLocked { target, why: why.into() })

@@ -6,7 +6,8 @@ mod ceilings;
 mod checkout;
 mod child;
 pub(crate) mod cli;
-mod error;
+pub(crate) mod error;
+pub(crate) mod extension;
 mod list;
 mod live;
 mod machine_peaks;
@@ -24,18 +25,19 @@ mod show;
 mod signals;
 mod test_mode;
 mod trials;
-mod tune;
 
 use std::env;
 use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) use self::error::{RunsFolderError, SuiteError};
 pub(crate) use self::progress::Progress;
 
+use clap::ArgMatches;
+
 use self::child::run_as_child;
-use self::cli::{Action, Caller, Exit, Options, TuneOptions};
+use self::cli::{Action, Caller, Exit, Options};
+use self::extension::Extension;
 use self::live::Live;
 use self::measure::Prepared;
 use self::messages::{conclude, warn};
@@ -44,20 +46,18 @@ use self::show::Printer;
 use crate::runner::RunEvents;
 use crate::settings::Settings;
 use crate::system::{children, stopping};
-use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
-use gpubench_table::tuning;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]
-pub fn main(program: Program, bench_target: bool) -> ExitCode {
+pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) -> ExitCode {
     // A worker too: it writes a file in memory, and starts without what this process has set.
     stopping::outlive_file_limits();
     if let Some(ended) = run_as_child() {
         return conclude(ended).into();
     }
     children::remember_ends();
-    match cli::parse(env::args_os(), &caller(&program, bench_target)) {
+    match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => match message.print() {
             // If even this cannot be printed, the exit code still reports it.
@@ -71,7 +71,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 }
 
 /// Returns the program as its help and its version name it.
-fn caller(program: &Program, is_bench_target: bool) -> Caller {
+fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>) -> Caller {
     let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
     let version = format!("{own}(gpubench {})", program.version);
     let target = program.suite.rsplit('/').next().unwrap_or_default();
@@ -81,7 +81,7 @@ fn caller(program: &Program, is_bench_target: bool) -> Caller {
         (false, Some(folder)) if folder == "examples" => format!("cargo run --example {target} --"),
         _ => target.to_owned(),
     };
-    Caller { name: program.suite.clone(), command, version, is_bench_target }
+    Caller { name: program.suite.clone(), command, version, is_bench_target, extension }
 }
 
 /// Does what the command line asks for.
@@ -95,7 +95,9 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, settings, &printer, progress),
         Action::MeasurePeaks => measure_peaks(program, settings, &printer, progress),
-        Action::Tune(wanted) => tune_and_show(program, settings, wanted, &printer, progress),
+        Action::Extension(extension, flags) => {
+            extend(extension, flags, program, settings, &printer, progress)
+        }
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
             printer.print(&list::list(&task.entries(), settings, *format)?)?;
@@ -146,28 +148,15 @@ fn measure_and_show(
     printer.show(measured, live.end(), &outputs)
 }
 
-fn tune_and_show(
+/// Lets an extension measure the selected cases in its own way.
+fn extend(
+    extension: &Extension,
+    flags: &ArgMatches,
     program: Program,
     options: &Settings,
-    wanted: &TuneOptions,
     printer: &Printer<'_>,
     mut progress: Progress,
 ) -> Result<Exit, SuiteError> {
-    let open = |file: &PathBuf| match Destination::open(file) {
-        Ok(destination) => Ok((file.clone(), destination)),
-        Err(error) => Err(SuiteError::TuningNotOpened { file: file.clone(), error }),
-    };
-    let save = wanted.save.as_ref().map(open).transpose()?;
-    let tuned = tune::tune(program, options, wanted, &mut progress)?;
-    drop(progress);
-    printer.print(&tuning(&tuned.tuning, printer.page()))?;
-    let exit = tuned.exit();
-    if let Some((file, destination)) = save {
-        let not_saved = |error| SuiteError::TuningNotSaved { file, error };
-        destination.write(&|out| tuned.tuning.write(out)).map_err(not_saved)?;
-    }
-    match tuned.problems.into_iter().next() {
-        Some(problem) => Err(problem),
-        None => Ok(exit),
-    }
+    let prepared = Prepared::of(Task::Extension, program, options, &mut progress)?;
+    prepared.extend(extension, flags, printer, &mut progress)
 }

@@ -33,6 +33,8 @@ pub(super) enum Task {
     MeasurePeaks,
     /// Launches each benchmark once.
     Test,
+    /// Measures benchmarks as an extension does.
+    Extension,
 }
 
 impl Task {
@@ -40,7 +42,7 @@ impl Task {
     pub(super) fn entries(self) -> Vec<&'static Entry> {
         match self {
             Self::MeasurePeaks => kinds::ceilings(),
-            Self::Measure | Self::Test => registry::entries(),
+            Self::Measure | Self::Test | Self::Extension => registry::entries(),
         }
     }
 }

@@ -136,7 +136,7 @@ impl Progress {
     }
 
     /// Counts measurements, of which nobody knows how many there will be.
-    pub(super) fn begin_races(&mut self) {
+    pub(super) fn begin_uncounted(&mut self) {
         if self.mode == Mode::Bar {
             self.bar = ProgressBar::new_spinner();
         }

@@ -44,7 +44,7 @@ pub(super) fn test(
     let plan = Sharing::of(options)?.narrow(plan);
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
-    let config = run_config(options, PeakSources::default(), Vec::new(), lister.library.take());
+    let config = run_config(options, PeakSources::default(), None, lister.library.take());
     drop(lister);
     let stops = || stop.signal().is_some();
     let (mut trials, ended) =

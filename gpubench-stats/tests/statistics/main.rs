@@ -9,7 +9,6 @@ mod coverage;
 mod findings;
 mod grouped;
 mod properties;
-mod race;
 mod rounds;
 mod stall;
 mod stop_rule;

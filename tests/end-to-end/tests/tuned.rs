@@ -4,11 +4,10 @@ use std::fs;
 use std::time::Instant;
 
 use end_to_end::running::{Ended, run, run_with};
+use gpubench::tuning::{PAIRS_OF_A_STEP, RaceEnd, Standing, TunedBenchmark, TunedProblem, Tuning};
 use gpubench_records::id::Arg;
 use gpubench_records::record::Run;
 use gpubench_records::samples::Energy;
-use gpubench_records::tuning::{RaceEnd, TunedBenchmark, TunedProblem, Tuning};
-use gpubench_stats::race::{PAIRS_OF_A_STEP, Standing};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_tuned");
 const RACE: [&str; 3] = ["--device", "clockwork", "--tune"];
@@ -64,10 +63,10 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
         "{ratio:?}"
     );
     assert_eq!(slower.counts.reads, Some(64));
-    let [start, .., end] = &small.looks[..] else { panic!("{:?}", small.looks) };
+    let [start, .., end] = &small.analyses[..] else { panic!("{:?}", small.analyses) };
     assert_eq!((start.steps, start.left, start.undecided), (0, 3, 2));
     assert_eq!((end.left, end.undecided, &end.leader), (2, 0, &small.variants[0].args));
-    assert!(start.at < end.at && end.at <= small.wall, "{:?}", small.looks);
+    assert!(start.at < end.at && end.at <= small.wall, "{:?}", small.analyses);
 
     let shipped = benchmark.shipped.as_ref().expect("both have winners");
     assert_eq!((shipped.variants.len(), shipped.is_smallest), (1, true));
@@ -75,7 +74,8 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     assert!(alone.ratio < 1.005 && alone.args == shipped.variants[0], "{alone:?}");
     ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll, where ± 0.50 % does not matter");
     ended.shows("n=1: 5 variants, 1 skipped in ");
-    ended.shows("within the band of every problem's best, the smallest set: [BLOCK=128,");
+    ended.shows("within the equivalence margin of every problem's best, the smallest set:");
+    ended.shows("  [BLOCK=128, unroll=2]; [BLOCK=128, unroll=2]");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 
     // A program finds the winner of its problem, and none once the benchmark has changed.

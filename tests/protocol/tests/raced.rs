@@ -4,8 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use end_to_end::running::run_with;
-use gpubench_records::tuning::{TunedProblem, Tuning};
-use gpubench_stats::race::{PAIRS_OF_A_STEP, Standing};
+use gpubench::tuning::{PAIRS_OF_A_STEP, Standing, TunedProblem, Tuning};
 use protocol::fake::library;
 
 const RACED: &str = env!("CARGO_BIN_EXE_raced");

@@ -2,10 +2,11 @@
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
+use super::super::extension::Extension;
 use super::{Args, INSTEAD};
 
 /// The program whose command line it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     /// Its name, after that of its package.
     pub name: String,
@@ -15,12 +16,15 @@ pub struct Caller {
     pub version: String,
     /// True for a bench target, which measures only if cargo's `--bench` is among its arguments.
     pub is_bench_target: bool,
+    /// The action that another crate adds.
+    pub extension: Option<Extension>,
 }
 
 impl Default for Caller {
     fn default() -> Self {
         let version = format!("(gpubench {})", env!("CARGO_PKG_VERSION"));
-        Self { name: "suite".to_owned(), command: "suite".to_owned(), version, is_bench_target: false }
+        let (name, command) = ("suite".to_owned(), "suite".to_owned());
+        Self { name, command, version, is_bench_target: false, extension: None }
     }
 }
 
@@ -63,7 +67,11 @@ pub(super) fn command(caller: &Caller) -> Command {
     let flag = |name: &'static str, short, action, help: &'static str| {
         Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
     };
-    Args::command()
+    let command = match caller.extension {
+        Some(extension) => (extension.add_flags)(Args::command()),
+        None => Args::command(),
+    };
+    command
         .name("suite")
         .bin_name(caller.command.clone())
         .display_name(caller.name.clone())

@@ -7,22 +7,21 @@ mod manifest;
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, ValueEnum};
 
 pub use self::help::Caller;
 use self::libtest::LibtestArgs;
 use super::SuiteError;
-use crate::settings::{Settings, ShareChoice, parse_positive_time};
+use super::extension::Extension;
+use crate::settings::{Settings, ShareChoice};
 pub(crate) use gpubench_records::exit::Exit;
 use gpubench_records::selection::split_names;
 
-const TUNING: &str = "Tuning";
 const INSTEAD: &str = "Instead of measuring";
 
 /// The flags.
@@ -38,35 +37,9 @@ struct Args {
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
-    tuning: TuningArgs,
-    #[command(flatten)]
     instead: InsteadArgs,
     #[command(flatten)]
     libtest: LibtestArgs,
-}
-
-#[derive(Debug, clap::Args)]
-struct TuningArgs {
-    /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
-    ///
-    /// A variant that is slower by more than the equivalence margin leaves the race; one within it is a tie.
-    #[arg(
-        long,
-        help_heading = TUNING,
-        conflicts_with_all = [
-            "compare_with", "runs", "baseline", "save_baseline", "fail_on_regression", "resume", "share", "verify", "samples",
-            "energy", "explain", "json", "csv", "markdown", "test", "measure_peaks",
-        ]
-    )]
-    tune: bool,
-
-    /// End the races after this time in total [default: no limit]
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", help_heading = TUNING)]
-    budget: Option<Duration>,
-
-    /// Write the results of the races to this file, as JSON
-    #[arg(long, value_name = "FILE", requires = "tune", help_heading = TUNING)]
-    save_tuning: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -115,14 +88,14 @@ pub struct Options {
 }
 
 /// The task of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Action {
     /// Measures the selected cases.
     Measure,
     /// Measures the peaks of the device and no benchmark.
     MeasurePeaks,
-    /// Races the variants of benchmarks.
-    Tune(TuneOptions),
+    /// Performs the action of an extension, by its flags.
+    Extension(Extension, ArgMatches),
     /// Lists the selected cases and measures nothing.
     List {
         /// The format of the list.
@@ -137,15 +110,6 @@ pub enum Action {
         /// True to launch nothing more after a failure.
         fail_fast: bool,
     },
-}
-
-/// The options of races.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TuneOptions {
-    /// The time that all races may take.
-    pub budget: Option<Duration>,
-    /// The file for the answer.
-    pub save: Option<PathBuf>,
 }
 
 /// Reads the command line of this process: `arguments`, beginning with the program's name.
@@ -175,13 +139,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
         args.settings.filter = args.settings.filter.iter().flat_map(|names| split_names(names)).collect();
     }
-    let action = action(&args, caller.is_bench_target);
+    let action = action(&args, &matches, caller);
     let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
     // The usage of the command line would distract from the line of the file.
     let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
     let settings = args.settings.with_file().map_err(wrong_file)?;
     settings.validate().map_err(|error| refused(&error))?;
-    if action == Action::MeasurePeaks && settings.share.is_some_and(ShareChoice::splits) {
+    if matches!(action, Action::MeasurePeaks) && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused(
             &"--measure-peaks and --share: each GPU has peaks of its own; leave out --share",
         ));
@@ -205,11 +169,11 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
-fn action(args: &Args, is_bench_target: bool) -> Action {
-    let Args { settings, tuning, instead, libtest } = args;
+fn action(args: &Args, matches: &ArgMatches, caller: &Caller) -> Action {
+    let Args { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
     // `cargo test` runs a bench target without `--bench`.
-    let is_test = instead.test || (is_bench_target && !libtest.bench);
+    let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
     if instead.list {
         Action::List { format, ceilings: instead.measure_peaks }
     } else if instead.measure_peaks {
@@ -218,8 +182,8 @@ fn action(args: &Args, is_bench_target: bool) -> Action {
         // `-q` of libtest prints a letter for each test.
         let format = if settings.quiet { TextFormat::Terse } else { format };
         Action::Test { format, fail_fast: libtest.fail_fast }
-    } else if tuning.tune {
-        Action::Tune(TuneOptions { budget: tuning.budget, save: tuning.save_tuning.clone() })
+    } else if let Some(extension) = caller.extension.filter(|one| matches.get_flag(one.flag)) {
+        Action::Extension(extension, matches.clone())
     } else {
         Action::Measure
     }
@@ -236,8 +200,15 @@ fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
     format!("invalid UTF-8: {}", named.join(", "))
 }
 
-/// Flags of Criterion, divan, NVBench and hyperfine, and what does the same here.
-const OF_OTHER_TOOLS: [(&str, &str); 17] = [
+/// The hint for the flags of `gpubench-tune`.
+const NEEDS_TUNE: &str = "races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's \
+    features in Cargo.toml";
+
+/// Flags that need a feature, and those of Criterion, divan, NVBench and hyperfine, with hints.
+const HINTS: [(&str, &str); 20] = [
+    ("--tune", NEEDS_TUNE),
+    ("--budget", NEEDS_TUNE),
+    ("--save-tuning", NEEDS_TUNE),
     ("--measurement-time", "use --max-time"),
     ("--warm-up-time", "use --warmup"),
     ("--sample-size", "use --samples"),
@@ -262,7 +233,7 @@ fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) 
     let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
     let name = flag.split(' ').next().unwrap_or_default();
     let hint = if error.kind() == ErrorKind::UnknownArgument {
-        OF_OTHER_TOOLS.iter().find(|(other, _)| flag == *other).map(|(_, hint)| (*hint).to_owned())
+        HINTS.iter().find(|(other, _)| flag == *other).map(|(_, hint)| (*hint).to_owned())
     } else if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) {
         None
     } else {
@@ -287,7 +258,7 @@ mod tests {
 
     #[test]
     fn flags_of_other_tools_are_answered_with_ours() {
-        for (flag, hint) in OF_OTHER_TOOLS {
+        for (flag, hint) in HINTS {
             let told = parsed(&[&format!("{flag}=1")]).expect_err("there is none");
             assert!(told.contains(flag) && told.contains(hint), "{told}");
             let [here, ..] = hint
@@ -303,19 +274,6 @@ mod tests {
             let command = help::command(&Caller::default());
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
         }
-    }
-
-    #[test]
-    fn races_exclude_what_they_do_not_obey() {
-        for flags in
-            [&["--runs", "3"][..], &["--samples", "30"], &["--json", "-"], &["--test"], &["--energy"]]
-        {
-            let told = parsed(&[&["--tune"], flags].concat()).expect_err("it has no effect");
-            assert!(told.contains("cannot be used with"), "{told}");
-        }
-        assert!(parsed(&["--budget", "3s"]).expect_err("no races").contains("--tune"));
-        let tuned = parsed(&["--tune", "--budget", "3s", "--quick"]).expect("races").action;
-        assert_eq!(tuned, Action::Tune(TuneOptions { budget: Some(Duration::from_secs(3)), save: None }));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use gpubench_runtime::__private::steps as worker;
 
 #[expect(clippy::print_stderr, reason = "the test reads this line")]
 fn main() -> ExitCode {
-    let ended = gpubench_runtime::__private::main(gpubench::__private::build(None, module_path!()), false);
+    let ended = gpubench::__private::main(gpubench::__private::build(None, module_path!()), false);
     if env::args().all(|argument| argument != worker::FLAG) {
         let [own, workers] = processor_times();
         eprintln!("cost: {own} {workers} {}", most_memory());

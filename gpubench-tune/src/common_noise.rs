@@ -1,79 +1,75 @@
-//! The noise of a variant's rounds, judged together with that of all others. In: the means of variants with their standard errors;
-//! out: the same means with moderated errors, of more degrees of freedom.
+//! The noise of a race's rounds, estimated from all variants together.
 //!
-//! All variants of a race are measured alike, against the same leader, so that their noise is much alike. The variance of eight
-//! pairs of rounds is known badly, and at the small errors of a race that costs: t is 18 with 5 degrees of freedom and 4.4 with
-//! many. So each variance is drawn towards what most of them are, by as much as they agree.
+//! All variants are compared with the same leader in the same way, so that their noise is similar. The variance of eight pairs is known
+//! badly, and at the small error probabilities of a race that is expensive: Student's t is 18 with 5 degrees of freedom and 4.4 with many. So
+//! each variance moves towards the common one, as far as the variances agree.
 //!
 //! This is the moderated t of Smyth, *Linear models and empirical Bayes methods for assessing differential expression in microarray
-//! experiments* (Statistical Applications in Genetics and Molecular Biology 3, 2004), sections 4 and 6.2. It takes the true
-//! variances for draws from a scaled inverse χ² distribution, whose width it reads off their spread. Where they differ as much as
-//! if nothing were common, nothing is drawn. The variances of trimmed means spread a little more than χ² with their degrees of
-//! freedom does (0.56 in place of 0.49 for the logarithms of eight pairs), so that equal noise passes for somewhat unequal, and
-//! intervals are rather too wide.
+//! experiments* (Statistical Applications in Genetics and Molecular Biology 3, 2004), sections 4 and 6.2: the true variances are draws from a
+//! scaled inverse χ² distribution, whose width follows from their spread. Variances of trimmed means spread a little more than χ²
+//! (0.56 in place of 0.49 for the logarithms of eight pairs), so that intervals are rather too wide.
 
-use crate::quantile::median_of;
-use crate::trimmed::TrimmedMean;
+use gpubench_stats::{TrimmedMean, quantile};
 
-/// The fewest variants that tell what is common.
+/// The fewest variants with a common noise.
 const FEWEST: usize = 4;
-/// A variance counts as at least this part of their median: a few rounds may agree by chance, or to a step of the timer. Of eight
-/// pairs one in a thousand is below it.
+/// The least variance that counts, as a part of the median variance: a few rounds may agree by chance. One in a thousand of eight pairs is
+/// below it.
 const LEAST: f64 = 0.05;
-/// A variance above this many times the common one is the variant's own: those that are noisier than the rest would be taken for
-/// better known than they are. Of eight pairs one in thirteen is above it by chance.
+/// The variance over the common one above which a variant keeps its own. One in thirteen of eight pairs is above it by chance.
 const OWN: f64 = 2.0;
-/// The most degrees of freedom: a normal distribution's, as far as a race's errors go.
+/// The degrees of freedom that count as a normal distribution's.
 const MOST_FREEDOM: f64 = 500.0;
 
-/// The noise that all variants have in common: what most variances are, and how much that says, in degrees of freedom.
+/// The noise that all variants have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct CommonNoise {
+pub(crate) struct CommonNoise {
     /// The variance of one pair of rounds.
     variance: f64,
     freedom: f64,
-    /// What the variance of a variant is at least.
+    /// The least variance of a variant that counts.
     least: f64,
 }
 
 impl CommonNoise {
-    /// Returns what is common to these means of so many pairs of rounds each; nothing of too few, or if they do not vary.
-    pub(super) fn of(means: &[(TrimmedMean, usize)]) -> Option<Self> {
+    /// Estimates the noise from means, each with its number of pairs. `None` for too few means, or if they do not vary.
+    pub(crate) fn from_means(means: &[(TrimmedMean, usize)]) -> Option<Self> {
+        if means.len() < FEWEST {
+            return None;
+        }
         let variances: Vec<f64> = means.iter().map(|(mean, pairs)| of_one(mean, *pairs)).collect();
-        let middle = median_of(&mut variances.clone())?;
-        if means.len() < FEWEST || !(middle > 0.0 && middle.is_finite()) {
+        let mut sorted = variances.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let middle = quantile(&sorted, 0.5);
+        if !(middle > 0.0 && middle.is_finite()) {
             return None;
         }
         let (count, least) = (means.len() as f64, LEAST * middle);
-        let logs: Vec<(f64, f64)> = variances
-            .iter()
-            .zip(means)
-            .map(|(variance, (mean, _))| {
-                let half = mean.freedom as f64 / 2.0;
-                (variance.max(least).ln() - digamma(half) + half.ln(), trigamma(half))
-            })
+        let halves = means.iter().map(|(mean, _)| mean.freedom as f64 / 2.0);
+        let logs: Vec<f64> = halves
+            .clone()
+            .zip(variances)
+            .map(|(half, variance)| variance.max(least).ln() - digamma(half) + half.ln())
             .collect();
-        let mean = logs.iter().map(|(log, _)| log).sum::<f64>() / count;
-        let spread = logs.iter().map(|(log, _)| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        // What the variances differ by beyond what so few pairs leave open.
-        let beyond = spread - logs.iter().map(|(_, own)| own).sum::<f64>() / count;
-        let half = inverse_trigamma(beyond);
-        let variance = match half {
-            Some(half) => (mean + digamma(half) - half.ln()).exp(),
-            None => mean.exp(),
-        };
-        Some(Self { variance, freedom: half.map_or(MOST_FREEDOM, |half| 2.0 * half), least })
+        let mean = logs.iter().sum::<f64>() / count;
+        let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        // The spread beyond that of so few pairs.
+        let half = inverse_trigamma(spread - halves.map(trigamma).sum::<f64>() / count);
+        let shift = half.map_or(0.0, |half| digamma(half) - half.ln());
+        let freedom = half.map_or(MOST_FREEDOM, |half| 2.0 * half);
+        Some(Self { variance: (mean + shift).exp(), freedom, least })
     }
 
-    /// Returns a mean of so many pairs with its moderated error; as it is, if it is much noisier than most.
-    pub(super) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
-        if of_one(&mean, pairs) > OWN * self.variance {
+    /// Returns a mean of this many pairs with its moderated error; unchanged if it is much noisier than most.
+    pub(crate) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
+        let variance = of_one(&mean, pairs);
+        if variance > OWN * self.variance {
             return mean;
         }
         let own = mean.freedom as f64;
-        let together = own + self.freedom;
-        let variance = (of_one(&mean, pairs).max(self.least) * own + self.variance * self.freedom) / together;
-        let freedom = together.min(MOST_FREEDOM).max(own) as usize;
+        let freedom = own + self.freedom;
+        let variance = (variance.max(self.least) * own + self.variance * self.freedom) / freedom;
+        let freedom = freedom.min(MOST_FREEDOM).max(own) as usize;
         TrimmedMean { error: (variance / pairs as f64).sqrt(), freedom, ..mean }
     }
 }
@@ -147,7 +143,7 @@ mod tests {
     #[test]
     fn where_all_agree_each_has_the_error_of_all() {
         let means = means(&[0.001, 0.0011, 0.0009, 0.001, 0.00105, 0.001]);
-        let common = CommonNoise::of(&means).expect("six");
+        let common = CommonNoise::from_means(&means).expect("six");
         assert_eq!(common.freedom, MOST_FREEDOM);
         let moderated = common.moderate(means[2].0, 8);
         assert_eq!((moderated.mean, moderated.freedom), (0.01, MOST_FREEDOM as usize));
@@ -161,7 +157,7 @@ mod tests {
     fn where_they_differ_each_keeps_most_of_its_own() {
         let errors: Vec<f64> = [-1.0, -0.5, 0.0, 0.5, 1.0_f64].map(|log| 0.001 * log.exp()).to_vec();
         let means = means(&errors);
-        let common = CommonNoise::of(&means).expect("five");
+        let common = CommonNoise::from_means(&means).expect("five");
         // The logarithms −2, −1, 0, 1, 2 have the variance 2.5.
         let half = inverse_trigamma(2.5 - trigamma(2.5)).expect("it is below");
         assert!((common.freedom - 2.0 * half).abs() < 1e-9 && common.freedom < 3.0, "{common:?}");
@@ -177,12 +173,12 @@ mod tests {
 
     #[test]
     fn too_few_tell_nothing_and_nor_do_those_without_noise() {
-        assert_eq!(CommonNoise::of(&means(&[0.001; 3])), None);
-        assert_eq!(CommonNoise::of(&means(&[0.0; 9])), None);
-        assert_eq!(CommonNoise::of(&[]), None);
+        assert_eq!(CommonNoise::from_means(&means(&[0.001; 3])), None);
+        assert_eq!(CommonNoise::from_means(&means(&[0.0; 9])), None);
+        assert_eq!(CommonNoise::from_means(&[]), None);
         // One that does not vary decides neither for all nor for itself.
         let common =
-            CommonNoise::of(&means(&[0.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001])).expect("seven");
+            CommonNoise::from_means(&means(&[0.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001])).expect("seven");
         let moderated = common.moderate(means(&[0.001])[0].0, 8);
         assert!(
             (moderated.error / 0.001 - 1.0).abs() < 0.1 && moderated.freedom > 5,

@@ -1,8 +1,20 @@
-//! Races against known truth. In: variants with planted times, noise and places; out: how often the race names the truth.
+//! Races against known truth: how often a race of variants with planted times, noise and places names the truth.
 
-use gpubench_stats::race::{PAIRS_OF_A_STEP, Placing, RACE_ERROR, Race, RaceRules, Standing};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand_distr::{Distribution, Normal, Uniform};
 
-use super::*;
+use crate::race::{PAIRS_OF_A_STEP, Race};
+use crate::tuning::{Standing, TunedVariant};
+use gpubench_stats::units::Nanoseconds;
+
+fn normal(mean: f64, deviation: f64) -> Normal<f64> {
+    Normal::new(mean, deviation).expect("the deviation is finite")
+}
+
+fn uniform(end: f64) -> Uniform<f64> {
+    Uniform::new(0.0, end).expect("the end is above zero")
+}
 
 /// The deviation of a round's logarithm, of which the half comes of its place and is the other variant's in the second round.
 const NOISE: f64 = 0.003;
@@ -22,11 +34,11 @@ enum Noise {
 }
 
 /// Races variants with these times, by rounds as noisy as a GPU's. Returns the placings and the number of steps.
-fn raced(times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<Placing>, usize) {
+fn raced(times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     raced_with(Noise::Alike, times, band, rng)
 }
 
-fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<Placing>, usize) {
+fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     let deviations: Vec<f64> = (0..times.len())
         .map(|number| match noise {
             Noise::Differ(by) => NOISE * normal(0.0, by).sample(rng).exp(),
@@ -34,9 +46,14 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
             _ => NOISE,
         })
         .collect();
-    let coarse: Vec<_> =
-        times.iter().map(|time| Some(Nanoseconds(time * normal(0.0, 0.02).sample(rng).exp()))).collect();
-    let mut race = Race::new(&coarse, RaceRules { band, error: RACE_ERROR });
+    let variants = times
+        .iter()
+        .map(|time| {
+            let coarse = Some(Nanoseconds(time * normal(0.0, 0.02).sample(rng).exp()));
+            TunedVariant { coarse, ..TunedVariant::new(Vec::new(), None) }
+        })
+        .collect();
+    let mut race = Race::new(variants, band, Nanoseconds::ZERO);
     let mut steps = 0;
     while let Some(duel) = race.next_duel() {
         let log = (times[duel.contender] / times[duel.leader]).ln();
@@ -57,10 +74,10 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
         race.add(duel, &rounds, 1e-4);
         steps += 1;
     }
-    (race.end(), steps)
+    (race.finish().0, steps)
 }
 
-fn all_are(placings: &[Placing], standing: Standing) -> bool {
+fn all_are(placings: &[TunedVariant], standing: Standing) -> bool {
     let others = placings.iter().filter(|placing| placing.standing != Standing::Best);
     others.map(|placing| placing.standing).all(|one| one == standing)
 }
@@ -121,12 +138,12 @@ fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
 const RACES: usize = 600;
 const BAND: f64 = 0.005;
 
-fn is_right(times: &[f64], placings: &[Placing]) -> bool {
+fn is_right(times: &[f64], placings: &[TunedVariant]) -> bool {
     let best = placings.iter().position(|one| one.standing == Standing::Best).expect("there is one");
     let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
     let undecided = placings.iter().any(|one| one.standing == Standing::Undecided);
     let near = undecided || times[best] <= fastest * (1.0 + BAND) * (1.0 + 1e-12);
-    let holds = |(number, placing): (usize, &Placing)| {
+    let holds = |(number, placing): (usize, &TunedVariant)| {
         let truth = times[number] / times[best];
         placing.ratio.is_none_or(|ratio| ratio.low <= truth && truth <= ratio.high)
             && (placing.standing != Standing::Tie || truth <= 1.0 + BAND)

@@ -1,0 +1,109 @@
+//! Cases that are measured one at a time, in the order in which an extension asks for them. One worker of a device measures all of them
+//! as long as it survives; a case that fails is tried once more in a new worker.
+
+use std::collections::BTreeMap;
+
+use super::devices::facts_with_peaks;
+use super::job::CONFIRMED;
+use super::supervisor::Supervisor;
+use super::{RunConfig, RunError};
+use crate::plan::Job;
+use crate::worker::{Reply, Request};
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::record::Record;
+use gpubench_records::sampling::Sampling;
+
+/// Measures single cases.
+pub(crate) struct SingleCases<'a> {
+    supervisor: Supervisor<'a>,
+    config: &'a RunConfig,
+    /// The number of cases of each benchmark that have failed twice at a stage.
+    confirmed: BTreeMap<(String, Stage), usize>,
+    /// The facts of the devices that were used so far.
+    pub(crate) devices: Vec<Facts>,
+    /// Notes on their peaks.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The answer of a worker. The outer error ends all measurement.
+pub type Answer<T> = Result<Result<T, Failure>, RunError>;
+
+impl<'a> SingleCases<'a> {
+    pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
+        Self { supervisor, config, confirmed: BTreeMap::new(), devices: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Returns the facts of a device.
+    pub(crate) fn facts(&mut self, device: &str) -> Result<Facts, RunError> {
+        if let Some(known) = self.devices.iter().find(|facts| facts.device == device) {
+            return Ok(known.clone());
+        }
+        let (facts, notes) = facts_with_peaks(&mut self.supervisor, self.config, device)?;
+        self.notes.extend(notes);
+        self.devices.push(facts.clone());
+        Ok(facts)
+    }
+
+    /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
+    pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+        let (limit, facts) = (self.config.limit(job), Box::new(self.facts(&job.device)?));
+        let request =
+            Request::Measure { job: job.clone(), sampling, facts, limit, verify: false, unchecked: true };
+        self.confirm(job, &request, |reply| match reply {
+            Reply::Record(record) => Some(usable(*record)),
+            _ => None,
+        })
+    }
+
+    /// Launches a job once and checks its outputs. Returns false if it has no check.
+    pub(crate) fn test(&mut self, job: &Job) -> Answer<bool> {
+        self.confirm(job, &Request::Test { job: job.clone() }, |reply| match reply {
+            Reply::Tested(outcome) => Some(outcome),
+            _ => None,
+        })
+    }
+
+    /// Ends the workers.
+    pub(crate) fn dismiss(&mut self) {
+        self.supervisor.dismiss();
+    }
+
+    /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
+    /// tried again.
+    fn confirm<T>(
+        &mut self,
+        job: &Job,
+        request: &Request,
+        read: impl Fn(Reply) -> Option<Result<T, Failure>>,
+    ) -> Answer<T> {
+        let limit = self.config.limit(job);
+        let is_used = self.supervisor.is_used(&job.device);
+        let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
+        let Err(failure) = first else { return Ok(first) };
+        let kind = (job.benchmark.clone(), failure.stage);
+        let is_confirmed = self.confirmed.get(&kind).is_some_and(|times| *times >= CONFIRMED);
+        if self.config.in_process || is_confirmed || (timed_out && !is_used) {
+            return Ok(Err(failure));
+        }
+        self.supervisor.replace(&job.device);
+        let (second, _) = self.supervisor.answer(request, limit, &read)?;
+        if second.is_err() {
+            *self.confirmed.entry(kind).or_default() += 1;
+            return Ok(Err(failure));
+        }
+        Ok(second)
+    }
+}
+
+/// Returns a record whose measurement can be used.
+fn usable(record: Record) -> Result<Record, Failure> {
+    if let Some(failure) = record.failure() {
+        return Err(failure.clone());
+    }
+    if record.usable_measurement().is_some() {
+        return Ok(record);
+    }
+    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
+}

@@ -1,0 +1,238 @@
+//! `--tune`, `--budget` and `--save-tuning`: the races of all selected benchmarks with `tune(…)`.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::{ArgMatches, Args, FromArgMatches};
+
+use crate::elimination::race;
+use crate::shipped::Shipped;
+use crate::table::table;
+use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
+use crate::variants::Variants;
+use gpubench_records::exit::Exit;
+use gpubench_records::files::Destination;
+use gpubench_records::id::Arg;
+use gpubench_records::method::Cache;
+use gpubench_runtime::__private::Entry;
+use gpubench_runtime::__private::extension::{
+    Extension, RunError, Session, SuiteError, environment, parse_positive_time,
+};
+use gpubench_runtime::{Fate, Job};
+use gpubench_stats::units::Nanoseconds;
+
+const TUNING: &str = "Tuning";
+
+#[derive(Debug, Args)]
+struct TuneArgs {
+    /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
+    ///
+    /// A variant that is slower by more than the equivalence margin leaves the race; one within it is a tie.
+    #[arg(
+        long,
+        help_heading = TUNING,
+        conflicts_with_all = [
+            "compare_with", "runs", "baseline", "save_baseline", "fail_on_regression", "resume", "share", "verify", "samples",
+            "energy", "explain", "json", "csv", "markdown", "test", "measure_peaks",
+        ]
+    )]
+    tune: bool,
+
+    /// End the races after this time in total [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", help_heading = TUNING)]
+    budget: Option<Duration>,
+
+    /// Write the results of the races to this file, as JSON
+    #[arg(long, value_name = "FILE", requires = "tune", help_heading = TUNING)]
+    save_tuning: Option<PathBuf>,
+}
+
+/// Returns the races, for `gpubench::main!`.
+#[doc(hidden)]
+#[must_use]
+pub fn extension() -> Extension {
+    Extension {
+        flag: "tune",
+        add_flags: TuneArgs::augment_args,
+        is_for: |options| !options.tune.is_empty(),
+        run: tune,
+    }
+}
+
+/// Races, prints the results and writes them to the user's file, also if the races end early.
+fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
+    let began = Instant::now();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let TuneArgs { budget, save_tuning, .. } =
+        TuneArgs::from_arg_matches(flags).map_err(|error| SuiteError::of_extension(error, Exit::Usage))?;
+    let name = save_tuning.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let not_saved =
+        |error: io::Error, exit| SuiteError::of_extension(format!("--save-tuning {name}: {error}"), exit);
+    let destination = save_tuning.as_deref().map(Destination::open).transpose();
+    let destination = destination.map_err(|error| not_saved(error, Exit::Usage))?;
+    if session.jobs.is_empty() {
+        return Err(SuiteError::of_extension(NOTHING_TO_TUNE, Exit::Usage));
+    }
+    let mut tuning = Tuning {
+        schema: SCHEMA.to_owned(),
+        program: session.program.clone(),
+        environment: environment(None),
+        started,
+        wall: Nanoseconds::ZERO,
+        notes: session.notes.clone(),
+        method: TuningMethod::new(session.sampling, budget.map(Nanoseconds::from)),
+        devices: Vec::new(),
+        benchmarks: Vec::new(),
+    };
+    let ended = race_all(session, &mut tuning, budget.map(|budget| began + budget));
+    for benchmark in &mut tuning.benchmarks {
+        benchmark.shipped = Shipped::new(&benchmark.problems);
+    }
+    let (devices, notes) = session.used_devices();
+    tuning.devices.extend_from_slice(devices);
+    tuning.notes.extend_from_slice(notes);
+    tuning.wall = began.elapsed().into();
+    session.print(&table(&tuning, session.page()))?;
+    if let Some(destination) = destination {
+        let written = destination.write(&|out| tuning.write(out));
+        written.map_err(|error| not_saved(error, Exit::Failed))?;
+    }
+    ended?;
+    Ok(tuning.exit())
+}
+
+const NOTHING_TO_TUNE: &str =
+    "--tune: none of the selected benchmarks says `tune(…)`, which names the axes that are its variants";
+
+/// A problem on a device, in one state of the cache.
+struct Problem {
+    entry: &'static Entry,
+    device: String,
+    cache: Cache,
+    /// The jobs of its variants.
+    jobs: Vec<Job>,
+    race: TunedProblem,
+}
+
+/// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
+fn problems(jobs: Vec<(&'static Entry, Job, Fate)>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    for (entry, job, fate) in jobs {
+        let is_variant = |arg: &Arg| entry.options.tune.contains(&arg.name.as_str());
+        let (variant, args): (Vec<Arg>, Vec<Arg>) = job.args.iter().cloned().partition(is_variant);
+        let (device, cache) = (job.device.clone(), job.caches.first().copied().unwrap_or(Cache::Hot));
+        let is_same = |one: &Problem| {
+            std::ptr::eq(one.entry, entry)
+                && (&one.device, one.cache, &one.race.args) == (&device, cache, &args)
+        };
+        let place = problems.iter().rposition(is_same).unwrap_or_else(|| {
+            let race = TunedProblem::new(args);
+            problems.push(Problem { entry, device, cache, jobs: Vec::new(), race });
+            problems.len() - 1
+        });
+        let problem = &mut problems[place];
+        let failure = match fate {
+            Fate::Broken(failure) => Some(failure),
+            Fate::Skipped(_) => {
+                problem.race.skipped += 1;
+                continue;
+            }
+            _ => None,
+        };
+        problem.jobs.push(job);
+        problem.race.variants.push(TunedVariant::new(variant, failure));
+    }
+    problems
+}
+
+/// Races each problem, and adds the results to `tuning`. The remaining problems share the remaining time.
+fn race_all(
+    session: &mut Session<'_>,
+    tuning: &mut Tuning,
+    deadline: Option<Instant>,
+) -> Result<(), RunError> {
+    let problems = problems(std::mem::take(&mut session.jobs));
+    let count = problems.len();
+    for (number, Problem { entry, device, cache, jobs, race: mut raced }) in problems.into_iter().enumerate()
+    {
+        let model = session.facts(&device)?.name;
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let budget = left.map(|left| Nanoseconds::from(left) / (count - number) as f64);
+        let ended = race(&mut Variants::new(session, &jobs), &mut raced, tuning.method.band, budget);
+        let benchmark = entry.path();
+        let is_same = |one: &&mut TunedBenchmark| {
+            (&one.benchmark, &one.device, one.cache) == (&benchmark, &device, cache)
+        };
+        match tuning.benchmarks.iter_mut().find(is_same) {
+            Some(one) => one.problems.push(raced),
+            None => tuning.benchmarks.push(TunedBenchmark {
+                axes: hash_of_axes(entry, jobs.first().map_or(&[], |job| &job.args)),
+                benchmark,
+                device,
+                model,
+                cache,
+                tune: entry.options.tune.iter().map(|name| (*name).to_owned()).collect(),
+                problems: vec![raced],
+                shipped: None,
+            }),
+        }
+        ended?;
+    }
+    Ok(())
+}
+
+/// Returns a hash of the benchmark's name, the names of its axes, those that are variants, and the values of its types and constants. Lists
+/// of arguments are not in it: they may be longer or shorter in another run. `args` are those of any of its jobs.
+fn hash_of_axes(entry: &Entry, args: &[Arg]) -> String {
+    let mut generics: Vec<(&str, Vec<String>)> = Vec::new();
+    for generic in entry.variants.iter().flat_map(|variant| variant.generics) {
+        let value = (generic.value)();
+        match generics.iter_mut().find(|(name, _)| *name == generic.name) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => generics.push((generic.name, vec![value])),
+        }
+    }
+    let is_arg = |name: &&str| !generics.iter().any(|(generic, _)| generic == name);
+    let args: Vec<&str> = args.iter().map(|arg| arg.name.as_str()).filter(is_arg).collect();
+    let text = serde_json::json!([entry.path(), entry.options.tune, args, generics]).to_string();
+    format!("{:08x}", crc32fast::hash(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use gpubench_runtime::__private::steps::{Caller, parse};
+
+    use super::*;
+
+    fn parsed(flags: &[&str]) -> Result<String, String> {
+        let caller = Caller { extension: Some(extension()), ..Caller::default() };
+        let options = parse(["suite"].iter().chain(flags).map(OsString::from), &caller);
+        options.map(|options| format!("{:?}", options.action)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn races_exclude_what_they_do_not_obey() {
+        for flags in
+            [&["--runs", "3"][..], &["--samples", "30"], &["--json", "-"], &["--test"], &["--energy"]]
+        {
+            let told = parsed(&[&["--tune"], flags].concat()).expect_err("it has no effect");
+            assert!(told.contains("cannot be used with"), "{told}");
+        }
+        assert!(parsed(&["--budget", "3s"]).expect_err("no races").contains("--tune"));
+        assert!(parsed(&["--tune", "--budget", "3s", "--quick"]).expect("races").starts_with("Extension"));
+        assert!(parsed(&["--tune", "--list"]).expect("a list").starts_with("List"));
+        assert_eq!(parsed(&["--quick"]).expect("a run"), "Measure");
+    }
+
+    #[test]
+    fn help_has_the_flags() {
+        let help = parsed(&["--help"]).expect_err("it ends with the help");
+        let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("no {text} in {help}"));
+        assert!(at("Tuning:") < at("--tune") && at("--tune") < at("--budget <TIME>"));
+        assert!(help.contains("Write the results of the races to this file, as JSON"));
+    }
+}

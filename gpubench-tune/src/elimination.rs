@@ -1,0 +1,387 @@
+//! The course of a race: it measures each variant alone, and then two at a time, as long as the race and the budget allow.
+
+use crate::race::{Duel, Race};
+use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
+use gpubench_records::failure::Failure;
+use gpubench_records::work::Counts;
+use gpubench_runtime::__private::extension::{Answer, RunError};
+use gpubench_stats::units::Nanoseconds;
+
+/// The rounds of two interleaved variants.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DuelRounds {
+    /// The logarithm of the contender's time over the leader's, for each round.
+    pub(crate) logs: Vec<f64>,
+    /// The least difference of logarithms that they resolve.
+    pub(crate) resolution: f64,
+}
+
+/// Measures variants, by their numbers.
+pub(crate) trait Racers {
+    /// Measures a variant alone, briefly, without a check of its outputs. Returns its time and its work.
+    fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
+    /// Launches a variant once, and checks its outputs. Returns false if it has no check.
+    fn check(&mut self, variant: usize) -> Answer<bool>;
+    /// Measures two variants interleaved, with these coarse times. `is_first` for the first step of the contender.
+    fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds>;
+    /// Returns the time since the race began.
+    fn elapsed(&self) -> Nanoseconds;
+}
+
+/// Races the variants of a problem until all are decided or the budget is spent, and sorts them. A variant that fails is out.
+/// Only the outputs of variants that race are checked, since checks may take longer than all launches.
+///
+/// # Errors
+/// Returns an error if nothing more can be measured. The problem has the results until then.
+pub(crate) fn race(
+    racers: &mut dyn Racers,
+    problem: &mut TunedProblem,
+    margin: f64,
+    budget: Option<Nanoseconds>,
+) -> Result<(), RunError> {
+    let mut variants = std::mem::take(&mut problem.variants);
+    let alone = measure_alone(racers, &mut variants, budget);
+    let accepted = vec![false; variants.len()];
+    let race = Race::new(variants, margin, racers.elapsed());
+    let mut course = Course { racers, race, accepted, budget };
+    let ended = match alone {
+        Ok(RaceEnd::Decided) => course.run(),
+        ended => ended,
+    };
+    problem.wall = course.racers.elapsed();
+    course.race.now = problem.wall;
+    (problem.variants, problem.analyses) = course.race.finish();
+    problem.variants.sort_by(|a, b| {
+        let ((a, faster), (b, slower)) = (a.rank(), b.rank());
+        a.cmp(&b).then(faster.total_cmp(&slower))
+    });
+    let is_open = [Standing::Undecided, Standing::NotMeasured].iter().any(|one| problem.of(*one).count() > 0);
+    problem.ended = match ended {
+        Ok(RaceEnd::Decided) if is_open => RaceEnd::LastAnalysis,
+        Ok(RaceEnd::Budget) if !is_open => RaceEnd::Decided,
+        Ok(end) => end,
+        Err(why) => return Err(why),
+    };
+    Ok(())
+}
+
+/// Measures each variant alone; the first one again at the end, since clocks rise while a device warms up. Returns [`RaceEnd::Decided`] if
+/// the budget allowed all of it.
+fn measure_alone(
+    racers: &mut dyn Racers,
+    variants: &mut [TunedVariant],
+    budget: Option<Nanoseconds>,
+) -> Result<RaceEnd, RunError> {
+    let again = (variants.len() > 1).then_some(0);
+    for number in (0..variants.len()).chain(again) {
+        let variant = &mut variants[number];
+        if variant.failure.is_some() {
+            continue;
+        }
+        if is_spent(racers, budget) {
+            return Ok(RaceEnd::Budget);
+        }
+        match racers.coarse(number)? {
+            Ok((time, counts)) => (variant.coarse, variant.counts) = (Some(time), counts),
+            Err(failure) => variant.fail(failure),
+        }
+    }
+    Ok(RaceEnd::Decided)
+}
+
+fn is_spent(racers: &dyn Racers, budget: Option<Nanoseconds>) -> bool {
+    budget.is_some_and(|budget| racers.elapsed() >= budget)
+}
+
+/// A race whose variants were measured alone.
+struct Course<'a> {
+    racers: &'a mut dyn Racers,
+    race: Race,
+    /// The variants whose outputs are right or have no check.
+    accepted: Vec<bool>,
+    budget: Option<Nanoseconds>,
+}
+
+impl Course<'_> {
+    /// Compares until all variants are decided or the budget is spent. The outputs of the best are checked in any case.
+    fn run(&mut self) -> Result<RaceEnd, RunError> {
+        let mut end = RaceEnd::Decided;
+        loop {
+            self.race.now = self.racers.elapsed();
+            let next = self.race.next_duel();
+            if next.is_some() && is_spent(self.racers, self.budget) {
+                end = RaceEnd::Budget;
+            }
+            let next = next.filter(|_| end == RaceEnd::Decided);
+            let wanted = [self.race.leader(), next.map(|duel| duel.contender)];
+            let unchecked = wanted.into_iter().flatten().find(|variant| !self.accepted[*variant]);
+            match (unchecked, next) {
+                (Some(variant), _) => match self.racers.check(variant)? {
+                    Ok(checked) => {
+                        self.accepted[variant] = true;
+                        self.race.variant(variant).checked = checked;
+                    }
+                    Err(failure) => self.fail(variant, failure),
+                },
+                (None, Some(duel)) => self.duel(duel)?,
+                (None, None) => return Ok(end),
+            }
+        }
+    }
+
+    /// Measures two variants interleaved. If that fails, the one that also fails alone is out, and else the contender.
+    fn duel(&mut self, duel: Duel) -> Result<(), RunError> {
+        let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse);
+        let is_first = self.race.variant(duel.contender).pairs == 0;
+        let failure = match self.racers.duel(duel, coarse, is_first)? {
+            Ok(rounds) => {
+                self.race.add(duel, &rounds.logs, rounds.resolution);
+                return Ok(());
+            }
+            Err(failure) => failure,
+        };
+        let mut is_found = false;
+        for variant in [duel.leader, duel.contender] {
+            if let Err(failure) = self.racers.coarse(variant)? {
+                self.fail(variant, failure);
+                is_found = true;
+            }
+        }
+        if !is_found {
+            self.fail(duel.contender, failure);
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, variant: usize, failure: Failure) {
+        self.race.now = self.racers.elapsed();
+        self.race.fail(variant, failure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::tuning::Analysis;
+    use gpubench_records::failure::Stage;
+    use gpubench_records::id::Arg;
+
+    const MARGIN: f64 = 0.005;
+
+    /// Variants with these times, of which some fail: alone from the start, alone from a duel on, in their checks, or only in duels.
+    #[derive(Default)]
+    struct Fake {
+        times: Vec<f64>,
+        broken: Vec<usize>,
+        breaks: Vec<usize>,
+        wrong: Vec<usize>,
+        checks: Vec<usize>,
+        quarrels: Vec<usize>,
+        /// By how much logarithms of ratios deviate.
+        noise: f64,
+        duels: usize,
+        /// The contenders so far.
+        contenders: BTreeSet<usize>,
+        alone: usize,
+        /// The budget, of which a duel takes 100 and a measurement alone 1.
+        budget: Option<f64>,
+        stops_at: Option<usize>,
+    }
+
+    impl Fake {
+        fn of(times: &[f64]) -> Self {
+            Self { times: times.to_vec(), ..Self::default() }
+        }
+
+        fn race(mut self) -> (TunedProblem, Option<RunError>) {
+            self.raced()
+        }
+
+        /// Races, and puts the variants back in the order of their numbers.
+        fn raced(&mut self) -> (TunedProblem, Option<RunError>) {
+            let arg = |number: usize| vec![Arg { name: "v".to_owned(), value: format!("{number:03}") }];
+            let mut found = TunedProblem::new(Vec::new());
+            found.variants =
+                (0..self.times.len()).map(|number| TunedVariant::new(arg(number), None)).collect();
+            let budget = self.budget.map(Nanoseconds);
+            let stopped = race(self, &mut found, MARGIN, budget).err();
+            found.variants.sort_by(|a, b| a.args.cmp(&b.args));
+            (found, stopped)
+        }
+    }
+
+    fn wrong() -> Failure {
+        Failure::new(Stage::Check, "the sum is wrong")
+    }
+
+    impl Racers for Fake {
+        fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+            self.alone += 1;
+            let breaks = self.duels > 0 && self.breaks.contains(&variant);
+            Ok(if breaks || self.broken.contains(&variant) {
+                Err(wrong())
+            } else {
+                Ok((Nanoseconds(self.times[variant]), Counts::default()))
+            })
+        }
+
+        fn check(&mut self, variant: usize) -> Answer<bool> {
+            self.checks.push(variant);
+            Ok(if self.wrong.contains(&variant) { Err(wrong()) } else { Ok(true) })
+        }
+
+        fn duel(
+            &mut self,
+            Duel { contender, leader }: Duel,
+            coarse: [Option<Nanoseconds>; 2],
+            is_first: bool,
+        ) -> Answer<DuelRounds> {
+            assert_eq!(coarse, [contender, leader].map(|one| Some(Nanoseconds(self.times[one]))));
+            assert_eq!(is_first, self.contenders.insert(contender));
+            self.duels += 1;
+            if self.stops_at == Some(self.duels) {
+                return Err(RunError::Interrupted);
+            }
+            if [contender, leader].iter().any(|one| self.breaks.contains(one) || self.quarrels.contains(one))
+            {
+                return Ok(Err(Failure::new(Stage::Worker, "was killed")));
+            }
+            let log = (self.times[contender] / self.times[leader]).ln();
+            // Angles that share no period with the rounds.
+            let deviation = |round| self.noise * f64::from(8 * self.duels as u32 + round).powi(2).sin();
+            Ok(Ok(DuelRounds {
+                logs: (0..8).map(|round| log + deviation(round)).collect(),
+                resolution: 1e-4,
+            }))
+        }
+
+        fn elapsed(&self) -> Nanoseconds {
+            Nanoseconds(self.alone as f64 + 100.0 * self.duels as f64)
+        }
+    }
+
+    fn standings(found: &TunedProblem) -> Vec<Standing> {
+        found.variants.iter().map(|variant| variant.standing).collect()
+    }
+
+    fn failures(found: &TunedProblem) -> Vec<(usize, Failure)> {
+        let numbered = found.variants.iter().enumerate();
+        numbered.filter_map(|(number, one)| Some((number, one.failure.clone()?))).collect()
+    }
+
+    #[test]
+    fn a_variant_that_fails_is_out_and_costs_nothing_else() {
+        use Standing::{Best, Failed, Slower, Tie};
+        let (found, _) = Fake { broken: vec![1], ..Fake::of(&[102.0, 90.0, 100.0, 100.1]) }.race();
+        assert_eq!(standings(&found), [Slower, Failed, Best, Tie]);
+        assert_eq!(failures(&found), [(1, wrong())]);
+        assert_eq!((found.ended, found.variants[1].coarse), (RaceEnd::Decided, None));
+    }
+
+    /// A launch that does nothing is fast. What it seemed to leave behind races.
+    #[test]
+    fn wrong_outputs_beat_nobody_and_what_is_far_slower_is_not_checked() {
+        use Standing::{Best, Failed, LeftBehind, Slower, Tie};
+        let mut fake = Fake { wrong: vec![1, 4], ..Fake::of(&[100.2, 10.0, 100.0, 140.0, 101.0, 103.0]) };
+        let (found, _) = fake.raced();
+        assert_eq!(standings(&found), [Tie, Failed, Best, LeftBehind, Failed, Slower]);
+        assert_eq!(failures(&found), [(1, wrong()), (4, wrong())]);
+        fake.checks.sort_unstable();
+        assert_eq!(fake.checks, [0, 1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn the_best_is_checked_also_if_nothing_races_it_or_the_budget_is_spent() {
+        use Standing::{Best, Failed, LeftBehind, Undecided};
+        let (alone, _) = Fake { wrong: vec![1], ..Fake::of(&[100.0, 10.0, 140.0]) }.race();
+        assert_eq!((standings(&alone), alone.ended), (vec![Best, Failed, LeftBehind], RaceEnd::Decided));
+        let (spent, _) = Fake { wrong: vec![0], budget: Some(4.0), ..Fake::of(&[99.0, 100.0, 101.0]) }.race();
+        assert_eq!((standings(&spent), spent.ended), (vec![Failed, Best, Undecided], RaceEnd::Budget));
+    }
+
+    #[test]
+    fn the_leader_may_be_the_one_that_fails() {
+        use Standing::{Best, Failed, Slower};
+        let (found, _) = Fake { breaks: vec![0], ..Fake::of(&[100.0, 101.0, 103.0]) }.race();
+        assert_eq!(standings(&found), [Failed, Best, Slower]);
+        assert_eq!(failures(&found), [(0, wrong())]);
+    }
+
+    /// It fails beside others and not alone.
+    #[test]
+    fn a_contender_that_fails_only_in_turn_is_out_for_that() {
+        use Standing::{Best, Failed, Tie};
+        let (found, _) = Fake { quarrels: vec![1], ..Fake::of(&[100.0, 100.0, 100.0]) }.race();
+        assert_eq!(standings(&found), [Best, Failed, Tie]);
+        assert_eq!(failures(&found), [(1, Failure::new(Stage::Worker, "was killed"))]);
+    }
+
+    #[test]
+    fn a_budget_leaves_the_rest_undecided() {
+        let (found, _) = Fake { budget: Some(104.0), ..Fake::of(&[100.0, 100.0, 100.0]) }.race();
+        assert_eq!(found.ended, RaceEnd::Budget);
+        assert_eq!(standings(&found), [Standing::Best, Standing::Tie, Standing::Undecided]);
+        let (enough, _) = Fake { budget: Some(204.0), ..Fake::of(&[100.0, 100.0, 100.0]) }.race();
+        assert_eq!(enough.ended, RaceEnd::Decided);
+    }
+
+    #[test]
+    fn a_budget_that_ends_the_first_round_leaves_the_rest_not_measured() {
+        use Standing::{Best, Failed, NotMeasured, Tie, Undecided};
+        let equal = || Fake::of(&[100.0, 100.0, 100.0, 100.0]);
+        let (found, _) = Fake { budget: Some(3.0), broken: vec![1], ..equal() }.race();
+        assert_eq!(standings(&found), [Undecided, Failed, Undecided, NotMeasured]);
+        assert_eq!((found.ended, failures(&found)), (RaceEnd::Budget, vec![(1, wrong())]));
+        let (none, _) = Fake { budget: Some(0.0), ..equal() }.race();
+        assert_eq!((none.ended, standings(&none)), (RaceEnd::Budget, vec![NotMeasured; 4]));
+        // The first was not measured again: all have a time, but the first duel came too late.
+        let (all, _) = Fake { budget: Some(4.0), ..equal() }.race();
+        assert_eq!(
+            (all.ended, standings(&all)),
+            (RaceEnd::Budget, vec![Best, Undecided, Undecided, Undecided])
+        );
+        let (enough, _) = Fake { budget: Some(1e6), ..equal() }.race();
+        assert_eq!((enough.ended, standings(&enough)), (RaceEnd::Decided, vec![Best, Tie, Tie, Tie]));
+        // Nothing works of what was measured, and that is no winner either.
+        let (broken, _) = Fake { budget: Some(1.0), broken: vec![0], ..equal() }.race();
+        assert_eq!(standings(&broken), [Failed, NotMeasured, NotMeasured, NotMeasured]);
+    }
+
+    #[test]
+    fn analyses_have_the_times_at_which_they_were_made() {
+        let seen = |found: &TunedProblem| -> Vec<_> {
+            let of_one = |one: &Analysis| (one.steps, one.left, one.undecided, one.at.as_f64());
+            found.analyses.iter().map(of_one).collect()
+        };
+        let (found, _) = Fake::of(&[100.0, 100.0, 103.0]).race();
+        assert_eq!(seen(&found), [(0, 3, 2, 4.0), (2, 2, 0, 204.0)]);
+        let (stopped, _) = Fake { stops_at: Some(2), ..Fake::of(&[100.0, 100.0, 103.0]) }.race();
+        assert_eq!(seen(&stopped), [(0, 3, 2, 4.0), (1, 3, 1, 204.0)]);
+    }
+
+    /// Times that deviate by a fifth do not tell half a percent, however often they are taken.
+    #[test]
+    fn the_last_analysis_may_leave_some_undecided() {
+        let (found, _) = Fake { noise: 0.2, ..Fake::of(&[100.0, 100.4, 100.6]) }.race();
+        assert_eq!(found.ended, RaceEnd::LastAnalysis);
+        assert!(standings(&found).contains(&Standing::Undecided), "{:?}", standings(&found));
+        let (quiet, _) = Fake { noise: 0.001, ..Fake::of(&[100.0, 100.4, 100.6]) }.race();
+        assert_eq!(quiet.ended, RaceEnd::Decided);
+    }
+
+    #[test]
+    fn what_was_found_before_an_interrupt_remains() {
+        let (found, stopped) = Fake { stops_at: Some(2), ..Fake::of(&[100.0, 100.0, 100.0]) }.race();
+        assert!(matches!(stopped, Some(RunError::Interrupted)));
+        assert_eq!((found.ended, standings(&found)[1]), (RaceEnd::Stopped, Standing::Tie));
+    }
+
+    #[test]
+    fn nothing_that_works_is_a_race_without_a_winner() {
+        let (found, _) = Fake { broken: vec![0, 1], ..Fake::of(&[100.0, 100.0]) }.race();
+        assert_eq!(standings(&found), [Standing::Failed; 2]);
+        assert_eq!((found.ended, failures(&found).len()), (RaceEnd::Decided, 2));
+    }
+}

@@ -1,0 +1,25 @@
+//! Races of variants: for each problem of a benchmark with `tune(…)`, the fastest variant and its ties.
+//!
+//! `command` adds `--tune`, `--budget` and `--save-tuning` to benchmark binaries. `elimination` leads a race: it measures each variant
+//! alone, and then variants interleaved, two at a time, as `race` requests them; `variants` measures in the workers of the
+//! runtime. [`Tuning`] is the result, which `--save-tuning` writes as JSON and [`table`] shows.
+
+mod command;
+mod common_noise;
+mod elimination;
+mod race;
+mod shipped;
+#[cfg(test)]
+mod simulations;
+mod table;
+mod tuning;
+mod variants;
+
+pub use self::command::extension;
+pub use self::race::PAIRS_OF_A_STEP;
+pub use self::shipped::{Alone, Shipped};
+pub use self::table::table;
+pub use self::tuning::{
+    Analysis, NotTuned, RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
+    TuningMethod,
+};

@@ -1,0 +1,482 @@
+//! A race of variants by successive elimination.
+//!
+//! All variants are compared with one leader, in steps of equally many pairs of rounds. At each interim analysis a variant that is slower
+//! than the leader by more than the equivalence margin leaves the race, and one within the margin is a tie. A variant that is faster by more
+//! than the margin becomes the leader, and a new epoch begins; so does, early in a race, one that seems to be faster. A race
+//! that ends earlier leaves the rest undecided, never tied.
+//!
+//! A race computes many intervals: one for each contender at each analysis, in each epoch. By Bonferroni's inequality all of them hold the
+//! truth together except in [`RACE_ERROR`] of all races, however they depend on each other (the union bound, as Even-Dar, Mannor & Mansour use it
+//! for successive elimination: *Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*,
+//! JMLR 7, 2006).
+
+use crate::common_noise::CommonNoise;
+use crate::tuning::{Analysis, Standing, TunedVariant};
+use gpubench_records::failure::Failure;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
+
+/// The pairs of rounds in a step.
+pub const PAIRS_OF_A_STEP: usize = 8;
+
+/// The coarse time over the least one up to which a variant races. A single coarse time depends on the addresses of its inputs and on the
+/// clocks: on an H200 by 3.3 % at most, for 290 variants of five problems from 3 to 236 µs.
+pub(crate) const COARSE_FACTOR: f64 = 1.15;
+
+/// The part of all races in which any interval may miss the truth.
+pub(crate) const RACE_ERROR: f64 = 0.01;
+
+/// The steps of each contender before an analysis, and its part of an epoch's error. A fifth is kept back, since the confidence of
+/// the interval of a trimmed mean is approximate.
+const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
+
+/// The epochs that a variant which seems to be faster may end, at this analysis, from 0. The first leader had the least of many single times,
+/// and so the most luck.
+const GUESSES: i32 = 2;
+const ANALYSIS_OF_A_GUESS: usize = 1;
+
+/// Two variants that a race compares next, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Duel {
+    pub(crate) contender: usize,
+    pub(crate) leader: usize,
+}
+
+/// A variant in the race.
+#[derive(Clone, Debug)]
+struct Contender {
+    /// The variant, with its ratio to the leader.
+    variant: TunedVariant,
+    /// The steps of this epoch.
+    steps: usize,
+    /// The logarithms of its time over the leader's in this epoch.
+    rounds: Vec<f64>,
+    /// The sum of the resolutions of its steps.
+    unresolved: f64,
+}
+
+impl Contender {
+    fn races(&self) -> bool {
+        self.variant.standing == Standing::Undecided
+    }
+
+    fn set_standing(&mut self, standing: Standing, decided_at: Option<usize>) {
+        (self.variant.standing, self.variant.decided_at) = (standing, decided_at);
+    }
+}
+
+/// A part of a race with one leader.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Its number, from 1.
+    number: i32,
+    leader: usize,
+    /// The variants that race at its beginning, without the leader.
+    contenders: usize,
+    analyses: usize,
+}
+
+impl Epoch {
+    /// Returns the confidence of each interval of the next analysis. Epochs have a half, a quarter, an eighth and so on of
+    /// [`RACE_ERROR`].
+    fn confidence(&self) -> f64 {
+        let part = ANALYSES.get(self.analyses).map_or(0.0, |(_, part)| *part);
+        1.0 - RACE_ERROR * 0.5_f64.powi(self.number) * part / self.contenders.max(1) as f64
+    }
+}
+
+/// A race in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Race {
+    /// The equivalence margin.
+    margin: f64,
+    contenders: Vec<Contender>,
+    epoch: Option<Epoch>,
+    /// The number of analyses in all epochs.
+    analyses: usize,
+    steps: usize,
+    history: Vec<Analysis>,
+    /// The time since the race began, for its history.
+    pub(crate) now: Nanoseconds,
+}
+
+impl Race {
+    /// Begins a race of variants whose coarse times are known, except for those that were not measured or have failed.
+    pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64, now: Nanoseconds) -> Self {
+        let contender = |variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 };
+        let contenders = variants.into_iter().map(contender).collect();
+        let history = Vec::new();
+        let mut race = Self { margin, contenders, epoch: None, analyses: 0, steps: 0, history, now };
+        race.restart();
+        race
+    }
+
+    /// Returns the next two variants to compare for a step; `None` once all are decided, or after the last analysis.
+    pub(crate) fn next_duel(&mut self) -> Option<Duel> {
+        loop {
+            let Epoch { leader, analyses, .. } = self.epoch?;
+            let (steps, _) = *ANALYSES.get(analyses)?;
+            let is_waiting = |one: &Contender| one.races() && one.steps < steps;
+            if let Some(contender) = self.contenders.iter().position(is_waiting) {
+                return Some(Duel { contender, leader });
+            }
+            if self.racing() == 0 {
+                return None;
+            }
+            self.analyse();
+        }
+    }
+
+    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the least difference that they resolve. A
+    /// step without rounds counts too: it resolves nothing, and the race goes on.
+    pub(crate) fn add(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
+        let contender = &mut self.contenders[duel.contender];
+        let pairs = rounds.len() / 2;
+        self.steps += 1;
+        contender.steps += 1;
+        contender.rounds.extend(&rounds[..2 * pairs]);
+        contender.variant.pairs += pairs;
+        contender.unresolved += resolution;
+    }
+
+    /// Takes a variant out that has failed. If it is the leader, the race restarts.
+    pub(crate) fn fail(&mut self, variant: usize, failure: Failure) {
+        self.contenders[variant].variant.fail(failure);
+        self.contenders[variant].rounds.clear();
+        if self.leader() == Some(variant) {
+            self.restart();
+        }
+    }
+
+    /// Ends the race. Rounds since the last analysis count with the error of the next one. Unless all variants were measured, none is the
+    /// best.
+    pub(crate) fn finish(mut self) -> (Vec<TunedVariant>, Vec<Analysis>) {
+        let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
+        if is_due && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4) {
+            self.analyse();
+        }
+        let mut variants: Vec<TunedVariant> = self.contenders.into_iter().map(|one| one.variant).collect();
+        let is_whole = variants.iter().all(|variant| variant.standing != Standing::NotMeasured);
+        for variant in &mut variants {
+            if variant.standing == Standing::Best && !is_whole {
+                (variant.standing, variant.ratio) = (Standing::Undecided, None);
+            }
+            variant.ratio = variant.ratio.map(|ratio| Ratio { confidence: 1.0 - RACE_ERROR, ..ratio });
+        }
+        (variants, self.history)
+    }
+
+    /// Returns the variant that all others are compared with, if one is left.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        self.epoch.map(|epoch| epoch.leader)
+    }
+
+    /// Returns a variant.
+    pub(crate) fn variant(&mut self, number: usize) -> &mut TunedVariant {
+        &mut self.contenders[number].variant
+    }
+
+    /// Returns the number of variants that race against the leader.
+    fn racing(&self) -> usize {
+        self.contenders.iter().filter(|one| one.races()).count()
+    }
+
+    /// Begins an epoch with the fastest variant by coarse times, and all within [`COARSE_FACTOR`] of it.
+    fn restart(&mut self) {
+        let times = self.contenders.iter().enumerate();
+        let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse?.as_f64())));
+        let Some((leader, least)) = times.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
+            self.epoch = None;
+            return;
+        };
+        for one in &mut self.contenders {
+            if let Some(coarse) = one.variant.coarse {
+                let is_near = coarse.as_f64() <= COARSE_FACTOR * least;
+                one.set_standing(if is_near { Standing::Undecided } else { Standing::LeftBehind }, None);
+                one.variant.ratio = None;
+            }
+        }
+        self.begin_epoch(leader);
+        self.record();
+    }
+
+    /// Adds the state of the race to its history.
+    fn record(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        let leader = self.contenders[leader].variant.args.clone();
+        let undecided = self.racing();
+        let left = self.contenders.iter().filter(|one| one.variant.standing <= Standing::Undecided).count();
+        self.history.push(Analysis { steps: self.steps, at: self.now, left, undecided, leader });
+    }
+
+    fn begin_epoch(&mut self, leader: usize) {
+        let best = &mut self.contenders[leader].variant;
+        best.standing = Standing::Best;
+        best.ratio = Some(Ratio { value: 1.0, low: 1.0, high: 1.0, confidence: 1.0 });
+        for one in &mut self.contenders {
+            (one.steps, one.unresolved) = (0, 0.0);
+            one.rounds.clear();
+        }
+        let number = 1 + self.epoch.map_or(0, |epoch| epoch.number);
+        self.epoch = Some(Epoch { number, leader, contenders: self.racing(), analyses: 0 });
+    }
+
+    /// Decides all variants that their intervals decide.
+    fn analyse(&mut self) {
+        let Some(epoch) = self.epoch else { return };
+        self.analyses += 1;
+        let (least, most) = (1.0 / (1.0 + self.margin), 1.0 + self.margin);
+        // Those that this epoch has decided tell of the noise too.
+        let mean = |one: &Contender| Some((mean_of_rounds(&one.rounds)?, one.rounds.len() / 2));
+        let means: Vec<Option<(TrimmedMean, usize)>> = self.contenders.iter().map(mean).collect();
+        let noise = CommonNoise::from_means(&means.iter().copied().flatten().collect::<Vec<_>>());
+        let mut open: Vec<(usize, Ratio)> = Vec::new();
+        for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {
+            let Some((mean, pairs)) = mean.filter(|_| one.races()) else { continue };
+            let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
+            let ratio = Ratio::of_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
+            one.variant.ratio = Some(ratio);
+            if ratio.low > most {
+                one.set_standing(Standing::Slower, Some(self.analyses));
+            } else if least <= ratio.low && ratio.high <= most {
+                one.set_standing(Standing::Tie, Some(self.analyses));
+            } else {
+                open.push((contender, ratio));
+            }
+        }
+        self.epoch = Some(Epoch { analyses: epoch.analyses + 1, ..epoch });
+        let fastest = |is_faster: &dyn Fn(&Ratio) -> bool| {
+            let faster = open.iter().copied().filter(|(_, ratio)| is_faster(ratio));
+            faster.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
+        };
+        let is_early = epoch.number <= GUESSES && epoch.analyses == ANALYSIS_OF_A_GUESS;
+        let seems_faster = |ratio: &Ratio| is_early && ratio.value < 1.0 / (1.0 + self.margin / 2.0);
+        if let Some((leader, ratio)) = fastest(&|ratio| ratio.high < least) {
+            self.change_leader(leader, ratio, Standing::Slower);
+        } else if let Some((leader, ratio)) = fastest(&seems_faster) {
+            self.change_leader(leader, ratio, Standing::Undecided);
+        }
+        self.record();
+    }
+
+    /// Begins an epoch with a new leader, of this ratio to the old one. Variants that are not decided against the new leader too race
+    /// again. The ends of intervals multiply, since all intervals hold together.
+    fn change_leader(&mut self, leader: usize, ratio: Ratio, beaten: Standing) {
+        let most = 1.0 + self.margin;
+        for one in &mut self.contenders {
+            if let Some(to_old) = &mut one.variant.ratio {
+                to_old.value /= ratio.value;
+                (to_old.low, to_old.high) = (to_old.low / ratio.high, to_old.high / ratio.low);
+                let is_slower = one.variant.standing == Standing::Slower && to_old.low > most;
+                if one.variant.standing == Standing::Best {
+                    one.set_standing(beaten, (beaten == Standing::Slower).then_some(self.analyses));
+                } else if !is_slower {
+                    one.set_standing(Standing::Undecided, None);
+                }
+            }
+        }
+        self.begin_epoch(leader);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_records::failure::Stage;
+
+    const MARGIN: f64 = 0.005;
+
+    /// A race of variants with these coarse times; 0 was not measured.
+    fn race(times: &[f64]) -> Race {
+        let variant = |time: &f64| TunedVariant {
+            coarse: Some(Nanoseconds(*time)).filter(|_| *time > 0.0),
+            ..TunedVariant::new(Vec::new(), None)
+        };
+        Race::new(times.iter().map(variant).collect(), MARGIN, Nanoseconds::ZERO)
+    }
+
+    fn failure() -> Failure {
+        Failure::new(Stage::Check, "the sum is wrong")
+    }
+
+    /// The same, and those with a time of 0 have failed.
+    fn race_with_failed(times: &[f64]) -> Race {
+        let mut race = race(times);
+        (0..times.len()).filter(|number| times[*number] <= 0.0).for_each(|one| race.fail(one, failure()));
+        race
+    }
+
+    /// Races variants whose rounds find these times exactly, but for a little noise that cancels out.
+    fn raced(mut race: Race, times: &[f64]) -> Vec<TunedVariant> {
+        while let Some(duel) = race.next_duel() {
+            step(&mut race, duel, times);
+        }
+        race.finish().0
+    }
+
+    fn step(race: &mut Race, duel: Duel, times: &[f64]) {
+        let log = (times[duel.contender] / times[duel.leader]).ln();
+        let rounds: Vec<f64> =
+            (0..2 * PAIRS_OF_A_STEP).map(|round| log + if round % 4 < 2 { 1e-6 } else { -1e-6 }).collect();
+        race.add(duel, &rounds, 1e-5);
+    }
+
+    fn standings(variants: &[TunedVariant]) -> Vec<Standing> {
+        variants.iter().map(|variant| variant.standing).collect()
+    }
+
+    #[test]
+    fn all_intervals_of_a_race_share_its_error() {
+        let mut sum = 0.0;
+        for number in 1..=40 {
+            // A race that goes on has fewer contenders each time; this one has as many.
+            for analyses in 0..ANALYSES.len() {
+                let epoch = Epoch { number, leader: 0, contenders: 200, analyses };
+                sum += 200.0 * (1.0 - epoch.confidence());
+            }
+        }
+        assert!(sum <= 0.01 && sum > 0.0079, "{sum}");
+    }
+
+    #[test]
+    fn each_variant_has_its_standing() {
+        use Standing::{Best, Failed, LeftBehind, Slower, Tie};
+        let times = [100.0, 100.2, 102.0, 114.0, 116.0, 0.0];
+        let found = raced(race_with_failed(&times), &times);
+        assert_eq!(standings(&found), [Best, Tie, Slower, Slower, LeftBehind, Failed]);
+        let ratio = found[2].ratio.expect("it was compared");
+        assert!(ratio.low < 1.02 && 1.02 < ratio.high && (ratio.value - 1.02).abs() < 1e-6, "{ratio:?}");
+        assert!((ratio.confidence - 0.99).abs() < 1e-12);
+        assert_eq!((found[2].pairs, found[2].decided_at), (PAIRS_OF_A_STEP, Some(1)));
+        assert_eq!((found[4].pairs, found[4].ratio), (0, None));
+    }
+
+    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out stays out, with a
+    /// ratio to the new leader.
+    #[test]
+    fn a_faster_one_becomes_the_leader() {
+        use Standing::{Best, Slower, Tie};
+        let first = race(&[100.0, 101.0, 102.0, 103.0]);
+        let times = [110.0, 100.0, 110.2, 121.0];
+        let found = raced(first.clone(), &times);
+        assert_eq!(standings(&found), [Slower, Best, Slower, Slower]);
+        for (number, ratio) in [(0, 1.1), (2, 1.102), (3, 1.21)] {
+            let found = found[number].ratio.expect("it was compared");
+            assert!(found.low < ratio && ratio < found.high && found.high < ratio + 1e-2, "{found:?}");
+            assert!((found.value - ratio).abs() < 1e-5 && found.low > ratio - 1e-2, "{found:?}");
+        }
+        let ties = raced(first, &[110.0, 100.0, 100.1, 121.0]);
+        assert!(matches!(standings(&ties)[..], [Slower, Best, Tie, Slower] | [Slower, Tie, Best, Slower]));
+    }
+
+    /// The leader need not be the fastest: within the margin, either way, a difference does not matter.
+    #[test]
+    fn what_is_faster_or_slower_by_less_than_the_margin_is_a_tie() {
+        use Standing::{Best, Slower, Tie};
+        let first = race(&[100.0, 101.0, 102.0]);
+        assert_eq!(standings(&raced(first.clone(), &[100.0, 99.8, 100.2])), [Best, Tie, Tie]);
+        // Either end of the margin is that of the ratio: 1/1.005 is 0.49751 % faster.
+        assert_eq!(standings(&raced(first.clone(), &[100.0, 99.505, 100.495])), [Best, Tie, Tie]);
+        assert_eq!(standings(&raced(first, &[100.0, 99.5, 99.9])), [Slower, Best, Tie]);
+    }
+
+    /// Two are faster than the leader: the next leader is the faster of them.
+    #[test]
+    fn of_several_faster_ones_the_fastest_leads() {
+        use Standing::{Best, Slower};
+        for times in [[110.0, 100.0, 105.0], [110.0, 105.0, 100.0]] {
+            let mut race = race(&[100.0, 101.0, 102.0]);
+            for _ in 0..2 {
+                let duel = race.next_duel().expect("there are two");
+                step(&mut race, duel, &times);
+            }
+            let fastest = if times[1] < times[2] { 1 } else { 2 };
+            assert_eq!(race.next_duel().expect("the other is left").leader, fastest, "{times:?}");
+            let found = standings(&raced(race, &times));
+            assert_eq!((found[0], found[fastest], found[3 - fastest]), (Slower, Best, Slower));
+        }
+    }
+
+    #[test]
+    fn a_race_that_ends_early_is_undecided_and_no_tie() {
+        let mut race = race(&[100.0, 100.0, 110.0]);
+        let duel = race.next_duel().expect("three variants");
+        assert_eq!(duel, Duel { contender: 1, leader: 0 });
+        assert_eq!(
+            standings(&race.clone().finish().0),
+            [Standing::Best, Standing::Undecided, Standing::Undecided]
+        );
+        // Wide apart: it could be anything.
+        race.add(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
+        let (found, _) = race.finish();
+        assert_eq!(found[1].standing, Standing::Undecided);
+        assert!(found[1].ratio.is_some() && found[2].ratio.is_none());
+    }
+
+    #[test]
+    fn a_step_without_rounds_decides_nothing_and_the_race_ends() {
+        let mut race = race(&[100.0, 100.0]);
+        let mut steps = 0;
+        while let Some(duel) = race.next_duel() {
+            race.add(duel, &[], f64::INFINITY);
+            steps += 1;
+        }
+        assert_eq!((steps, race.finish().0[1].standing), (16, Standing::Undecided));
+    }
+
+    #[test]
+    fn without_its_leader_a_race_begins_anew() {
+        use Standing::{Best, Failed, Slower};
+        let times = [100.0, 112.0, 114.0, 128.0];
+        let mut race = race(&times);
+        for _ in 0..2 {
+            let duel = race.next_duel().expect("there are two");
+            step(&mut race, duel, &times);
+        }
+        // Both are out, and the fourth never raced.
+        assert_eq!(race.next_duel(), None);
+        race.fail(0, failure());
+        assert_eq!(race.racing(), 2);
+        assert_eq!(standings(&raced(race, &times)), [Failed, Best, Slower, Slower]);
+    }
+
+    #[test]
+    fn one_variant_alone_is_the_best_and_none_is_no_race() {
+        assert_eq!(race(&[100.0]).next_duel(), None);
+        let one = race_with_failed(&[100.0, 0.0]).finish().0;
+        assert_eq!(standings(&one), [Standing::Best, Standing::Failed]);
+        let mut none = race_with_failed(&[0.0, 0.0]);
+        assert_eq!((none.next_duel(), none.racing()), (None, 0));
+        assert_eq!(standings(&none.finish().0), [Standing::Failed; 2]);
+    }
+
+    #[test]
+    fn of_variants_that_were_not_all_measured_none_is_the_best() {
+        use Standing::{LeftBehind, NotMeasured, Undecided};
+        let (found, _) = race(&[100.0, 130.0, 101.0, 0.0]).finish();
+        assert_eq!(standings(&found), [Undecided, LeftBehind, Undecided, NotMeasured]);
+        assert!(found.iter().all(|variant| variant.ratio.is_none()));
+        assert_eq!(standings(&race(&[0.0, 0.0]).finish().0), [NotMeasured; 2]);
+    }
+
+    #[test]
+    fn each_analysis_tells_what_it_leaves() {
+        let times = [110.0, 100.0, 100.1, 121.0, 150.0];
+        let mut race = race(&[100.0, 101.0, 102.0, 103.0, 150.0]);
+        for number in 0..5 {
+            let value = number.to_string();
+            race.variant(number).args = vec![gpubench_records::id::Arg { name: "v".to_owned(), value }];
+        }
+        race.now = Nanoseconds(7.0);
+        while let Some(duel) = race.next_duel() {
+            step(&mut race, duel, &times);
+        }
+        let (found, history) = race.finish();
+        let best = found.iter().find(|variant| variant.standing == Standing::Best).expect("one leads");
+        let seen: Vec<_> =
+            history.iter().map(|one| (one.steps, one.left, one.undecided, one.at.as_f64())).collect();
+        // Three steps find two that are faster, and a fourth decides between them.
+        assert_eq!(seen, [(0, 4, 3, 0.0), (3, 2, 1, 7.0), (4, 2, 0, 7.0)]);
+        assert!(history[1..].iter().all(|one| one.leader == best.args), "{history:?}");
+    }
+}

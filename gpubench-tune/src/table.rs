@@ -1,0 +1,129 @@
+//! The results of races as text for a terminal.
+
+use std::collections::BTreeMap;
+
+use anstyle::Style;
+
+use crate::tuning::{RaceEnd, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
+use gpubench_records::comparison::Answer;
+use gpubench_records::id::{Arg, shown_name};
+use gpubench_records::text::printable;
+use gpubench_stats::format;
+use gpubench_table::style::{NOTE, heading, of_answer, styled};
+use gpubench_table::{Page, columns, paragraph, wrapped};
+
+/// The most variants of a standing that have rows; the file has them all.
+const MOST_ROWS: usize = 8;
+
+/// Returns the text of a tuning: for each problem the best variant, its ties and the others, and the variants to ship.
+#[must_use]
+pub fn table(tuning: &Tuning, page: Page) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for facts in &tuning.devices {
+        let fake = if facts.fake { ", a fake driver for tests: nothing here is a measurement" } else { "" };
+        parts.push(paragraph(&format!("{}: {}{fake}", facts.device, facts.name), page));
+    }
+    for benchmark in &tuning.benchmarks {
+        let TunedBenchmark { benchmark: name, device, cache, tune, problems, .. } = benchmark;
+        let margin = format::plus_minus(tuning.method.band);
+        let rest = format!(" on {device}, {cache}: {}, where {margin} does not matter", tune.join(", "));
+        let mut text = heading(&printable(name), &printable(&rest), page);
+        text.extend(problems.iter().map(|raced| problem(raced, page)));
+        if let Some(shipped) = shipped(benchmark) {
+            text += &lines(&shipped, "", Style::new(), page);
+        }
+        parts.push(text);
+    }
+    parts.push(paragraph(
+        &format!(
+            "In {} of races all intervals hold the truth together. A variant is slower or a tie with that certainty, and undecided otherwise.",
+            format::percent(1.0 - tuning.method.error)
+        ),
+        page,
+    ));
+    parts.extend(tuning.notes.iter().map(|note| lines(note, "", NOTE, page)));
+    parts.join("\n")
+}
+
+/// Returns the race of a problem: a line for itself, one for each variant that is shown, and remarks on the others.
+fn problem(problem: &TunedProblem, page: Page) -> String {
+    let name = if problem.args.is_empty() { String::new() } else { format!("{}: ", names(&problem.args)) };
+    let skipped = if problem.skipped > 0 { format!(", {} skipped", problem.skipped) } else { String::new() };
+    let end = match problem.ended {
+        RaceEnd::Decided => "",
+        RaceEnd::LastAnalysis => ", the last analysis leaves some undecided",
+        RaceEnd::Budget => ", ended by the budget",
+        RaceEnd::Stopped => ", stopped",
+    };
+    let (variants, wall) = (format::counted(problem.variants.len(), "variant"), format::time(problem.wall));
+    let mut text = lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
+    let (mut cells, mut styles, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+    for (standing, word, style) in [
+        (Standing::Best, "best", of_answer(Answer::Faster)),
+        (Standing::Tie, "tie", Style::new()),
+        (Standing::Undecided, "undecided", NOTE),
+        (Standing::Slower, "slower", Style::new()),
+    ] {
+        for variant in problem.of(standing).take(MOST_ROWS) {
+            cells.push(row(variant, word));
+            styles.push(style);
+        }
+        let more = problem.of(standing).count().saturating_sub(MOST_ROWS);
+        if more > 0 {
+            remarks.push(format!("{more} more: {word}"));
+        }
+    }
+    for (row, style) in columns(&cells, 1..4, page).iter().zip(styles) {
+        text += &styled(row, style);
+    }
+    let count = |standing| Some(problem.of(standing).count()).filter(|count| *count > 0);
+    if let Some(behind) = count(Standing::LeftBehind) {
+        remarks.push(format!("{behind} left behind: far slower when measured alone"));
+    }
+    if let Some(missing) = count(Standing::NotMeasured) {
+        let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };
+        remarks.push(format!("{missing} not measured: {end} first, so that there is no winner"));
+    }
+    let mut reasons: BTreeMap<String, Vec<&TunedVariant>> = BTreeMap::new();
+    for failed in problem.of(Standing::Failed) {
+        let why = failed.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+        reasons.entry(why).or_default().push(failed);
+    }
+    for (why, failed) in reasons {
+        let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
+        remarks.push(format!("{}{others} failed: {why}", names(&failed[0].args)));
+    }
+    text + &remarks.iter().map(|remark| lines(remark, "  ", NOTE, page)).collect::<String>()
+}
+
+/// Returns the cells of a variant: its name, its time or its ratio with the interval, its standing.
+fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
+    let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
+        Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
+        None => [variant.coarse.map(format::time).unwrap_or_default(), String::new()],
+    };
+    let analysis = variant.decided_at.map(|number| format!(", analysis {number}")).unwrap_or_default();
+    vec![printable(&names(&variant.args)), ratio, interval, format!("{word}{analysis}")]
+}
+
+/// Returns the sentence on the variants to ship, if there is more than one problem.
+fn shipped(benchmark: &TunedBenchmark) -> Option<String> {
+    let shipped = benchmark.shipped.as_ref().filter(|_| benchmark.problems.len() > 1)?;
+    let shown: Vec<String> = shipped.variants.iter().map(|args| shown_name("", args)).collect();
+    let set = if shipped.is_smallest { "the smallest set" } else { "a small set, found greedily" };
+    let alone = shipped.alone.as_ref().map(|alone| {
+        let loss = format::change(alone.ratio);
+        format!("; {} alone is at most {loss} from the best", shown_name("", &alone.args))
+    });
+    let (shown, alone) = (shown.join(" and "), alone.unwrap_or_default());
+    Some(format!("within the equivalence margin of every problem's best, {set}: {shown}{alone}"))
+}
+
+/// Returns the arguments as the user gives them, such as `BLOCK=128, unroll=4`.
+fn names(args: &[Arg]) -> String {
+    args.iter().map(Arg::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn lines(text: &str, indent: &str, style: Style, page: Page) -> String {
+    styled(&wrapped(&printable(text), indent, page), style)
+}

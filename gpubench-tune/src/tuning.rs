@@ -1,0 +1,379 @@
+//! The result of races: a document of the format `gpubench-tuning/1`.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::race::{COARSE_FACTOR, RACE_ERROR};
+use crate::shipped::Shipped;
+use gpubench_records::exit::Exit;
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::Failure;
+use gpubench_records::files::{FormatError, TUNING};
+use gpubench_records::id::Arg;
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Environment, Program};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::work::Counts;
+use gpubench_stats::Ratio;
+use gpubench_stats::units::Nanoseconds;
+
+/// The name of this format.
+pub const SCHEMA: &str = TUNING.schema;
+
+/// The races of one invocation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Tuning {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The program that measured.
+    pub program: Program,
+    /// The machine and the command.
+    pub environment: Environment,
+    /// The beginning, in seconds since 1970-01-01 UTC.
+    pub started: u64,
+    /// The duration.
+    pub wall: Nanoseconds,
+    /// Notes that a reader must see first.
+    pub notes: Vec<String>,
+    /// The rules of the races.
+    pub method: TuningMethod,
+    /// The devices, with their drivers and clocks.
+    pub devices: Vec<Facts>,
+    /// The benchmarks, each on one device in one state of the cache.
+    pub benchmarks: Vec<TunedBenchmark>,
+}
+
+/// The rules of races.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TuningMethod {
+    /// The equivalence margin: a difference of two times that does not matter, as a fraction.
+    pub band: f64,
+    /// The part of all races in which any interval may miss the truth.
+    pub error: f64,
+    /// The coarse time over the least one up to which a variant races.
+    pub coarse_factor: f64,
+    /// The time limit for all races together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Nanoseconds>,
+    /// The sampling options of the user.
+    pub sampling: Sampling,
+}
+
+impl TuningMethod {
+    pub(crate) fn new(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
+        let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
+        Self { band: sampling.band, error, coarse_factor, budget, sampling }
+    }
+}
+
+/// The races of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TunedBenchmark {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// The device, as the command line names it.
+    pub device: String,
+    /// The device's model.
+    pub model: String,
+    /// Hot or cold.
+    pub cache: Cache,
+    /// The axes whose values are variants.
+    pub tune: Vec<String>,
+    /// A hash of the benchmark's name, its axes, and the values of its types and constants.
+    pub axes: String,
+    /// One race for each problem.
+    pub problems: Vec<TunedProblem>,
+    /// The variants to ship; nothing if a problem has no winner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipped: Option<Shipped>,
+}
+
+/// The race of a problem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TunedProblem {
+    /// The arguments that are the problem.
+    pub args: Vec<Arg>,
+    /// The reason that the race ended.
+    pub ended: RaceEnd,
+    /// The variants, ordered by standing and time.
+    pub variants: Vec<TunedVariant>,
+    /// The beginning of the race and each interim analysis.
+    #[serde(default, rename = "looks")]
+    pub analyses: Vec<Analysis>,
+    /// The number of variants that the benchmark skips.
+    pub skipped: usize,
+    /// The duration.
+    pub wall: Nanoseconds,
+}
+
+impl TunedProblem {
+    /// Returns a problem without variants.
+    pub(crate) fn new(args: Vec<Arg>) -> Self {
+        let (ended, wall) = (RaceEnd::Stopped, Nanoseconds::ZERO);
+        Self { args, ended, variants: Vec::new(), analyses: Vec::new(), skipped: 0, wall }
+    }
+
+    /// Returns the winner, if every variant was measured and one of them works.
+    #[must_use]
+    pub fn best(&self) -> Option<&TunedVariant> {
+        self.of(Standing::Best).next()
+    }
+
+    /// Returns the variants of this standing.
+    pub fn of(&self, standing: Standing) -> impl Iterator<Item = &TunedVariant> {
+        self.variants.iter().filter(move |variant| variant.standing == standing)
+    }
+}
+
+/// The reason that a race ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RaceEnd {
+    /// Every variant is decided.
+    Decided,
+    /// The last analysis left some undecided.
+    #[serde(rename = "last-look")]
+    LastAnalysis,
+    /// The budget was spent.
+    Budget,
+    /// The user stopped the race, or nothing more could be measured.
+    Stopped,
+}
+
+/// The state of a race at its beginning or after an interim analysis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Analysis {
+    /// The steps until then, of all variants together. A step is some rounds of two interleaved variants.
+    pub steps: usize,
+    /// The time since the race began.
+    pub at: Nanoseconds,
+    /// The number of variants that are not out: the leader, its ties and the undecided.
+    pub left: usize,
+    /// The number of undecided variants.
+    pub undecided: usize,
+    /// The leader from then on.
+    pub leader: Vec<Arg>,
+}
+
+/// The standing of a variant, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It is the leader.
+    Best,
+    /// It is within the equivalence margin of the best.
+    Tie,
+    /// The race did not decide.
+    Undecided,
+    /// It is slower than the best by more than the equivalence margin.
+    Slower,
+    /// It did not race, since its coarse time is too far from the least one.
+    LeftBehind,
+    /// The race ended before it was measured.
+    NotMeasured,
+    /// It failed.
+    Failed,
+}
+
+/// A variant of a problem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TunedVariant {
+    /// The arguments that are the variant.
+    pub args: Vec<Arg>,
+    /// Its standing.
+    pub standing: Standing,
+    /// Its time over the best's. All intervals of a race hold together with this confidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
+    /// The pairs of rounds in which it was compared.
+    pub pairs: usize,
+    /// The interim analysis, from 1, that decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<usize>,
+    /// Its time when it was measured alone, briefly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coarse: Option<Nanoseconds>,
+    /// The declared work of one launch.
+    #[serde(default)]
+    pub counts: Counts,
+    /// True if its outputs were checked and are right.
+    pub checked: bool,
+    /// The reason that it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+impl TunedVariant {
+    /// Returns a variant that is not measured, or that has failed already.
+    pub(crate) fn new(args: Vec<Arg>, failure: Option<Failure>) -> Self {
+        let standing = if failure.is_some() { Standing::Failed } else { Standing::NotMeasured };
+        let (counts, checked) = (Counts::default(), false);
+        Self {
+            args,
+            standing,
+            ratio: None,
+            pairs: 0,
+            decided_at: None,
+            coarse: None,
+            counts,
+            checked,
+            failure,
+        }
+    }
+
+    /// Takes the variant out of the race.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        (self.standing, self.failure) = (Standing::Failed, Some(failure));
+        (self.ratio, self.decided_at, self.coarse) = (None, None, None);
+    }
+
+    /// Returns its standing, and its time over the best's or alone, to order variants by.
+    pub(crate) fn rank(&self) -> (Standing, f64) {
+        let coarse = self.coarse.map_or(f64::INFINITY, Nanoseconds::as_f64);
+        (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
+    }
+}
+
+/// The reason that a tuning has no variant for a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotTuned {
+    /// There is no race of this benchmark on this model.
+    #[error("`{benchmark}` was not tuned on `{model}`")]
+    Missing {
+        /// The benchmark's path.
+        benchmark: String,
+        /// The model of the device.
+        model: String,
+    },
+    /// The benchmark had other axes when it was tuned.
+    #[error("`{benchmark}` has other axes or values than when it was tuned: race it again by --tune")]
+    Changed {
+        /// The benchmark's path.
+        benchmark: String,
+    },
+    /// There was no race of this problem, or it has no winner.
+    #[error("`{benchmark}` has no winner for this problem")]
+    NoWinner {
+        /// The benchmark's path.
+        benchmark: String,
+    },
+}
+
+impl Tuning {
+    /// Reads a tuning from JSON.
+    ///
+    /// # Errors
+    /// Returns an error if the document has another format or is damaged.
+    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+        TUNING.read(json)
+    }
+
+    /// Writes JSON that [`parse`](Self::parse) reads.
+    ///
+    /// # Errors
+    /// Returns the error of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// Returns the exit code of a program that races or shows races: failed if a problem has no winner.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
+        if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }
+    }
+
+    /// Returns the best variant for a problem of a benchmark whose axes have this hash, on devices of this model. A hot race counts before a
+    /// cold one.
+    ///
+    /// # Errors
+    /// Returns an error if there is no winner, or if the benchmark has changed.
+    pub fn best(
+        &self,
+        (benchmark, axes): (&str, &str),
+        model: &str,
+        problem: &[Arg],
+    ) -> Result<&[Arg], NotTuned> {
+        let name = || benchmark.to_owned();
+        let races = self.benchmarks.iter().filter(|one| one.benchmark == benchmark && one.model == model);
+        let tuned = races
+            .min_by_key(|one| one.cache != Cache::Hot)
+            .ok_or_else(|| NotTuned::Missing { benchmark: name(), model: model.to_owned() })?;
+        if tuned.axes != axes {
+            return Err(NotTuned::Changed { benchmark: name() });
+        }
+        let raced = tuned.problems.iter().find(|raced| raced.args == problem);
+        let best = raced.and_then(TunedProblem::best).map(|best| &*best.args);
+        best.ok_or_else(|| NotTuned::NoWinner { benchmark: name() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arg(name: &str, value: &str) -> Arg {
+        Arg { name: name.to_owned(), value: value.to_owned() }
+    }
+
+    fn tuning() -> Tuning {
+        let variant = |value: &str, standing| TunedVariant {
+            standing,
+            ..TunedVariant::new(vec![arg("BLOCK", value)], None)
+        };
+        let problem = TunedProblem {
+            variants: vec![variant("128", Standing::Best), variant("256", Standing::Tie)],
+            ..TunedProblem::new(vec![arg("n", "1024")])
+        };
+        Tuning {
+            schema: SCHEMA.to_owned(),
+            program: Program::default(),
+            environment: Environment::default(),
+            started: 1,
+            wall: Nanoseconds(2e6),
+            notes: Vec::new(),
+            method: TuningMethod::new(Sampling::USUAL, None),
+            devices: vec![Facts::new("cuda:0", "NVIDIA H200")],
+            benchmarks: vec![TunedBenchmark {
+                benchmark: "kernels::matmul".to_owned(),
+                device: "cuda:0".to_owned(),
+                model: "NVIDIA H200".to_owned(),
+                cache: Cache::Hot,
+                tune: vec!["BLOCK".to_owned()],
+                axes: "0123abcd".to_owned(),
+                problems: vec![problem],
+                shipped: None,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_tuning_is_read_as_it_was_written() {
+        let mut json = Vec::new();
+        tuning().write(&mut json).expect("a vector takes everything");
+        assert_eq!(Tuning::parse(&json).expect("a tuning"), tuning());
+        let newer = String::from_utf8(json).expect("UTF-8").replace("gpubench-tuning/1", "gpubench-tuning/9");
+        assert!(Tuning::parse(newer.as_bytes()).expect_err("newer").is_newer());
+    }
+
+    #[test]
+    fn a_program_gets_the_best_and_refuses_what_has_changed() {
+        let (tuning, problem) = (tuning(), [arg("n", "1024")]);
+        let best = |axes, model, problem: &[Arg]| tuning.best(("kernels::matmul", axes), model, problem);
+        assert_eq!(best("0123abcd", "NVIDIA H200", &problem), Ok(&[arg("BLOCK", "128")][..]));
+        assert!(matches!(best("0123abce", "NVIDIA H200", &problem), Err(NotTuned::Changed { .. })));
+        assert!(matches!(best("0123abcd", "NVIDIA H100", &problem), Err(NotTuned::Missing { .. })));
+        assert!(matches!(best("0123abcd", "NVIDIA H200", &[]), Err(NotTuned::NoWinner { .. })));
+    }
+}

@@ -1,0 +1,203 @@
+//! The variants of a race, measured in the workers of their device.
+
+use std::time::Instant;
+
+use crate::elimination::{DuelRounds, Racers};
+use crate::race::{Duel, PAIRS_OF_A_STEP};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::id::BenchmarkId;
+use gpubench_records::record::Record;
+use gpubench_records::sampling::Sampling;
+use gpubench_records::work::Counts;
+use gpubench_runtime::__private::extension::{Answer, Session};
+use gpubench_runtime::Job;
+use gpubench_stats::resolution_of_pairs;
+use gpubench_stats::units::Nanoseconds;
+
+/// The longest sampling of a variant alone, and the precision that ends it earlier. Some forty samples of 12 µs, cold on an H200, are
+/// within 1 % of many; the addresses of inputs change times by more than that.
+const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
+const ALONE_PRECISION: f64 = 0.02;
+/// The warm-up of a variant alone, unless the user wants more than the usual one. All variants but the first follow another one on a warm
+/// device, and the first is measured again at the end.
+const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
+/// The sampling of a step, if launches are so short that more than the fewest pairs fit.
+const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
+/// The fewest samples of a step, AB BA in each round, and the most: of a contender's first step, which finds out what is far slower, and of
+/// the others. On an H200, for launches of 9 µs, pairs of rounds of 4 samples deviate by 1.6 %, of 16 by 0.7, of 64 by 0.4.
+const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
+const MOST_OF_THE_FIRST: usize = 2 * FEWEST_SAMPLES;
+const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
+/// The pairs that warm up a step, unless the user wants more than the usual warm-up, which took a seventh of a race: both launches have run
+/// before.
+const WARM_UP: usize = 1;
+
+/// The variants of a problem on a device, in one state of the cache.
+pub(crate) struct Variants<'a, 's> {
+    session: &'a mut Session<'s>,
+    jobs: &'a [Job],
+    began: Instant,
+}
+
+impl<'a, 's> Variants<'a, 's> {
+    pub(crate) fn new(session: &'a mut Session<'s>, jobs: &'a [Job]) -> Self {
+        Self { session, jobs, began: Instant::now() }
+    }
+}
+
+impl Racers for Variants<'_, '_> {
+    fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+        let sampling = alone(self.session.sampling);
+        let found = self.session.measure(&self.jobs[variant], sampling)?;
+        Ok(found.and_then(|record| {
+            let measured = record.measurement.as_ref();
+            let measured = measured.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+            Ok((measured.median(), measured.counts))
+        }))
+    }
+
+    fn check(&mut self, variant: usize) -> Answer<bool> {
+        self.session.test(&self.jobs[variant])
+    }
+
+    fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds> {
+        let Job { benchmark, args, .. } = self.jobs[duel.leader].clone();
+        let mut job = self.jobs[duel.contender].clone();
+        job.with = Some(BenchmarkId { benchmark, args });
+        let sampling = step(self.session.sampling, coarse, is_first);
+        Ok(self.session.measure(&job, sampling)?.and_then(|record| rounds(&record)))
+    }
+
+    fn elapsed(&self) -> Nanoseconds {
+        self.began.elapsed().into()
+    }
+}
+
+/// Returns the rounds of a record that was compared.
+fn rounds(record: &Record) -> Result<DuelRounds, Failure> {
+    let (Some(measured), Some(compared)) = (&record.measurement, &record.compared) else {
+        return Err(Failure::new(Stage::Sampling, "was not compared"));
+    };
+    let times = measured.times().into_iter().zip(compared.measurement.times());
+    let pairs: Vec<[Nanoseconds; 2]> = times.map(|(contender, leader)| [contender, leader]).collect();
+    let resolution = resolution_of_pairs(&pairs, measured.samples.timer.step);
+    let logs = compared.comparison.rounds.iter().map(|round| round.log_ratio).collect();
+    Ok(DuelRounds { logs, resolution })
+}
+
+/// Returns the sampling of a variant alone, whose time need not be precise.
+fn alone(usual: Sampling) -> Sampling {
+    Sampling {
+        warm_up: if has_usual_warm_up(usual) { usual.warm_up.min(ALONE_WARM_UP) } else { usual.warm_up },
+        precision: ALONE_PRECISION,
+        samples: None,
+        min_time: Nanoseconds::ZERO,
+        max_time: ALONE_TIME,
+        own_max_time: false,
+        energy: Some(false),
+        ..usual
+    }
+}
+
+/// Returns the sampling of a step of two variants with these times. If one is not known, the step has the fewest samples.
+fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
+    let pair: Nanoseconds = times.map(|time| time.unwrap_or(STEP_TIME)).into_iter().sum();
+    let fitting = (STEP_TIME / pair) as usize / FEWEST_SAMPLES * FEWEST_SAMPLES;
+    let most = if is_first { MOST_OF_THE_FIRST } else { MOST_SAMPLES };
+    let samples = fitting.clamp(FEWEST_SAMPLES, most);
+    let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(WARM_UP));
+    Sampling { warm_up_launches, samples: Some(samples), own_max_time: false, energy: Some(false), ..usual }
+}
+
+fn has_usual_warm_up(usual: Sampling) -> bool {
+    usual.warm_up <= Sampling::USUAL.warm_up
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    use gpubench_records::comparison::{Answer as Compares, Comparison, Round};
+    use gpubench_records::files::load;
+    use gpubench_records::record::Compared;
+    use gpubench_records::verdict::Verdict;
+
+    /// The logarithms are those of the comparison, and the resolution is that of the pairs of samples.
+    #[test]
+    fn a_step_has_the_rounds_of_its_comparison() {
+        let folder =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+        let run = load(&folder.join("clockwork.jsonl")).expect("a recorded run").run;
+        let mut record = run.records.into_iter().find(|record| record.measurement.is_some()).expect("one");
+        record.compared = None;
+        let alone = rounds(&record).expect_err("it was not compared");
+        assert_eq!(alone.to_string(), "sampling: was not compared");
+        let measurement = record.measurement.clone().expect("it was measured");
+        let logs = [0.1, 0.2, 0.3];
+        let rounds_of_two = logs.map(|log_ratio| Round { pairs: 2, log_ratio }).to_vec();
+        let answer = Compares::Undecided;
+        let comparison = Comparison { ratio: None, band: 0.01, answer, rounds: rounds_of_two, seed: None };
+        let with = BenchmarkId { benchmark: "b".to_owned(), args: Vec::new() };
+        let verdict = Verdict::of(Vec::new());
+        let pairs: Vec<_> = measurement.times().into_iter().map(|time| [time; 2]).collect();
+        let resolution = resolution_of_pairs(&pairs, measurement.samples.timer.step);
+        record.compared = Some(Box::new(Compared { with, comparison, measurement, verdict }));
+        assert_eq!(rounds(&record), Ok(DuelRounds { logs: logs.to_vec(), resolution }));
+    }
+
+    /// A user's rules for cases, each another than the usual one.
+    const OURS: Sampling = Sampling {
+        precision: 1e-4,
+        samples: Some(1000),
+        min_time: Nanoseconds(3e9),
+        max_time: Nanoseconds(9e9),
+        own_max_time: true,
+        energy: Some(true),
+        band: 0.02,
+        ..Sampling::USUAL
+    };
+
+    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user wants it.
+    #[test]
+    fn a_variant_alone_takes_milliseconds() {
+        let found = alone(OURS);
+        assert_eq!((found.precision, found.samples), (0.02, None));
+        assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(4e6)));
+        assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
+    }
+
+    #[test]
+    fn a_variant_alone_warms_up_for_half_a_millisecond_or_as_the_user_wants_it() {
+        let found = [0.0, 3e5, 2e6, 3e6]
+            .map(|warm_up| alone(Sampling { warm_up: Nanoseconds(warm_up), ..OURS }).warm_up.as_f64());
+        assert_eq!(found, [0.0, 3e5, 5e5, 3e6]);
+    }
+
+    #[test]
+    fn a_step_takes_as_many_samples_as_fit_into_its_time() {
+        let samples = |first, second, is_first| {
+            let found = step(OURS, [first, second].map(|time: Option<f64>| time.map(Nanoseconds)), is_first);
+            assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
+            found.samples.expect("a number")
+        };
+        // Pairs of 20 µs, of which 1000 fit; of 150 µs, of which 133 fit: whole rounds of them; and of 20 ms.
+        assert_eq!(samples(Some(9e3), Some(11e3), false), MOST_SAMPLES);
+        assert_eq!(samples(Some(9e3), Some(11e3), true), MOST_OF_THE_FIRST);
+        let fitting = 133 / FEWEST_SAMPLES * FEWEST_SAMPLES;
+        assert!(FEWEST_SAMPLES < fitting && fitting < MOST_SAMPLES);
+        assert_eq!(samples(Some(50e3), Some(100e3), false), fitting);
+        assert_eq!(samples(Some(1e7), Some(1e7), false), FEWEST_SAMPLES);
+        assert_eq!(samples(None, Some(9e3), false), FEWEST_SAMPLES, "not known yet");
+    }
+
+    /// What the user asks for beyond the usual warm-up is done before each step too.
+    #[test]
+    fn a_step_is_warmed_up_by_a_pair_or_as_the_user_wants_it() {
+        let launches = |usual: Sampling| step(usual, [None; 2], false).warm_up_launches;
+        assert_eq!(launches(Sampling::USUAL), Some(1));
+        assert_eq!(launches(Sampling { warm_up: Nanoseconds::ZERO, ..OURS }), Some(1));
+        assert_eq!(launches(Sampling { warm_up_launches: Some(7), ..OURS }), Some(7));
+        assert_eq!(launches(Sampling { warm_up: Nanoseconds(5e6), ..OURS }), None);
+    }
+}
