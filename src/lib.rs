@@ -39,7 +39,7 @@ use std::process::ExitCode;
 pub use gpubench_macros::gpu_bench;
 pub use gpubench_records::exit::Exit;
 pub use gpubench_records::peer::Peer;
-pub use gpubench_records::{conditions, facts, failure, id, launch, method};
+pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
 pub use gpubench_runtime::device::{self, LaunchStream};
 pub use gpubench_runtime::devices::{cuda, host};
 pub use gpubench_runtime::{Error, Group, Progress, RunEvents, Settings, Suite, pow2};
@@ -50,17 +50,18 @@ pub use gpubench_tune as tuning;
 pub use gpubench_wgpu as wgpu;
 
 /// What other clocks and the hardware's counters say of a row.
-pub mod certificate {
-    pub use gpubench_records::certificate::{
+pub mod verification {
+    pub use gpubench_records::verification::{
         CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, Slowdown,
-        StallReason, TracedPiece, Verification,
+        StallReason, TracedActivity, Verification,
     };
 }
 
 /// Comparisons of two benchmarks, and with a baseline.
 pub mod comparison {
     pub use gpubench_records::comparison::{
-        Answer, AssumedSpread, CaseFinding, Check, Comparison, Finding, NoThreshold, Round, Threshold,
+        Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, InvalidThreshold, Round,
+        Threshold,
     };
 }
 
@@ -68,7 +69,7 @@ pub mod comparison {
 pub mod settings {
     pub use gpubench_records::comparison::Threshold;
     pub use gpubench_records::id::BenchmarkId;
-    pub use gpubench_records::task::{NoPart, Part, ShareMode};
+    pub use gpubench_records::task::{InvalidPart, Part, ShareMode};
     pub use gpubench_runtime::device::ClockTarget;
     pub use gpubench_runtime::{
         ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
@@ -77,7 +78,7 @@ pub mod settings {
 
 /// The jobs of a run, as [`RunEvents`] are told them.
 pub mod plan {
-    pub use gpubench_runtime::{Fate, Job, Plan, Shares};
+    pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
 }
 
 /// A run and its records.

@@ -137,10 +137,10 @@ fn slowed(factor: f64) -> Run {
     for record in &mut run.records {
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
         let overhead = samples.timer.overhead;
-        for event in &mut samples.events {
+        for event in &mut samples.event_times {
             *event = (*event - overhead) * factor + overhead;
         }
-        let time = gpubench_stats::Summary::of(&samples.times(), samples.timer.step);
+        let time = gpubench_stats::Summary::of(&samples.times(), samples.timer.resolution);
         samples.time = time.expect("there are samples");
     }
     run

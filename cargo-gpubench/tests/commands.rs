@@ -214,7 +214,7 @@ fn without_arguments_the_last_runs_of_the_package_are_taken() {
         let runs = project.in_home("runs").join("..").join("runs");
         let mut store = Store::create(&runs, &run, &[]).expect("it can be written");
         records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
-        store.end(run.wall).expect("it can be written");
+        store.end(run.wall_time).expect("it can be written");
     };
     store(0, "ours", 1.0);
     store(1, "ours", 1.5);
@@ -335,7 +335,7 @@ fn merged_runs_have_the_samples_of_all() {
     assert!(run.records.iter().all(|record| record.other_processes.len() == 3));
     let samples = |run: &Run| -> usize {
         let measured = run.records.iter().flat_map(|it| it.measurement.iter().chain(&it.other_processes));
-        measured.map(|it| it.samples.events.len()).sum()
+        measured.map(|it| it.samples.event_times.len()).sum()
     };
     assert_eq!(samples(&run), runs.iter().map(samples).sum::<usize>());
     assert!(project.run(&["report", &again]).code(0).stdout().contains("processes"));

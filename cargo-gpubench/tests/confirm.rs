@@ -2,7 +2,7 @@
 //! device.
 #![cfg(unix)]
 
-use gpubench_records::facts::{Property, UUID, Value};
+use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::history::add;
 use gpubench_records::record::{Package, Run};
 use serde_json::Value as Json;
@@ -115,9 +115,9 @@ fn on_two(process: usize, run: Run) -> Run {
     let mut both = with_uuid(slowed(1.0 + 0.0003 * process as f64), "GPU-a");
     let second = with_uuid(run, "GPU-b");
     let id = "cuda:1".to_owned();
-    both.devices.extend(second.devices.into_iter().map(|mut facts| {
-        facts.device.clone_from(&id);
-        facts
+    both.devices.extend(second.devices.into_iter().map(|mut info| {
+        info.device.clone_from(&id);
+        info
     }));
     both.records.extend(second.records.into_iter().map(|mut record| {
         record.device.clone_from(&id);

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_records::device_info::{DRIVER, Property, Value};
 use gpubench_records::history::add;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Package, Run};
@@ -31,7 +31,7 @@ pub(super) fn run_of(template: &Run, number: usize, factors: [f64; 2]) -> Run {
         Some(Package { commit: Some(format!("{number:04}{:036x}", 11 * number)), ..Package::default() });
     for (case, (record, factor)) in run.records.iter_mut().zip(factors).enumerate() {
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
-        (samples.events, samples.since_last) = (Vec::new(), Vec::new());
+        (samples.event_times, samples.start_intervals) = (Vec::new(), Vec::new());
         let time = &mut samples.time;
         let scale = factor * night(2 * number + case);
         time.median = time.median * scale;

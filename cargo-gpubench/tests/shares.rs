@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gpubench_records::facts::{Property, UUID, Value};
+use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::files::load;
 use gpubench_records::record::Run;
 use gpubench_records::task::{ShareMode, Task};

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpubench::certificate::{CuptiPass, Difference};
 use gpubench::format;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
 use gpubench::units::Nanoseconds;
+use gpubench::verification::{CuptiPass, Difference};
 
 /// What is wished for: a row within 1 % or 0.15 µs of CUPTI, and a process within 0.5 % or 64 ns of the median of all.
 const OF_CUPTI: (f64, Nanoseconds) = (0.01, Nanoseconds(150.0));

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpubench::certificate::{Counters, CuptiPass, NcuPass};
 use gpubench::format;
 use gpubench::record::{Record, Run};
 use gpubench::units::Bytes;
+use gpubench::verification::{Counters, CuptiPass, NcuPass};
 
 #[derive(Debug, Parser)]
 #[command(about = "Prints what other clocks and counters say of each row of a run.")]

@@ -13,7 +13,7 @@ use clap::Parser;
 use clap::builder::BoolishValueParser;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use gpubench::facts::{Facts, Quantity, Value};
+use gpubench::device_info::{DeviceInfo, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
 use gpubench::units::Rate;
@@ -61,12 +61,12 @@ impl Flags {
 pub(crate) fn experiment<A: Parser>(
     name: &'static str,
     flags: fn(&A) -> &Flags,
-    show: impl FnOnce(&mut Lab<'_>, &Facts, &A) -> Result<()>,
+    show: impl FnOnce(&mut Lab<'_>, &DeviceInfo, &A) -> Result<()>,
 ) -> ExitCode {
     gpubench::program(|suite| {
         let args = A::parse();
-        let (mut lab, facts) = Lab::open(suite, flags(&args), name)?;
-        show(&mut lab, &facts, &args)?;
+        let (mut lab, info) = Lab::open(suite, flags(&args), name)?;
+        show(&mut lab, &info, &args)?;
         lab.close()
     })
 }
@@ -86,7 +86,7 @@ pub(crate) struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     /// Opens the experiment of this name, and prints its GPU, with the peak of the memory by the sources' formula.
-    pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, Facts)> {
+    pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, DeviceInfo)> {
         // An experiment selects its own cases.
         let settings = Settings {
             filter: Vec::new(),
@@ -103,9 +103,9 @@ impl<'a> Lab<'a> {
         let empty = vec![format!("{KERNELS}::empty")];
         let run =
             lab.measure(|settings| Settings { exact: true, filter: empty, quick: Some(true), ..settings })?;
-        let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
-        println!("{}\n", header(&facts));
-        Ok((lab, facts))
+        let info = run.devices.first().cloned().ok_or("the suite tells of no device")?;
+        println!("{}\n", header(&info));
+        Ok((lab, info))
     }
 
     /// Measures the cases that `select` adds to the settings of every measurement, and shows the progress.
@@ -137,16 +137,16 @@ impl<'a> Lab<'a> {
 }
 
 /// The name of the GPU and its sizes, in one line.
-fn header(facts: &Facts) -> String {
-    let property = |name: &str| facts.properties.iter().find(|property| property.name == name);
-    let mut words = vec![facts.name.clone()];
-    if facts.fake {
+fn header(info: &DeviceInfo) -> String {
+    let property = |name: &str| info.properties.iter().find(|property| property.name == name);
+    let mut words = vec![info.name.clone()];
+    if info.fake {
         words.push("FAKE: its times are made up".to_owned());
     }
     if let Some(Value::Bytes(size)) = property("memory").map(|property| &property.value) {
         words.push(format!("memory {}", format::bytes(*size)));
     }
-    if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
+    if let Some(peak) = info.peak(&Quantity::MemoryBandwidth) {
         words.push(format!("peak {} ({})", format::bandwidth(peak.value.into()), peak.method));
     }
     let shown = |clock: &str| {
@@ -159,7 +159,7 @@ fn header(facts: &Facts) -> String {
     if let (Some(clock), Some(bus)) = (shown("memory clock"), shown("bus")) {
         words.push(format!("memory clock {clock}, bus {bus}"));
     }
-    if let Some(l2) = facts.last_level_cache {
+    if let Some(l2) = info.last_level_cache {
         words.push(format!("L2 {}", format::bytes(l2)));
     }
     words.join(" · ")
@@ -184,13 +184,13 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
 }
 
 /// The share of a peak that a rate is, if the peak is known.
-pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, facts: &Facts) -> String {
-    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate.into() / peak.value))
+pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, info: &DeviceInfo) -> String {
+    info.peak(quantity).map_or_else(String::new, |peak| format::percent(rate.into() / peak.value))
 }
 
 /// The peak as a line across a drawing, with `what` it is, if it is known.
-pub(crate) fn peak_mark(what: &str, quantity: &Quantity, facts: &Facts) -> Option<Mark> {
-    let peak = facts.peak(quantity)?.value;
+pub(crate) fn peak_mark(what: &str, quantity: &Quantity, info: &DeviceInfo) -> Option<Mark> {
+    let peak = info.peak(quantity)?.value;
     Some(Mark::y(peak.as_f64(), format!("{what}, {}", format::bandwidth(peak.into()))))
 }
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, peak_mark, table};
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::method::Flush;
 use gpubench::record::Measurement;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
@@ -54,13 +54,13 @@ fn main() -> ExitCode {
     common::experiment(
         "hot_cold",
         |args: &Args| &args.flags,
-        |lab, facts, args| {
-            let told = args.l2.map(|mib| Bytes(mib << 20)).or(facts.last_level_cache);
+        |lab, info, args| {
+            let told = args.l2.map(|mib| Bytes(mib << 20)).or(info.last_level_cache);
             let l2 = told
                 .filter(|l2| *l2 > Bytes::ZERO)
                 .ok_or("the device does not tell the size of its L2: --l2 gives it")?;
             latencies(lab, args, l2)?;
-            end_of_cache(lab, facts, l2)
+            end_of_cache(lab, info, l2)
         },
     )
 }
@@ -100,7 +100,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
 }
 
 /// A sum and a copy of growing size, hot and cold: they are faster hot as long as they fit the L2.
-fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
+fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
     let mut series = Vec::new();
     let mut ends = Vec::new();
     for (kernel, arrays) in [("sum", 1), ("copy", 2)] {
@@ -149,7 +149,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         ]);
     }
     let mut marks = vec![Mark::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
-    marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts));
+    marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info));
     let curves = Curves {
         title: match &ends[..] {
             [] => "Data is nowhere faster for having been used before".to_owned(),
@@ -157,7 +157,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         },
         subtitle: format!(
             "{}, medians; hot: the launch before has just run, cold: the L2 is empty",
-            facts.name
+            info.name
         ),
         x: Axis::log2("what a launch touches", Unit::BYTES).tight(),
         y: Axis::linear("bandwidth", Unit::BANDWIDTH),

@@ -21,7 +21,7 @@ use cust::device::Device;
 use cust::event::{Event, EventFlags};
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::id::DeviceId;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
@@ -48,21 +48,21 @@ struct Args {
 fn main() -> ExitCode {
     gpubench::program(|suite| {
         let args = Args::parse();
-        let (mut lab, facts) = Lab::open(suite, &args.flags, "metrics")?;
-        theoretical(&facts);
-        saxpy(&mut lab, &facts, args.elements)?;
-        sums(&mut lab, &facts, args.elements)?;
+        let (mut lab, info) = Lab::open(suite, &args.flags, "metrics")?;
+        theoretical(&info);
+        saxpy(&mut lab, &info, args.elements)?;
+        sums(&mut lab, &info, args.elements)?;
         // Comes last, since a context of this process would count as another process on the suite's GPU.
-        let device = facts.device.clone();
+        let device = info.device.clone();
         lab.close()?;
         timers(&device, args.elements)
     })
 }
 
 /// The limits that the sources compute from clocks: 148 GB/s, and 1030 and 515 GFLOP/s, of their Tesla M2050.
-fn theoretical(facts: &Facts) {
+fn theoretical(info: &DeviceInfo) {
     let throughput = |precision: &str| {
-        let peak = facts.peak(&Quantity::Compute(precision.to_owned()));
+        let peak = info.peak(&Quantity::Compute(precision.to_owned()));
         peak.map_or_else(|| "not known".to_owned(), |peak| format::throughput(peak.value.into()))
     };
     println!("theoretical: f32 {}, f64 {}", throughput("f32"), throughput("f64"));
@@ -72,7 +72,7 @@ fn theoretical(facts: &Facts) {
 }
 
 /// Bandwidth and throughput of a measurement, each with its part of the peak for a precision.
-fn rates(measured: &Measurement, facts: &Facts, precision: &str) -> [String; 5] {
+fn rates(measured: &Measurement, info: &DeviceInfo, precision: &str) -> [String; 5] {
     let (counts, time) = (measured.counts, measured.median());
     let bytes = Bytes(counts.bytes.unwrap_or_default()).per(time);
     let flops = FlopsPerSecond(counts.flops.unwrap_or_default() as f64 / time.as_seconds());
@@ -80,9 +80,9 @@ fn rates(measured: &Measurement, facts: &Facts, precision: &str) -> [String; 5] 
     [
         format::time(time),
         format::gigabytes(bytes),
-        of_peak(bytes, &Quantity::MemoryBandwidth, facts),
+        of_peak(bytes, &Quantity::MemoryBandwidth, info),
         format::gigaflops(flops),
-        of_peak(flops, &compute, facts),
+        of_peak(flops, &compute, info),
     ]
 }
 
@@ -94,11 +94,16 @@ fn row(name: &str, cells: [String; 5]) -> [String; 6] {
 }
 
 /// Rows for both kernels, hot and cold. Each kernel has its case and its name in the table.
-fn rows(run: &Run, kernels: [(&str, &str); 2], facts: &Facts, precision: &str) -> Result<Vec<[String; 6]>> {
+fn rows(
+    run: &Run,
+    kernels: [(&str, &str); 2],
+    info: &DeviceInfo,
+    precision: &str,
+) -> Result<Vec<[String; 6]>> {
     let mut rows = Vec::new();
     for (name, what) in kernels {
         for (measured, cache) in hot_and_cold(run, name)?.into_iter().zip([Cache::Hot, Cache::Cold]) {
-            rows.push(row(&format!("{what}, {cache}"), rates(measured, facts, precision)));
+            rows.push(row(&format!("{what}, {cache}"), rates(measured, info, precision)));
         }
     }
     Ok(rows)
@@ -119,12 +124,12 @@ fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [Str
 }
 
 /// SAXPY as the source writes it, and at its best; its maximum error, and elements per second.
-fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
+fn saxpy(lab: &mut Lab<'_>, info: &DeviceInfo, n: usize) -> Result<()> {
     let (run, [theirs, ours]) = measure(lab, ["sources::saxpy", "saxpy"], n)?;
     println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
     let source = row("source, Tesla M2050", ["", "110.4", "74.6 %", "", ""].map(str::to_owned));
     let kernels = [(&theirs[..], "blocks of 256"), (&ours, "a vector a thread")];
-    let rows = [vec![source], rows(&run, kernels, facts, "f32")?].concat();
+    let rows = [vec![source], rows(&run, kernels, info, "f32")?].concat();
     print!("{}", table(HEAD, &rows));
     let first = measured(&run, &theirs, Cache::Cold)?;
     let checked =
@@ -136,11 +141,11 @@ fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
 }
 
 /// The other source's sum of two arrays in f64, with one thread a block and with a vector a thread.
-fn sums(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
+fn sums(lab: &mut Lab<'_>, info: &DeviceInfo, n: usize) -> Result<()> {
     let (run, [theirs, ours]) = measure(lab, ["sources::vector_add", "vector_add"], n)?;
     println!("SUM, c = a + b in f64, {n} elements: 24 bytes and 1 operation each");
     let kernels = [(&theirs[..], "one thread a block, as the source has it"), (&ours, "a vector a thread")];
-    println!("{}", table(HEAD, &rows(&run, kernels, facts, "f64")?));
+    println!("{}", table(HEAD, &rows(&run, kernels, info, "f64")?));
     Ok(())
 }
 

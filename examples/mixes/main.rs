@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, peak_mark, table};
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::method::Cache;
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
@@ -44,15 +44,15 @@ fn main() -> ExitCode {
     common::experiment(
         "mixes",
         |args: &Args| &args.flags,
-        |lab, facts, args| {
-            in_memory(lab, facts, args.size << 20)?;
-            over_the_bus(lab, facts, args.bus_size << 20)
+        |lab, info, args| {
+            in_memory(lab, info, args.size << 20)?;
+            over_the_bus(lab, info, args.bus_size << 20)
         },
     )
 }
 
 /// The balances within the device's memory.
-fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
+fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::mix::mix");
     let run = lab.measure(|settings| Settings {
         filter: vec![benchmark.clone()],
@@ -72,7 +72,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
             let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.median());
             points.push((writes as f64 / (reads + writes) as f64, counted.per(time).as_f64()));
             let rate = counted.per(time);
-            row.extend([format::gigabytes(rate), of_peak(rate, &Quantity::MemoryBandwidth, facts)]);
+            row.extend([format::gigabytes(rate), of_peak(rate, &Quantity::MemoryBandwidth, info)]);
         }
         rows.push(<[String; 5]>::try_from(row).map_err(|_| "a row has five cells")?);
     }
@@ -80,17 +80,17 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let [hot, cold] = points;
     let curves = Curves {
         title: extremes("are writes", &cold),
-        subtitle: format!("{}, {} read and written by a kernel, medians", facts.name, format::bytes(moved)),
+        subtitle: format!("{}, {} read and written by a kernel, medians", info.name, format::bytes(moved)),
         x: Axis::linear("writes, of all that moves", Unit::PART),
         y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series: vec![Series::new("hot", hot), Series::new("cold", cold)],
-        marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts).into_iter().collect(),
+        marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
     };
     lab.write("-memory.svg", &curves.svg())
 }
 
 /// The balances over the bus, in pinned memory.
-fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
+fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::transfers::both");
     let ways = EIGHTHS.map(|up| (bytes / 8 * up, bytes / 8 * (8 - up)));
     let arg =
@@ -111,11 +111,11 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));
     let curves = Curves {
         title: extremes("go to the host", &points),
-        subtitle: format!("{}, {} of pinned memory, medians", facts.name, format::bytes(moved)),
+        subtitle: format!("{}, {} of pinned memory, medians", info.name, format::bytes(moved)),
         x: Axis::linear("to the host, of all that moves", Unit::PART),
         y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series: vec![Series::new("both directions at once", points)],
-        marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, facts).into_iter().collect(),
+        marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
     };
     lab.write("-bus.svg", &curves.svg())
 }

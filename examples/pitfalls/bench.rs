@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use gpubench::conditions::Reading;
-use gpubench::facts::Facts;
+use gpubench::device_info::DeviceInfo;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
 use gpubench::settings::{ArgValues, CacheStates};
@@ -22,7 +22,7 @@ use crate::common::{KERNELS, Lab, Result, measured};
 pub(crate) struct Bench<'a> {
     lab: RefCell<Lab<'a>>,
     /// The device that is measured.
-    pub(crate) device: Facts,
+    pub(crate) device: DeviceInfo,
     scale: usize,
     /// The step between the sizes of a curve.
     pub(crate) step: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// A bench that divides sizes by `scale`.
-    pub(crate) fn new(lab: Lab<'a>, device: Facts, scale: usize, step: usize) -> Result<Self> {
+    pub(crate) fn new(lab: Lab<'a>, device: DeviceInfo, scale: usize, step: usize) -> Result<Self> {
         let (lab, naive, timers) = (RefCell::new(lab), RefCell::default(), RefCell::default());
         let mut bench = Self { lab, device, scale, step, idle: None, naive, timers };
         bench.idle = bench.ask(&HandTiming::Sensors, &[])?;

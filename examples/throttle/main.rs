@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use gpubench::cuda::Cuda;
 use gpubench::device::DeviceType as _;
-use gpubench::facts::Facts;
+use gpubench::device_info::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use self::common::{Flags, Lab, Result};
@@ -66,20 +66,20 @@ fn main() -> ExitCode {
     common::experiment("throttle", |args: &Args| &args.flags, show)
 }
 
-fn show(lab: &mut Lab<'_>, facts: &Facts, args: &Args) -> Result<()> {
+fn show(lab: &mut Lab<'_>, info: &DeviceInfo, args: &Args) -> Result<()> {
     let stored = args.flags.stored("throttle", "-read.json")?;
     let measured = stored.is_none();
-    let read = stored.map_or_else(|| read(facts, args), Ok)?;
-    print!("{}", summary::text(&read, facts));
-    lab.write(".svg", &drawing::of(&read, &facts.name).svg())?;
+    let read = stored.map_or_else(|| read(info, args), Ok)?;
+    print!("{}", summary::text(&read, info));
+    lab.write(".svg", &drawing::of(&read, &info.name).svg())?;
     if measured {
         lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))?;
     }
     Ok(())
 }
 
-fn read(facts: &Facts, args: &Args) -> Result<Experiment> {
-    let ordinal = facts.device.rsplit(':').next().unwrap_or_default().parse()?;
+fn read(info: &DeviceInfo, args: &Args) -> Result<Experiment> {
+    let ordinal = info.device.rsplit(':').next().unwrap_or_default().parse()?;
     let (burst, sustained) = measure(&mut Cuda::open(ordinal)?, args.size, args.seconds)?;
     Ok(Experiment { schema: "gpubench-throttle/1".to_owned(), size: args.size, burst, sustained })
 }

@@ -131,7 +131,7 @@ impl Regime<'_> {
             clock: self.sampler.clock().map(Hertz).or(reading.sm_clock),
             power: reading.power,
             temperature: reading.temperature,
-            slowed_by: reading.slowed_by,
+            slowed_by: reading.throttle_reasons,
         })
     }
 }

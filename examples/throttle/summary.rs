@@ -1,6 +1,6 @@
 //! The results of both regimes. In: the readings; out: a table, and how a launch in a burst and a sustained one differ.
 
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Rate, Watts};
 use gpubench::{format, stats};
 
@@ -14,7 +14,7 @@ fn flops(n: usize) -> u64 {
 }
 
 /// All of it.
-pub(crate) fn text(read: &Experiment, facts: &Facts) -> String {
+pub(crate) fn text(read: &Experiment, info: &DeviceInfo) -> String {
     let size = read.size;
     let (first, last) = thirds(&read.sustained);
     let head = ["", "time", "speed", "of peak", "SM clock", "power", "temperature", "launches"];
@@ -23,7 +23,7 @@ pub(crate) fn text(read: &Experiment, facts: &Facts) -> String {
         ("sustained, its first third", first),
         ("sustained, its last third", last),
     ];
-    let rows = regimes.map(|(name, groups)| row(name, groups, size, facts));
+    let rows = regimes.map(|(name, groups)| row(name, groups, size, info));
     let (burst, sustained) = (median(&read.burst), median(last));
     let difference = format::percent((sustained / burst - 1.0).abs());
     let how = if sustained > burst { "more" } else { "less" };
@@ -44,10 +44,10 @@ pub(crate) fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup])
 }
 
 /// One regime: time, speed, and the mean of the sensors' readings.
-fn row(name: &str, groups: &[SampleGroup], size: usize, facts: &Facts) -> [String; 8] {
+fn row(name: &str, groups: &[SampleGroup], size: usize, info: &DeviceInfo) -> [String; 8] {
     let time = median(groups);
     let rate = FlopsPerSecond(flops(size) as f64 / time.as_seconds());
-    let peak = facts.peak(&Quantity::Compute("bf16 tensor".to_owned()));
+    let peak = info.peak(&Quantity::Compute("bf16 tensor".to_owned()));
     let launches: usize = groups.iter().map(|group| group.times.len()).sum();
     let or_nothing = Option::unwrap_or_default;
     [

@@ -1,7 +1,7 @@
 //! The drawings: a box plot of the times, and bars of the bandwidths within the memory and over the bus. In: measured transfers;
 //! out: SVGs.
 
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::format;
 use gpubench::units::{Bytes, BytesPerSecond, Rate};
 use gpubench_report::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
@@ -10,13 +10,13 @@ use crate::common::{Lab, Result};
 use crate::{Args, MEMORY, Timed};
 
 /// Writes all drawings.
-pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], facts: &Facts, args: &Args) -> Result<()> {
-    let circumstances = format!("{}, {} MiB, {} runs each", facts.name, args.size, args.repeats);
+pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], info: &DeviceInfo, args: &Args) -> Result<()> {
+    let circumstances = format!("{}, {} MiB, {} runs each", info.name, args.size, args.repeats);
     lab.write("-times.svg", &spreads(timed, &circumstances).svg())?;
     let bytes = (args.size << 20) as u64;
     let (within, over): (Vec<_>, Vec<_>) = timed.iter().partition(|timed| timed.transfer.limit == MEMORY);
-    lab.write("-within.svg", &within_memory(&within, bytes, facts, &circumstances).svg())?;
-    lab.write("-bus.svg", &over_the_bus(&over, bytes, facts, &circumstances).svg())
+    lab.write("-within.svg", &within_memory(&within, bytes, info, &circumstances).svg())?;
+    lab.write("-bus.svg", &over_the_bus(&over, bytes, info, &circumstances).svg())
 }
 
 /// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.
@@ -45,13 +45,13 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> BoxPlot {
 }
 
 /// The copies within the memory: the bytes that cross it, beside those that the source counts.
-fn within_memory(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: &str) -> Bars {
+fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Bars {
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
     let bar = |timed: &&Timed<'_>| {
         let counted = Bytes(bytes * timed.transfer.transfers).per(timed.median);
         Bar::new(timed.transfer.name, [crossing(timed), counted].map(BytesPerSecond::as_f64))
     };
-    let peak = facts.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
+    let peak = info.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
     let shares: Vec<String> =
         timed.iter().filter_map(|timed| Some(format::percent(Rate::from(crossing(timed)) / peak?))).collect();
     Bars {
@@ -73,11 +73,11 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances:
 }
 
 /// The transfers over the bus.
-fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: &str) -> Bars {
+fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Bars {
     let rate = |timed: &Timed<'_>| Bytes(bytes * timed.transfer.transfers).per(timed.median);
     let of = |name: &str| timed.iter().find(|timed| timed.transfer.name == name).map(|timed| rate(timed));
     let times = of("pinnedDtoH").zip(of("pagedDtoH")).map(|(pinned, paged)| pinned / paged);
-    let peak = facts.peak(&Quantity::DeviceToHost).map(|peak| peak.value);
+    let peak = info.peak(&Quantity::DeviceToHost).map(|peak| peak.value);
     Bars {
         title: times.map_or_else(
             || "Transfers over the bus".to_owned(),

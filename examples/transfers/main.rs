@@ -19,7 +19,7 @@ use common::{Flags, KERNELS, Lab, Result, measured, of_peak, record, table};
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
-use gpubench::facts::{Facts, Quantity};
+use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::method::Cache;
 use gpubench::record::Run;
 use gpubench::settings::{ArgValues, CacheStates};
@@ -96,15 +96,15 @@ fn main() -> ExitCode {
     common::experiment(
         "transfers",
         |args: &Args| &args.flags,
-        |lab, facts, args| {
+        |lab, info, args| {
             let run = measure(lab, args)?;
             let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
             let timed = timed.collect::<Result<Vec<_>>>()?;
-            print_table(&timed, facts, args);
+            print_table(&timed, info, args);
             both_ways(lab, args.size << 20)?;
             impossible(lab)?;
             lab.write(".csv", &csv(&timed, args))?;
-            drawing::draw(lab, &timed, facts, args)
+            drawing::draw(lab, &timed, info, args)
         },
     )
 }
@@ -143,7 +143,7 @@ fn gibibytes(bytes: u64, time: Nanoseconds) -> f64 {
     Bytes(bytes).per(time).as_gibibytes()
 }
 
-fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
+fn print_table(timed: &[Timed<'_>], info: &DeviceInfo, args: &Args) {
     let bytes = (args.size << 20) as u64;
     println!(
         "{} MiB, {} runs each, medians; the source had 128 MiB on a GPU that it does not name",
@@ -156,7 +156,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
         // A copy within the memory crosses it twice, however often that is counted.
         let crosses = if *limit == MEMORY { 2 } else { 1 };
         let rate = Bytes(crosses * bytes).per(*median);
-        let of_limit = limit.as_ref().map_or_else(String::new, |limit| of_peak(rate, limit, facts));
+        let of_limit = limit.as_ref().map_or_else(String::new, |limit| of_peak(rate, limit, info));
         let theirs = source.map(|ms| gibibytes((128 << 20) * transfers, Nanoseconds(ms * 1e6)));
         let or_nothing = |value: Option<f64>| value.map_or_else(String::new, format::number);
         rows.push([

@@ -229,7 +229,7 @@ fn tiles_fit(rows: usize, columns: usize, depth: usize, each: usize) -> bool {
     reads = 2 * (a.len() + b.len()),
     writes = 4 * c.len(),
     flops = 2 * n * n * n,
-    precision = "bf16 tensor",
+    data_type = "bf16 tensor",
     cold,
     check = expect_product(c, n, |i| bf16(A, i), |i| bf16(B, i)),
 )]

@@ -328,7 +328,7 @@ fn softmax_rows(
     reads = 8 * n,
     writes = 8 * n,
     flops = 126 * n,
-    precision = "f64",
+    data_type = "f64",
     cold,
     check = |_module, _x, y, _n| expect(y, |i| (1..64).fold(1.0_f64, |sum, _| sum.mul_add(f64::from(number(i)), 1.0))),
 )]

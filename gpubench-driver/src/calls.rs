@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::capture::is_capturing;
 use crate::context::current_context;
-use crate::kernel_facts::KernelFacts;
+use crate::kernel_info::KernelInfo;
 use crate::result::last_symbol;
 use crate::sys::CUstream;
 
@@ -90,7 +90,7 @@ pub struct KernelLaunch {
     /// The dynamic shared memory of a block, in bytes.
     pub dynamic_shared: u32,
     /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
-    pub facts: Option<KernelFacts>,
+    pub info: Option<KernelInfo>,
 }
 
 /// A piece of work in a form that is cheap to collect and to compare: equal pieces are the same work on perhaps other data.

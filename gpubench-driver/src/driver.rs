@@ -1,4 +1,4 @@
-//! Facts about a driver. In: the result of opening the library. Out: its name and version, or an error that
+//! DeviceInfo about a driver. In: the result of opening the library. Out: its name and version, or an error that
 //! says what happened, where and what to do, as a sentence or in a few words.
 
 use std::fmt;

@@ -11,7 +11,7 @@ use crate::calls::{
     loaded, succeeded, watched_context,
 };
 use crate::capture::is_capturing;
-use crate::kernel_facts;
+use crate::kernel_info;
 use crate::result::set_detail;
 use crate::sys::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
@@ -155,10 +155,10 @@ pub(crate) unsafe fn kernel_launched(
         let captured = is_capturing(stream);
         let asks = !captured && calls.len() < ASKED;
         // SAFETY: the function exists.
-        let facts = asks.then(|| unsafe { kernel_facts::facts(function, block, dynamic_shared) }).flatten();
+        let info = asks.then(|| unsafe { kernel_info::info(function, block, dynamic_shared) }).flatten();
         let name = kernel_name(function);
         let number = kernel_number(function);
-        let kernel = KernelLaunch { function: number, name, grid, block, dynamic_shared, facts };
+        let kernel = KernelLaunch { function: number, name, grid, block, dynamic_shared, info };
         DriverCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }

@@ -50,7 +50,7 @@ mod export_table;
 mod fork;
 mod forward;
 mod interpose;
-mod kernel_facts;
+mod kernel_info;
 mod launches;
 mod library;
 mod memory;
@@ -66,7 +66,7 @@ pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use fork::{is_copy, mark_copies};
 pub use interpose::{NotInterposed, interpose, interposed};
-pub use kernel_facts::KernelFacts;
+pub use kernel_info::KernelInfo;
 pub use library::{library_path, load};
 pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};

@@ -19,7 +19,7 @@ use crate::result::set_detail;
 
 const NOT_FOUND: u32 = 500;
 
-/// Facts about modules, by their handles.
+/// DeviceInfo about modules, by their handles.
 #[derive(Default)]
 struct Modules {
     /// The kernels of modules that were loaded from PTX.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use cust::sys;
 use gpubench_driver::{
-    DriverCall, Enqueued, KernelFacts, LoadError, MemoryKind, NotInterposed, Origin, interpose, interposed,
+    DriverCall, Enqueued, KernelInfo, LoadError, MemoryKind, NotInterposed, Origin, interpose, interposed,
     last_call, library_path, load, memory, unlisted, watch,
 };
 use libloading::Library;
@@ -198,10 +198,10 @@ fn facts_of_a_kernel_are_those_of_its_function() {
             let [DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. }] = &calls[..] else {
                 panic!("{calls:?}")
             };
-            kernel.facts
+            kernel.info
         };
-        let facts = KernelFacts { registers: 24, local: 24, static_shared: 24, resident_blocks: 2 };
-        assert_eq!((launch(5), launch(6)), (Some(facts), Some(facts)));
+        let info = KernelInfo { registers: 24, local: 24, static_shared: 24, resident_blocks: 2 };
+        assert_eq!((launch(5), launch(6)), (Some(info), Some(info)));
     });
 }
 

@@ -78,7 +78,7 @@ pub fn saxpy(a: f32, x: &[f32], y: &mut [f32], stream: &Stream) {
     reads = 8 * (a.len() + b.len()),
     writes = 8 * c.len(),
     flops = n,
-    precision = "f64",
+    data_type = "f64",
     cold,
     check = |_a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i), 0.0),
     max_time = 2.0,

@@ -34,7 +34,7 @@ fn the_largest() {
     let expansion = expansion(
         "unsafe, types(T = [f32, f64]), consts(BLOCK = [128]), args(n = pow2(10..=12), zip(m = 0..2, k = [1, 2])), tune(BLOCK, n), \
          setup = |n, m, k| Ok(made::<T>(n)?), reset = clear, check = verify(x, y, n), skip_if = n > BLOCK, \"too many\", \
-         reads = 4 * x.len(), writes = f(y), flops = 2 * n * k, items = n, \"elements\", cold, precision = \"f64\", \
+         reads = 4 * x.len(), writes = f(y), flops = 2 * n * k, items = n, \"elements\", cold, data_type = \"f64\", \
          link = d2d, name = \"another name\", group = GROUP, tags = [\"nightly\"], max_time = 1, timeout = 2, ignore, \
          stream = queue, crate = crate::renamed",
         "#[cfg(feature = \"bench\")] pub unsafe fn largest<'a, T: Copy, const BLOCK: usize>(k: usize, x: &'a [T], \

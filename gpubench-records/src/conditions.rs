@@ -24,7 +24,7 @@ pub struct Reading {
     pub power: Option<Watts>,
     /// The causes that hold its clocks down, in the words of the driver's own tools. Idling is none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub slowed_by: Vec<String>,
+    pub throttle_reasons: Vec<String>,
     /// The number of other processes that have work on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_processes: Option<u32>,
@@ -34,7 +34,7 @@ pub struct Reading {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Span {
+pub struct SensorRange {
     /// The number of readings.
     pub readings: usize,
     /// The clock of the multiprocessors.
@@ -46,7 +46,7 @@ pub struct Span {
     /// The power it draws.
     pub power: Option<Range<Watts>>,
     /// The causes that held its clocks down at any time.
-    pub slowed_by: Vec<String>,
+    pub throttle_reasons: Vec<String>,
     /// The largest number of other processes that had work on it.
     pub other_processes: Option<u32>,
 }
@@ -58,7 +58,7 @@ pub struct Conditions {
     /// Before its warm-up.
     pub before: Reading,
     /// While its samples were taken; if that was too short for a reading, the last one before.
-    pub during: Span,
+    pub during: SensorRange,
     /// After its last sample.
     pub after: Reading,
     /// The readings while samples were taken, at most as many as there were groups of them.
@@ -108,12 +108,12 @@ pub struct GroupClock {
     pub clock: Hertz,
 }
 
-impl Span {
+impl SensorRange {
     /// All of `readings` together.
     #[must_use]
     pub fn of(readings: &[Reading]) -> Self {
         let mut slowed_by: Vec<String> =
-            readings.iter().flat_map(|reading| reading.slowed_by.iter().cloned()).collect();
+            readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();
         slowed_by.sort_unstable();
         slowed_by.dedup();
         Self {
@@ -122,7 +122,7 @@ impl Span {
             memory_clock: range(readings.iter().filter_map(|reading| reading.memory_clock)),
             temperature: range(readings.iter().filter_map(|reading| reading.temperature)),
             power: range(readings.iter().filter_map(|reading| reading.power)),
-            slowed_by,
+            throttle_reasons: slowed_by,
             other_processes: readings.iter().filter_map(|reading| reading.other_processes).max(),
         }
     }
@@ -140,7 +140,7 @@ mod tests {
     fn a_span_goes_from_the_lowest_to_the_highest_of_what_was_told() {
         let reading = |sm_clock: Option<u64>, slowed_by: &[&str]| Reading {
             sm_clock: sm_clock.map(Hertz),
-            slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+            throttle_reasons: slowed_by.iter().map(ToString::to_string).collect(),
             ..Reading::default()
         };
         let readings = [
@@ -148,12 +148,12 @@ mod tests {
             reading(None, &["power cap"]),
             reading(Some(1_410), &["heat", "power cap"]),
         ];
-        let span = Span::of(&readings);
+        let span = SensorRange::of(&readings);
         assert_eq!(
             (span.readings, span.sm_clock),
             (3, Some(Range { low: Hertz(1_410), high: Hertz(1_980) }))
         );
-        assert_eq!(span.slowed_by, ["heat", "power cap"]);
+        assert_eq!(span.throttle_reasons, ["heat", "power cap"]);
         assert_eq!((span.power, span.other_processes), (None, None));
     }
 }

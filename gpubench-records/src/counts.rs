@@ -30,7 +30,8 @@ impl Run {
     #[must_use]
     pub fn counts(&self) -> ResultCounts {
         let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
-        let skipped: HashSet<_> = self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.why)).collect();
+        let skipped: HashSet<_> =
+            self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
         ResultCounts {
             results: self.records.len(),
             valid: count(State::Valid),

@@ -69,7 +69,7 @@ impl Run {
     /// Returns the outcome of the gate, if the run has one.
     #[must_use]
     pub fn gate(&self) -> Option<Gate> {
-        let threshold = self.threshold?;
+        let threshold = self.regression_threshold?;
         let in_turn = self.records.iter().filter_map(|record| {
             let compared = record.compared.as_ref()?;
             let comparison = &compared.comparison;
@@ -87,8 +87,8 @@ impl Run {
                 about: format!("in turn with `{}`", compared.with),
             })
         });
-        let since_then = self.check.iter().flat_map(|check| {
-            check.lines.iter().filter_map(|line| {
+        let since_then = self.baseline_comparison.iter().flat_map(|check| {
+            check.findings.iter().filter_map(|line| {
                 Some(GatedCase {
                     name: line.name.clone(),
                     device: line.device.clone(),
@@ -96,7 +96,7 @@ impl Run {
                     outcome: since_then(&line.finding, threshold)?,
                     about: match &line.finding {
                         Finding::NotComparable(why) => why.join("; "),
-                        Finding::NoNumber(why) => why.clone(),
+                        Finding::NoTime(why) => why.clone(),
                         Finding::Compared { .. } | Finding::New => {
                             format!("against baseline `{}`", check.baseline)
                         }
@@ -104,7 +104,7 @@ impl Run {
                 })
             })
         });
-        let missing = self.check.iter().flat_map(|check| &check.missing).cloned();
+        let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned();
         Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
     }
 
@@ -123,12 +123,12 @@ fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
         // It is slower by the threshold, and an assumed difference between processes keeps it from being called so.
-        Finding::Compared { ratio, assumed: Some(_), answer: Answer::Undecided, .. } if matches!(threshold, Threshold::Part(part) if ratio.value >= 1.0 + part) => {
+        Finding::Compared { ratio, assumed_spread: Some(_), answer: Answer::Undecided, .. } if matches!(threshold, Threshold::Fraction(part) if ratio.value >= 1.0 + part) => {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
         Finding::Compared { .. } => GateOutcome::Passed,
         Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
-        Finding::NoNumber(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
+        Finding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
         Finding::New => return None,
     })
 }
@@ -174,7 +174,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{AssumedSpread, CaseFinding, Check};
+    use crate::comparison::{AssumedSpread, BaselineComparison, CaseFinding};
     use crate::files;
     use crate::record::Skipped;
     use gpubench_stats::units::Nanoseconds;
@@ -185,7 +185,17 @@ mod tests {
         let regressed = value > 1.05;
         let answer = Answer::of(&ratio, 0.005);
         let (processes, assumed) = ([1, 1], None);
-        Finding::Compared { ratio, now, then, processes, noise_known, assumed, answer, regressed, again: 0 }
+        Finding::Compared {
+            ratio,
+            time: now,
+            baseline_time: then,
+            processes,
+            noise_known,
+            assumed_spread: assumed,
+            answer,
+            regressed,
+            remeasured: 0,
+        }
     }
 
     /// A run that was held against a baseline with these findings.
@@ -199,15 +209,15 @@ mod tests {
             cache: Cache::Hot,
             finding,
         };
-        run.check = Some(Check {
+        run.baseline_comparison = Some(BaselineComparison {
             baseline: "main".to_owned(),
-            band: 0.005,
-            together: None,
+            equivalence_margin: 0.005,
+            tested_together: None,
             remarks: Vec::new(),
-            lines: findings.into_iter().enumerate().map(line).collect(),
+            findings: findings.into_iter().enumerate().map(line).collect(),
             missing: missing.iter().map(ToString::to_string).collect(),
         });
-        run.threshold = threshold;
+        run.regression_threshold = threshold;
         run
     }
 
@@ -218,17 +228,17 @@ mod tests {
             let ratio = Ratio { value, low: value / 1.4, high: value * 1.4, confidence: 0.99 };
             Finding::Compared {
                 ratio,
-                now: Nanoseconds(value),
-                then: Nanoseconds(1.0),
+                time: Nanoseconds(value),
+                baseline_time: Nanoseconds(1.0),
                 processes: [1, 1],
                 noise_known: false,
-                assumed: Some(AssumedSpread::UpTo(0.4)),
+                assumed_spread: Some(AssumedSpread::UpTo(0.4)),
                 answer,
                 regressed: answer == Answer::Slower,
-                again: 0,
+                remeasured: 0,
             }
         };
-        let part = Some(Threshold::Part(0.05));
+        let part = Some(Threshold::Fraction(0.05));
         let exit = |finding| Exit::of(&run(vec![finding, compared(1.0, false)], &[], part));
         assert_eq!(exit(with(1.04, Answer::Undecided)), Exit::Done);
         assert_eq!(exit(with(1.2, Answer::Undecided)), Exit::Failed);
@@ -237,10 +247,10 @@ mod tests {
 
     #[test]
     fn only_what_was_compared_passes() {
-        let part = Some(Threshold::Part(0.05));
+        let part = Some(Threshold::Fraction(0.05));
         let same = || compared(1.0, false);
         let not_comparable = || Finding::NotComparable(vec!["bytes 8, were 4".to_owned()]);
-        let no_number = || Finding::NoNumber("failed then".to_owned());
+        let no_number = || Finding::NoTime("failed then".to_owned());
         for (what, findings, missing, threshold, exit) in [
             ("all are the same", vec![same(), same()], &[][..], part, Exit::Done),
             ("one is slower", vec![same(), compared(1.1, false)], &[], part, Exit::Regression),
@@ -272,13 +282,13 @@ mod tests {
         assert_eq!(Exit::of(&run), Exit::Done);
         run.records.clear();
         assert_eq!(Exit::of(&run), Exit::Nothing);
-        run.threshold = Some(Threshold::Noise);
+        run.regression_threshold = Some(Threshold::Noise);
         assert_eq!(Exit::of(&run), Exit::Nothing, "that comes first");
         let skipped = Skipped {
             benchmark: "kernels::copy".into(),
             args: vec![],
             device: "cuda:0".into(),
-            why: "there is no other GPU".into(),
+            reason: "there is no other GPU".into(),
         };
         run.skipped.push(skipped);
         run.planned = 0;

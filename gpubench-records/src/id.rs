@@ -63,21 +63,23 @@ impl Display for BenchmarkId {
 /// A text that is not the name of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]")]
-pub struct NoBenchmark;
+pub struct InvalidBenchmarkId;
 
 /// Reads `sum`, or `sum[BLOCK=128, n=1024]`.
 impl FromStr for BenchmarkId {
-    type Err = NoBenchmark;
+    type Err = InvalidBenchmarkId;
 
-    fn from_str(text: &str) -> Result<Self, NoBenchmark> {
+    fn from_str(text: &str) -> Result<Self, InvalidBenchmarkId> {
         let (name, args) = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
         let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
         let args = args.map(|arg| {
             let (name, value) = arg.split_once('=')?;
             Some(Arg { name: name.trim().to_owned(), value: value.trim().to_owned() })
         });
-        let args =
-            args.collect::<Option<Vec<Arg>>>().filter(|_| !name.trim().is_empty()).ok_or(NoBenchmark)?;
+        let args = args
+            .collect::<Option<Vec<Arg>>>()
+            .filter(|_| !name.trim().is_empty())
+            .ok_or(InvalidBenchmarkId)?;
         Ok(Self { benchmark: name.trim().to_owned(), args })
     }
 }

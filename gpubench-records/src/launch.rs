@@ -10,7 +10,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct LaunchFacts {
+pub struct LaunchInfo {
     /// The first kernels that it put on streams, in that order.
     pub kernels: Vec<Kernel>,
     /// The number of all kernels.
@@ -45,7 +45,7 @@ pub struct Kernel {
     /// Registers of a thread.
     pub registers: u32,
     /// Local memory of a thread: spilled registers, and arrays with a computed index.
-    pub local: Bytes,
+    pub local_memory: Bytes,
     /// The number of its blocks that a multiprocessor holds at once (the driver's occupancy).
     pub resident_blocks: u32,
 }
@@ -71,19 +71,19 @@ pub struct Multiprocessors {
 #[non_exhaustive]
 pub struct Written {
     /// The amount of memory that was looked at.
-    pub looked_at: Bytes,
+    pub examined: Bytes,
     /// The size of the blocks that have a fingerprint each.
-    pub block: Bytes,
+    pub block_size: Bytes,
     /// The size of all blocks that changed, which is at least the changed bytes. Writing the same value again does not show.
     pub changed: Bytes,
     /// The reason that some writes may be missing, if there is one.
-    pub unseen: Option<String>,
+    pub unseen_reason: Option<String>,
     /// If less changed than is claimed: true if a launch on memory with other contents does write; nothing if that was not
     /// tried.
-    pub when_altered: Option<bool>,
+    pub writes_other_contents: Option<bool>,
     /// The size of all blocks that such launches changed, up to what is claimed. Nothing in old runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_when_altered: Option<Bytes>,
+    pub changed_on_other_contents: Option<Bytes>,
 }
 
 impl Kernel {
@@ -98,7 +98,7 @@ impl Kernel {
             static_shared: Bytes::ZERO,
             dynamic_shared: Bytes::ZERO,
             registers: 0,
-            local: Bytes::ZERO,
+            local_memory: Bytes::ZERO,
             resident_blocks,
         }
     }
@@ -130,17 +130,24 @@ impl Written {
     /// `block`.
     #[must_use]
     pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
-        Self { looked_at, block, changed, unseen: None, when_altered: None, changed_when_altered: None }
+        Self {
+            examined: looked_at,
+            block_size: block,
+            changed,
+            unseen_reason: None,
+            writes_other_contents: None,
+            changed_on_other_contents: None,
+        }
     }
 
     /// Returns the changes of a launch whose memory could not be looked at, with the reason.
     pub fn unseen(why: impl Into<String>) -> Self {
-        Self { unseen: Some(why.into()), ..Self::new(Bytes::ZERO, Bytes::ZERO, Bytes::ZERO) }
+        Self { unseen_reason: Some(why.into()), ..Self::new(Bytes::ZERO, Bytes::ZERO, Bytes::ZERO) }
     }
 
     /// Returns true where all that it can have written was looked at, and nothing changed.
     #[must_use]
     pub fn nothing(&self) -> bool {
-        self.changed == Bytes::ZERO && self.unseen.is_none()
+        self.changed == Bytes::ZERO && self.unseen_reason.is_none()
     }
 }

@@ -5,14 +5,13 @@
 //! [`files`] keeps them on disk.
 
 pub mod baseline;
-pub mod certificate;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
 pub mod counts;
+pub mod device_info;
 mod environment;
 pub mod exit;
-pub mod facts;
 pub mod failure;
 pub mod files;
 pub mod gate;
@@ -37,4 +36,5 @@ pub mod task;
 pub mod text;
 pub mod threads;
 pub mod verdict;
+pub mod verification;
 pub mod work;

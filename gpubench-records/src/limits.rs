@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Facts, Peak, PeakSource, Quantity};
+use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use crate::method::{Cache, Flush, Method, Timer};
 use crate::samples::Samples;
 use crate::work::{Counts, Link};
@@ -11,7 +11,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 
 /// The claim of a launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
+pub struct DeclaredWork<'a> {
     /// The work that it does.
     pub counts: Counts,
     /// The precision of its operations.
@@ -39,9 +39,9 @@ pub struct ImpossibleSpeed {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measured: bool,
     /// The longest time that the launch can have taken, see [`longest`].
-    pub took: Nanoseconds,
+    pub time: Nanoseconds,
     /// The time that the work takes at the peak.
-    pub least: Nanoseconds,
+    pub least_time: Nanoseconds,
 }
 
 /// A GPU's clock may be above the one that it reports, a GeForce's by a tenth and overclocked by a fifth. Its throughput may
@@ -65,7 +65,7 @@ pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
-        && method.flush_proof.is_none_or(|proof| proof.is_empty())
+        && method.flush_verification.is_none_or(|proof| proof.is_empty())
 }
 
 /// Returns the longest time that a launch with these samples can have taken. One step of the timer is what two readings can
@@ -74,8 +74,9 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 /// Of an old record, whose overhead is a convention, all of it is in the launch's favour unless such a flush goes before.
 #[must_use]
 pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
-    let Timer { step, floor, overhead, one_more, .. } = samples.timer;
-    let proven = cold && samples.method.flush_proof.is_some();
+    let Timer { resolution: step, empty_span: floor, overhead, marginal_empty_launch: one_more, .. } =
+        samples.timer;
+    let proven = cold && samples.method.flush_verification.is_some();
     let doubt = match (one_more, proven) {
         (Some(_), true) => AGREED,
         (Some(_), false) | (None, true) => (overhead - floor).max(Nanoseconds::ZERO),
@@ -86,28 +87,28 @@ pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
 
 /// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.
 #[must_use]
-pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<ImpossibleSpeed> {
+pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
-        let peak = facts.peaks.iter().find(|peak| peak.quantity == quantity && is_limit(peak))?;
+        let peak = info.peaks.iter().find(|peak| peak.quantity == quantity && is_limit(peak))?;
         let least = peak.value.time_for(work);
         (took < least / above(peak)).then_some(ImpossibleSpeed {
             quantity,
             work,
             peak: peak.value,
             measured: peak.source == PeakSource::Measured,
-            took,
-            least,
+            time: took,
+            least_time: least,
         })
     };
     let bytes = match Link::quantity(claim.link) {
-        Quantity::MemoryBandwidth => crossing(claim, facts.last_level_cache),
+        Quantity::MemoryBandwidth => crossing(claim, info.last_level_cache),
         // No cache here keeps the data at the other end of a link from one launch to the next.
         _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
     };
     let moved = limit(Link::quantity(claim.link), bytes);
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
-    moved.into_iter().chain(compute).max_by(|a, b| a.least.total_cmp(&b.least))
+    moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
 }
 
 /// Returns true if nothing is above this peak by more than [`above`]. An uncertain one is no limit: an attribute or a datasheet may be
@@ -132,7 +133,7 @@ fn above(peak: &Peak) -> f64 {
 /// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
 /// hold its full size of each. A cache of unknown size may hold everything. Of bytes that are not told apart, those that
 /// cannot have been written were read.
-fn crossing(claim: &Claim<'_>, cache: Option<Bytes>) -> u64 {
+fn crossing(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
     let Counts { reads, writes, bytes, .. } = claim.counts;
@@ -167,36 +168,36 @@ mod tests {
     }
 
     /// An H200's memory and L2, with these peaks before those that it has.
-    fn facts(before: Vec<Peak>) -> Facts {
+    fn info(before: Vec<Peak>) -> DeviceInfo {
         let own = peak(Quantity::MemoryBandwidth, 4.814304e12, PeakSource::Attribute);
-        let mut facts = Facts::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 * MIB));
-        facts.peaks = before.into_iter().chain([own]).collect();
-        facts
+        let mut info = DeviceInfo::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 * MIB));
+        info.peaks = before.into_iter().chain([own]).collect();
+        info
     }
 
-    fn claim(reads: u64, writes: u64, cold: bool) -> Claim<'static> {
+    fn claim(reads: u64, writes: u64, cold: bool) -> DeclaredWork<'static> {
         let counts = Counts {
             reads: Some(reads),
             writes: Some(writes),
             bytes: Some(reads + writes),
             ..Counts::default()
         };
-        Claim { counts, precision: "f32", link: None, cold, written: None }
+        DeclaredWork { counts, precision: "f32", link: None, cold, written: None }
     }
 
     /// The shortest time that is possible, in nanoseconds, found by halving.
-    fn least(claim: &Claim<'_>, facts: &Facts) -> f64 {
+    fn least(claim: &DeclaredWork<'_>, info: &DeviceInfo) -> f64 {
         let (mut low, mut high) = (0.0, 1e9);
         while high - low > 0.01 {
             let took = (low + high) / 2.0;
-            if broken(claim, Nanoseconds(took), facts).is_some() { low = took } else { high = took }
+            if broken(claim, Nanoseconds(took), info).is_some() { low = took } else { high = took }
         }
         high
     }
 
     #[track_caller]
-    fn crosses(claim: Claim<'_>, bytes: u64) {
-        let (found, expected) = (least(&claim, &facts(Vec::new())), bytes as f64 / 4814.304);
+    fn crosses(claim: DeclaredWork<'_>, bytes: u64) {
+        let (found, expected) = (least(&claim, &info(Vec::new())), bytes as f64 / 4814.304);
         assert!((found - expected).abs() < 0.02, "{claim:?}: {found} ns, {expected} expected");
     }
 
@@ -219,9 +220,9 @@ mod tests {
         crosses(claim(256 * MIB, 256 * MIB, false), 2 * 196 * MIB);
     }
 
-    fn bytes(bytes: u64, cold: bool, written: Option<u64>) -> Claim<'static> {
+    fn bytes(bytes: u64, cold: bool, written: Option<u64>) -> DeclaredWork<'static> {
         let counts = Counts { bytes: Some(bytes), ..Counts::default() };
-        Claim { counts, precision: "f32", link: None, cold, written: written.map(Bytes) }
+        DeclaredWork { counts, precision: "f32", link: None, cold, written: written.map(Bytes) }
     }
 
     #[test]
@@ -239,18 +240,18 @@ mod tests {
         crosses(bytes(32 * MIB, true, Some(64 * MIB)), 0);
         crosses(bytes(256 * MIB, true, Some(128 * MIB)), (128 + 68) * MIB);
         crosses(bytes(256 * MIB, false, Some(128 * MIB)), 2 * 68 * MIB);
-        assert_eq!(broken(&bytes(32 * MIB, false, Some(0)), Nanoseconds(0.0), &facts(Vec::new())), None);
+        assert_eq!(broken(&bytes(32 * MIB, false, Some(0)), Nanoseconds(0.0), &info(Vec::new())), None);
     }
 
     #[test]
     fn only_the_memory_limits_what_crosses_it() {
         for (link, limited) in [(Link::H2d, false), (Link::D2h, false), (Link::P2p, false), (Link::D2d, true)]
         {
-            let claim = Claim { link: Some(link), ..claim(256 * MIB, 0, true) };
-            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(Vec::new())).is_some(), limited, "{link}");
+            let claim = DeclaredWork { link: Some(link), ..claim(256 * MIB, 0, true) };
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &info(Vec::new())).is_some(), limited, "{link}");
         }
         // Nor is anything known of a cache without a size.
-        let no_size = Facts { last_level_cache: None, ..facts(Vec::new()) };
+        let no_size = DeviceInfo { last_level_cache: None, ..info(Vec::new()) };
         assert_eq!(broken(&claim(0, 256 * MIB, true), Nanoseconds(1.0), &no_size), None);
         assert_eq!(broken(&claim(256 * MIB, 0, false), Nanoseconds(1.0), &no_size), None);
         assert!(broken(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
@@ -261,13 +262,13 @@ mod tests {
     fn a_link_limits_what_crosses_it() {
         let bus = peak(Quantity::HostToDevice, 50e9, PeakSource::Attribute);
         for cold in [false, true] {
-            let claim = Claim { link: Some(Link::H2d), ..claim(40_000, 50_000, cold) };
-            let found = least(&claim, &facts(vec![bus.clone()]));
+            let claim = DeclaredWork { link: Some(Link::H2d), ..claim(40_000, 50_000, cold) };
+            let found = least(&claim, &info(vec![bus.clone()]));
             assert!((found - 1000.0).abs() < 0.02, "{found}");
             let uncertain = bus.clone().uncertain();
-            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(vec![uncertain])), None);
-            let back = Claim { link: Some(Link::D2h), ..claim };
-            assert_eq!(broken(&back, Nanoseconds(1.0), &facts(vec![bus.clone()])), None);
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &info(vec![uncertain])), None);
+            let back = DeclaredWork { link: Some(Link::D2h), ..claim };
+            assert_eq!(broken(&back, Nanoseconds(1.0), &info(vec![bus.clone()])), None);
         }
     }
 
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn peaks_judge_as_far_as_they_are_limits() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
         for (peak, shortest) in [
             (f32_peak(1e15, PeakSource::User), 10_000.0),
             (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
@@ -286,7 +287,7 @@ mod tests {
             (f32_peak(1e15, PeakSource::Attribute).uncertain(), 0.0),
             (peak(Quantity::Compute("f64".to_owned()), 1e15, PeakSource::User), 0.0),
         ] {
-            let found = least(&claim, &facts(vec![peak.clone()]));
+            let found = least(&claim, &info(vec![peak.clone()]));
             assert!((found - shortest).abs() < 0.02, "{peak:?}: {found}");
         }
     }
@@ -295,12 +296,12 @@ mod tests {
     #[test]
     fn the_first_peak_that_is_a_limit_counts() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
         let both =
             vec![f32_peak(1e12, PeakSource::Attribute).uncertain(), f32_peak(1e15, PeakSource::Measured)];
-        assert!((least(&claim, &facts(both)) - 1_000.0).abs() < 0.02);
-        let told = broken(&claim, Nanoseconds(1e-10), &facts(vec![f32_peak(1e15, PeakSource::Measured)]));
-        assert!(told.is_some_and(|told| told.measured && told.least == Nanoseconds(10_000.0)));
+        assert!((least(&claim, &info(both)) - 1_000.0).abs() < 0.02);
+        let told = broken(&claim, Nanoseconds(1e-10), &info(vec![f32_peak(1e15, PeakSource::Measured)]));
+        assert!(told.is_some_and(|told| told.measured && told.least_time == Nanoseconds(10_000.0)));
     }
 
     #[test]
@@ -308,8 +309,8 @@ mod tests {
         let mut claim = claim(256 * MIB, 0, true);
         claim.counts.flops = Some(10_000_000_000);
         let told = |peak| {
-            let facts = facts(vec![f32_peak(peak, PeakSource::User)]);
-            broken(&claim, Nanoseconds(1000.0), &facts).map(|broken| (broken.quantity, broken.work))
+            let info = info(vec![f32_peak(peak, PeakSource::User)]);
+            broken(&claim, Nanoseconds(1000.0), &info).map(|broken| (broken.quantity, broken.work))
         };
         assert_eq!(told(1e15), Some((Quantity::MemoryBandwidth, 256 * MIB)));
         assert_eq!(told(1e13), Some((Quantity::Compute("f32".to_owned()), 10_000_000_000)));

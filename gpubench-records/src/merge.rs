@@ -27,7 +27,7 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
 /// Chooses the worst verdict first, then the middle of the records that have it. A record may be made of several already.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
-    let again = records.iter().map(|record| record.again).sum();
+    let again = records.iter().map(|record| record.remeasured).sum();
     let others: Vec<Measurement> =
         records.iter_mut().flat_map(|record| std::mem::take(&mut record.other_processes)).collect();
     let mut processes: Vec<Process> =
@@ -44,7 +44,7 @@ fn of_case(mut records: Vec<Record>) -> Option<Record> {
         .min_by_key(|place| place.abs_diff(middle))?;
     let Process::Record(mut shown) = processes.remove(shown) else { return None };
     shown.other_processes = processes.into_iter().filter_map(Process::into_measurement).collect();
-    shown.again = again;
+    shown.remeasured = again;
     judge_work(&mut shown);
     Some(*shown)
 }
@@ -58,10 +58,10 @@ fn judge_work(record: &mut Record) {
     else {
         return;
     };
-    let is_told = |reason: &Reason| matches!(reason, Reason::OtherWork { .. });
+    let is_told = |reason: &Reason| matches!(reason, Reason::WorkDiffers { .. });
     if !record.verdict.reasons.iter().any(is_told) {
         record.verdict =
-            record.verdict.clone().and(Reason::OtherWork { differences: differences.join("; ") });
+            record.verdict.clone().and(Reason::WorkDiffers { differences: differences.join("; ") });
     }
 }
 
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn what_was_merged_before_loses_no_process() {
         let before = merged([4.0, 1.0, 2.0].map(|median| record("a", median)).to_vec());
-        let again = [3.0, 5.0].map(|median| Record { again: 1, ..record("a", median) });
+        let again = [3.0, 5.0].map(|median| Record { remeasured: 1, ..record("a", median) });
         let merged = merged([before, again.to_vec()].concat());
         // The one in the middle is the second of the later ones: of those merged before only the shown one has its verdict.
         assert_eq!(medians(&merged[0]), [3.0, 1.0, 2.0, 4.0, 5.0]);
-        assert_eq!(merged[0].again, 2);
+        assert_eq!(merged[0].remeasured, 2);
     }
 
     /// A benchmark that counts differently each time.

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::is_time;
-use gpubench_stats::StallPeriod;
+use gpubench_stats::DramStallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
 /// The state of the caches when a sample starts.
@@ -43,16 +43,16 @@ pub struct Method {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
     /// The number of kernels that a launch put on its stream; nothing if that was not observed.
-    pub kernels: Option<usize>,
+    pub kernel_count: Option<usize>,
     /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pieces: Option<usize>,
+    pub operations: Option<usize>,
     /// The flush before each.
     pub flush: Flush,
     /// The reason that it is not the flush that the device prefers, or a doubt about it.
     pub flush_reason: Option<String>,
     /// The proof of the flush, from before the first sample, if the device can give one.
-    pub flush_proof: Option<FlushProof>,
+    pub flush_verification: Option<FlushVerification>,
 }
 
 impl Method {
@@ -63,11 +63,11 @@ impl Method {
             path,
             path_reason: None,
             batch: None,
-            kernels: None,
-            pieces: None,
+            kernel_count: None,
+            operations: None,
             flush: Flush::None,
             flush_reason: None,
-            flush_proof: None,
+            flush_verification: None,
         }
     }
 
@@ -89,7 +89,7 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct FlushProof {
+pub struct FlushVerification {
     /// Reading a quarter of the cache that was just read: it is all there.
     pub cached: Nanoseconds,
     /// Reading the same behind the flush: it should be gone.
@@ -102,7 +102,7 @@ pub struct FlushProof {
     pub clean_sweep: Nanoseconds,
 }
 
-impl FlushProof {
+impl FlushVerification {
     /// The share of the lines evicted by the reference that must be gone.
     const EVICTED: f64 = 0.9;
     /// Behind a clean flush the sweep takes at most this much longer, or shorter.
@@ -209,22 +209,22 @@ impl Display for Path {
 #[non_exhaustive]
 pub struct Timer {
     /// The smallest difference between two readings.
-    pub step: Nanoseconds,
+    pub resolution: Nanoseconds,
     /// The reading of an empty pair of events.
-    pub floor: Nanoseconds,
+    pub empty_span: Nanoseconds,
     /// The reading of a pair around an empty launch, if that is more than the floor.
     pub empty_launch: Option<Nanoseconds>,
     /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
     /// Nothing in an old record, whose overhead is half of `empty_launch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub one_more: Option<Nanoseconds>,
+    pub marginal_empty_launch: Option<Nanoseconds>,
     /// True if the empty launches read a parameter, as nearly all kernels do: beside samples behind a flush in a CUDA graph, where
     /// parameters come from memory. Not in records before 2026-11-25, whose times there are about 0.06 µs longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_parameter: bool,
     /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stamps: bool,
+    pub timestamp_kernels: bool,
     /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch` less `one_more`.
     pub overhead: Nanoseconds,
     /// The standard error of all that the samples of a process have in common: of `one_more`, and of where the driver puts
@@ -240,13 +240,13 @@ pub struct Timer {
     pub relative_error: Option<f64>,
     /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
     /// may come from the timer.
-    pub spread: Nanoseconds,
+    pub empty_launch_spread: Nanoseconds,
     /// The same of the medians of groups of them.
-    pub group_spread: Nanoseconds,
+    pub group_median_spread: Nanoseconds,
     /// The period at which the device's memory is held up, whatever runs, if reads of memory show one. Samples that met it are told
     /// apart by their starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_stall: Option<StallPeriod>,
+    pub dram_stall_period: Option<DramStallPeriod>,
     /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
@@ -256,13 +256,13 @@ impl Timer {
     /// Returns a timer of this step, of which no overhead is known.
     #[must_use]
     pub fn new(step: Nanoseconds) -> Self {
-        Self { step, ..Self::default() }
+        Self { resolution: step, ..Self::default() }
     }
 
     /// Returns the same timer with what an empty pair of events reads, which is then taken off each event time.
     #[must_use]
-    pub fn with_floor(self, floor: Nanoseconds) -> Self {
-        Self { floor, overhead: floor, ..self }
+    pub fn with_empty_span(self, floor: Nanoseconds) -> Self {
+        Self { empty_span: floor, overhead: floor, ..self }
     }
 
     /// Returns the same timer as one whose times are computed, so that they may be ahead of this machine's clock.
@@ -277,34 +277,34 @@ impl Timer {
     pub fn of_batch(self, launches: usize) -> Self {
         let part = |reading: Nanoseconds| reading / launches.max(1) as f64;
         Self {
-            step: part(self.step),
-            floor: part(self.floor),
+            resolution: part(self.resolution),
+            empty_span: part(self.empty_span),
             empty_launch: self.empty_launch.map(part),
-            one_more: self.one_more.map(part),
+            marginal_empty_launch: self.marginal_empty_launch.map(part),
             reads_parameter: self.reads_parameter,
-            stamps: self.stamps,
+            timestamp_kernels: self.timestamp_kernels,
             overhead: part(self.overhead),
             shared_error: self.shared_error.map(part),
             averaged_resolution: self.averaged_resolution.map(part),
             relative_error: self.relative_error,
-            spread: part(self.spread),
-            group_spread: part(self.group_spread),
-            memory_stall: self.memory_stall,
+            empty_launch_spread: part(self.empty_launch_spread),
+            group_median_spread: part(self.group_median_spread),
+            dram_stall_period: self.dram_stall_period,
             simulated: self.simulated,
         }
     }
 
     /// Returns the least difference of times that it resolves: a part of a step where samples are averaged, or a step.
     #[must_use]
-    pub fn resolution(&self) -> Nanoseconds {
-        self.averaged_resolution.unwrap_or(self.step)
+    pub fn effective_resolution(&self) -> Nanoseconds {
+        self.averaged_resolution.unwrap_or(self.resolution)
     }
 
     /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
     /// only what an empty pair reads is taken off.
     #[must_use]
     pub fn convention(&self) -> Option<&'static str> {
-        match (self.empty_launch, self.one_more) {
+        match (self.empty_launch, self.marginal_empty_launch) {
             (Some(_), Some(_)) if self.reads_parameter => {
                 Some("an empty launch that reads a parameter, less one more")
             }
@@ -316,21 +316,21 @@ impl Timer {
 
     /// Returns true if all of its own readings are times, none below zero.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         let Self {
-            step,
-            floor,
+            resolution: step,
+            empty_span: floor,
             empty_launch,
-            one_more,
+            marginal_empty_launch: one_more,
             overhead,
             shared_error,
             averaged_resolution,
             relative_error,
-            spread,
-            group_spread,
-            memory_stall,
+            empty_launch_spread: spread,
+            group_median_spread: group_spread,
+            dram_stall_period: memory_stall,
             reads_parameter: _,
-            stamps: _,
+            timestamp_kernels: _,
             simulated: _,
         } = *self;
         let known =

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Facts, Peak, PeakSource, Quantity};
+use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use crate::work::{Counts, Link};
 use gpubench_stats::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
@@ -26,14 +26,14 @@ pub struct Metrics {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<ItemsPerSecond>,
     /// The shares of the device's peaks that these rates are.
-    pub shares: Vec<Share>,
+    pub peak_fractions: Vec<PeakFraction>,
     /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intensity: Option<f64>,
     /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
     /// that takes longer at its peak. Nothing if one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub roof: Option<Share>,
+    pub roofline: Option<PeakFraction>,
     /// Operations for each joule of back-to-back launches, in flop/J.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops_per_joule: Option<f64>,
@@ -47,11 +47,11 @@ pub struct Metrics {
 /// A part of a peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Share {
+pub struct PeakFraction {
     /// The quantity that the peak limits.
     pub quantity: Quantity,
     /// The part, 1 being all of it.
-    pub of_peak: f64,
+    pub fraction: f64,
 }
 
 /// Returns true if the timer resolves a time: it is above zero and at least one step.
@@ -67,7 +67,7 @@ impl Metrics {
     pub fn of(
         counts: &Counts,
         time: Nanoseconds,
-        facts: &Facts,
+        info: &DeviceInfo,
         (precision, link): (&str, Option<Link>),
         hot: Option<Nanoseconds>,
     ) -> Self {
@@ -77,8 +77,8 @@ impl Metrics {
         let share = |quantity: Quantity, value: Option<Rate>| {
             // What was measured with other programs in the way is below the peak by an unknown part.
             let is_known = |peak: &&Peak| peak.source != PeakSource::Measured || !peak.uncertain;
-            let of_peak = value? / facts.peak(&quantity).filter(is_known)?.value;
-            Some(Share { quantity, of_peak })
+            let of_peak = value? / info.peak(&quantity).filter(is_known)?.value;
+            Some(PeakFraction { quantity, fraction: of_peak })
         };
         let moved = Link::quantity(link);
         let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
@@ -90,7 +90,7 @@ impl Metrics {
         // binds.
         let roof = match &shares {
             [Some(memory), Some(compute)] if in_memory.is_some() => {
-                Some(if compute.of_peak > memory.of_peak { compute.clone() } else { memory.clone() })
+                Some(if compute.fraction > memory.fraction { compute.clone() } else { memory.clone() })
             }
             _ => None,
         };
@@ -100,11 +100,11 @@ impl Metrics {
             bandwidth,
             throughput,
             items: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
-            shares: shares.into_iter().flatten().collect(),
+            peak_fractions: shares.into_iter().flatten().collect(),
             intensity: in_memory
                 .and(counts.flops.zip(counts.bytes))
                 .map(|(flops, bytes)| flops as f64 / bytes as f64),
-            roof,
+            roofline: roof,
             flops_per_joule: None,
             bytes_per_joule: None,
             cold_over_hot: hot.map(|hot| time / hot),
@@ -122,7 +122,7 @@ impl Metrics {
     /// The part of a peak, if it is known.
     #[must_use]
     pub fn share(&self, quantity: &Quantity) -> Option<f64> {
-        self.shares.iter().find(|share| share.quantity == *quantity).map(|share| share.of_peak)
+        self.peak_fractions.iter().find(|share| share.quantity == *quantity).map(|share| share.fraction)
     }
 }
 
@@ -130,9 +130,9 @@ impl Metrics {
 mod tests {
     use super::*;
 
-    fn facts() -> Facts {
+    fn info() -> DeviceInfo {
         let peak = |quantity, value| Peak::new(quantity, Rate(value), PeakSource::Measured, "");
-        Facts::new("host", "a CPU")
+        DeviceInfo::new("host", "a CPU")
             .with_peak(peak(Quantity::MemoryBandwidth, 148e9))
             .with_peak(peak(Quantity::Compute("f32".to_owned()), 1030e9))
     }
@@ -149,7 +149,7 @@ mod tests {
             items: Some(elements),
         };
         let time = Nanoseconds(12.0 * elements as f64 / 110.374872);
-        let metrics = Metrics::of(&counts, time, &facts(), ("f32", None), None);
+        let metrics = Metrics::of(&counts, time, &info(), ("f32", None), None);
         let bandwidth = metrics.bandwidth.expect("bytes are given").0;
         assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
         assert!((metrics.read.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
@@ -166,9 +166,9 @@ mod tests {
         let roof = |flops, precision, link| {
             let counts = Counts { bytes: Some(1_000_000), flops, ..Counts::default() };
             let time = Nanoseconds(20_000.0);
-            let metrics = Metrics::of(&counts, time, &facts(), (precision, link), None);
+            let metrics = Metrics::of(&counts, time, &info(), (precision, link), None);
             // In tenths of a per mille.
-            (metrics.intensity, metrics.roof.map(|roof| (roof.quantity, (1e4 * roof.of_peak).round())))
+            (metrics.intensity, metrics.roofline.map(|roof| (roof.quantity, (1e4 * roof.fraction).round())))
         };
         let compute = Quantity::Compute("f32".to_owned());
         let below = roof(Some(6_900_000), "f32", None);
@@ -197,19 +197,19 @@ mod tests {
         let metrics = Metrics::of(
             &Counts::default(),
             Nanoseconds(141.0),
-            &facts(),
+            &info(),
             ("f32", None),
             Some(Nanoseconds(95.0)),
         );
         assert_eq!(metrics.cold_over_hot, Some(141.0 / 95.0));
-        assert_eq!((metrics.bandwidth, metrics.throughput, metrics.shares.len()), (None, None, 0));
+        assert_eq!((metrics.bandwidth, metrics.throughput, metrics.peak_fractions.len()), (None, None, 0));
     }
 
     #[test]
     fn bytes_over_a_bus_are_no_part_of_the_memorys_peak() {
         let counts = Counts { bytes: Some(1 << 30), ..Counts::default() };
         let share = |link| {
-            let metrics = Metrics::of(&counts, Nanoseconds(1e7), &facts(), ("f32", link), None);
+            let metrics = Metrics::of(&counts, Nanoseconds(1e7), &info(), ("f32", link), None);
             metrics.share(&Quantity::MemoryBandwidth)
         };
         assert_eq!([share(Some(Link::H2d)), share(Some(Link::D2h))], [None; 2]);
@@ -218,10 +218,10 @@ mod tests {
 
     #[test]
     fn bytes_over_a_link_are_a_part_of_that_links_peak() {
-        let mut facts = facts();
-        facts.add(vec![Peak::new(Quantity::PeerToPeer, Rate(50e9), PeakSource::User, "")]);
+        let mut info = info();
+        info.add(vec![Peak::new(Quantity::PeerToPeer, Rate(50e9), PeakSource::User, "")]);
         let of = |counts, link| {
-            let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &facts, ("f32", Some(link)), None);
+            let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &info, ("f32", Some(link)), None);
             let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);
             (gigabytes, metrics.share(&Quantity::PeerToPeer).map(|share| (1e6 * share).round() / 1e6))
         };
@@ -237,10 +237,10 @@ mod tests {
     fn a_measured_peak_that_is_uncertain_has_no_share() {
         let share = |source, uncertain| {
             let peak = Peak::new(Quantity::MemoryBandwidth, Rate(148e9), source, "");
-            let facts =
-                Facts::new("host", "a CPU").with_peak(if uncertain { peak.uncertain() } else { peak });
+            let info =
+                DeviceInfo::new("host", "a CPU").with_peak(if uncertain { peak.uncertain() } else { peak });
             let counts = Counts { bytes: Some(74_000), ..Counts::default() };
-            let metrics = Metrics::of(&counts, Nanoseconds(1_000.0), &facts, ("f32", None), None);
+            let metrics = Metrics::of(&counts, Nanoseconds(1_000.0), &info, ("f32", None), None);
             metrics.share(&Quantity::MemoryBandwidth).map(|share| (1e6 * share).round() / 1e6)
         };
         assert_eq!(share(PeakSource::Measured, false), Some(0.5));

@@ -30,14 +30,14 @@ pub enum Observation {
     /// It puts work on a default stream, beside the one that it is given.
     DefaultStream {
         /// The number of pieces of work.
-        pieces: usize,
+        operations: usize,
     },
     /// It puts work on other streams, which the given one waits for.
     OtherStreams {
         /// The number of streams.
         streams: usize,
         /// The number of pieces of work on them.
-        pieces: usize,
+        operations: usize,
     },
     /// It has the device call functions of the host.
     HostFunctions {
@@ -103,11 +103,11 @@ impl Display for Observation {
             Self::AllocatesInOrder { count } => {
                 write!(f, "allocates in order of a stream: {}", format::counted(*count, "call"))
             }
-            Self::DefaultStream { pieces } => {
+            Self::DefaultStream { operations: pieces } => {
                 let pieces = format::counted(*pieces, "piece");
                 write!(f, "work elsewhere: {pieces} of the launch's work on the default stream")
             }
-            Self::OtherStreams { streams, pieces } => {
+            Self::OtherStreams { streams, operations: pieces } => {
                 let (pieces, streams) =
                     (format::counted(*pieces, "piece"), format::counted(*streams, "other stream"));
                 write!(f, "other streams: {pieces} of work on {streams}, which the given one waits for")

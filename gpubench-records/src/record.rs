@@ -5,15 +5,14 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::certificate::{CuptiPass, NcuPass, Verification};
-use crate::comparison::{Check, Comparison, Threshold, none};
+use crate::comparison::{BaselineComparison, Comparison, Threshold, none};
+use crate::device_info::DeviceInfo;
 pub use crate::environment::Environment;
-use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::files::{self, FormatError};
 use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
-use crate::launch::LaunchFacts;
-use crate::limits::{Claim, begins_cold};
+use crate::launch::LaunchInfo;
+use crate::limits::{DeclaredWork, begins_cold};
 use crate::method::Cache;
 use crate::metrics::Metrics;
 pub use crate::program::{Package, Program};
@@ -22,6 +21,7 @@ use crate::resumed::Resumed;
 use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
 use crate::verdict::{Reason, State, Verdict, claims};
+use crate::verification::{CuptiPass, NcuPass, Verification};
 use crate::work::{Counts, Link};
 use gpubench_stats::units::{Bytes, Nanoseconds, Range};
 
@@ -42,7 +42,7 @@ pub struct Run {
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started: u64,
     /// The time that it took.
-    pub wall: Nanoseconds,
+    pub wall_time: Nanoseconds,
     /// The notes that a reader must see first, such as why no GPU was measured.
     pub notes: Vec<String>,
     /// The part of it that an earlier run measured, if this one resumed it.
@@ -56,7 +56,7 @@ pub struct Run {
     /// The number of cases that were planned: an interrupted run has fewer records.
     pub planned: usize,
     /// The devices that they ran on.
-    pub devices: Vec<Facts>,
+    pub devices: Vec<DeviceInfo>,
     /// The results, in the order in which they were measured.
     #[serde(deserialize_with = "files::sound_records")]
     pub records: Vec<Record>,
@@ -65,10 +65,10 @@ pub struct Run {
     pub skipped: Vec<Skipped>,
     /// The difference from which on slower is a regression, if the user gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Threshold>,
+    pub regression_threshold: Option<Threshold>,
     /// The comparison with a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Check>,
+    pub baseline_comparison: Option<BaselineComparison>,
 }
 
 impl Run {
@@ -85,9 +85,9 @@ impl Run {
     /// Takes the models from the facts of the devices for records of builds that stored none.
     pub(crate) fn name_models(&mut self) {
         for record in self.records.iter_mut().filter(|record| record.case.model.is_empty()) {
-            let facts = self.devices.iter().find(|facts| facts.device == record.device);
-            if let Some(facts) = facts {
-                record.case.model.clone_from(&facts.name);
+            let info = self.devices.iter().find(|info| info.device == record.device);
+            if let Some(info) = info {
+                record.case.model.clone_from(&info.name);
             }
         }
     }
@@ -103,15 +103,15 @@ impl Run {
 
     /// The facts of the device of `record`.
     #[must_use]
-    pub fn facts_of(&self, record: &Record) -> Option<&Facts> {
-        self.devices.iter().find(|facts| facts.device == record.device)
+    pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
+        self.devices.iter().find(|info| info.device == record.device)
     }
 
     /// Adds those of `devices` that it does not have.
-    pub fn add_devices(&mut self, devices: Vec<Facts>) {
-        for facts in devices {
-            if !self.devices.iter().any(|listed| listed.device == facts.device) {
-                self.devices.push(facts);
+    pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
+        for info in devices {
+            if !self.devices.iter().any(|listed| listed.device == info.device) {
+                self.devices.push(info);
             }
         }
     }
@@ -128,7 +128,7 @@ pub struct Skipped {
     /// The device in the words of the command line.
     pub device: String,
     /// The reason, in the benchmark's own words.
-    pub why: String,
+    pub reason: String,
 }
 
 impl Skipped {
@@ -159,7 +159,7 @@ pub struct Record {
     pub other_processes: Vec<Measurement>,
     /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
     #[serde(default, skip_serializing_if = "none")]
-    pub again: usize,
+    pub remeasured: usize,
     /// The case that it took turns with, and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Box<Compared>>,
@@ -174,7 +174,7 @@ pub struct Measurement {
     /// The work of one launch.
     pub counts: Counts,
     /// The precision, which selects the compute peak that it is compared with.
-    pub precision: String,
+    pub data_type: String,
     /// The name of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
@@ -184,7 +184,7 @@ pub struct Measurement {
     /// True if its outputs were checked, and were right.
     pub checked: bool,
     /// The facts of the checked launch, as the device saw them.
-    pub seen: LaunchFacts,
+    pub launch: LaunchInfo,
     /// The launches after the samples, held against the checked launch, if the device can see their outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaunch: Option<Relaunch>,
@@ -210,10 +210,10 @@ impl Measurement {
 
     /// The claim of its launch, sampled in this state of the cache.
     #[must_use]
-    pub fn claim(&self, cache: Cache) -> Claim<'_> {
+    pub fn claim(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
-        let written = claims::most_written(&self.seen);
-        Claim { counts: self.counts, precision: &self.precision, link: self.link, cold, written }
+        let written = claims::most_written(&self.launch);
+        DeclaredWork { counts: self.counts, precision: &self.data_type, link: self.link, cold, written }
     }
 
     /// The times of its samples, in the order they ran: event times less overhead.
@@ -250,7 +250,7 @@ impl Record {
             fake: false,
             measurement,
             other_processes,
-            again: 0,
+            remeasured: 0,
             compared,
             verdict,
         }
@@ -294,9 +294,9 @@ impl Record {
 
     /// Takes the model, and whether it is a fake, from the facts of its device.
     #[doc(hidden)]
-    pub fn measured_on(&mut self, facts: &Facts) {
-        self.case.model.clone_from(&facts.name);
-        self.fake = facts.fake;
+    pub fn measured_on(&mut self, info: &DeviceInfo) {
+        self.case.model.clone_from(&info.name);
+        self.fake = info.fake;
     }
 
     /// The case as its run planned it.
@@ -317,23 +317,23 @@ impl Record {
     /// of this one is judged; nothing if it has been.
     #[doc(hidden)]
     #[must_use]
-    pub fn claim_in_doubt(&self, facts: &Facts) -> Option<Bytes> {
+    pub fn claim_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
         let measured = self.measurement.as_ref()?;
-        let Measurement { samples, seen, .. } = measured;
-        claims::in_doubt(&measured.claim(self.case.cache), samples, seen, facts)
+        let Measurement { samples, launch: seen, .. } = measured;
+        claims::in_doubt(&measured.claim(self.case.cache), samples, seen, info)
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
     #[doc(hidden)]
-    pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, facts: &Facts) {
+    pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, info: &DeviceInfo) {
         let Some(measured) = &mut self.measurement else { return };
-        if let Some(written) = &mut measured.seen.written {
-            written.when_altered = changed.map(|changed| changed > Bytes::ZERO);
-            written.changed_when_altered = changed;
+        if let Some(written) = &mut measured.launch.written {
+            written.writes_other_contents = changed.map(|changed| changed > Bytes::ZERO);
+            written.changed_on_other_contents = changed;
         }
         let claim = measured.claim(self.case.cache);
         let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
-        self.verdict = verdict.with_claim(&claim, &measured.samples, &measured.seen, facts);
+        self.verdict = verdict.with_claim(&claim, &measured.samples, &measured.launch, info);
     }
 
     /// Returns true if it has a time that CUPTI could check and has not.
@@ -361,20 +361,20 @@ impl Record {
     /// Drops the times of its samples, and keeps all figures that were made of them.
     pub fn forget_samples(&mut self) {
         if let Some(measured) = &mut self.measurement {
-            (measured.samples.events, measured.samples.since_last) = (Vec::new(), Vec::new());
+            (measured.samples.event_times, measured.samples.start_intervals) = (Vec::new(), Vec::new());
         }
     }
 
     /// Stores the counters of its launches, and judges its claim by them.
     #[doc(hidden)]
-    pub fn set_ncu(&mut self, pass: NcuPass, facts: Option<&Facts>) {
+    pub fn set_ncu(&mut self, pass: NcuPass, info: Option<&DeviceInfo>) {
         let cache = self.case.cache;
         let Some(measured) = &mut self.measurement else { return };
         let reasons = match &pass {
             NcuPass::Counted(counters) => {
-                let last_level_cache = facts.and_then(|facts| facts.last_level_cache);
-                let claim = (&measured.counts, measured.link, &*measured.precision);
-                counters.contradict(cache, claim, (&measured.seen.kernels, last_level_cache))
+                let last_level_cache = info.and_then(|info| info.last_level_cache);
+                let claim = (&measured.counts, measured.link, &*measured.data_type);
+                counters.contradict(cache, claim, (&measured.launch.kernels, last_level_cache))
             }
             NcuPass::Failed(_) => Vec::new(),
         };

@@ -1,7 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median};
+use gpubench_stats::{DramStall, Drift, Groups, Interval, Median, Modes, Summary, median};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -31,20 +31,20 @@ pub struct Samples {
     pub groups: usize,
     /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
     #[serde(default, skip_serializing_if = "is_none")]
-    pub moves: usize,
+    pub relocations: usize,
     /// True if another launch took turns with this one. Each group then had inputs at other addresses, so that times move
     /// from group to group on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub in_turns: bool,
+    pub interleaved: bool,
     /// The part of their time in which threads of this machine that had to work on them waited for a processor: other programs
     /// used it. Nothing for launches on other devices, or if the system does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<f64>,
+    pub processor_wait: Option<f64>,
     /// The time of all groups on the device, flushes included.
-    pub elapsed: Nanoseconds,
+    pub device_time: Nanoseconds,
     /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
     /// device's part of it is `elapsed` over this.
-    pub wall: Nanoseconds,
+    pub wall_time: Nanoseconds,
     /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
     pub converged: bool,
     /// The figures that describe the times of a launch: event times less overhead. The median and its interval are those of launches
@@ -52,31 +52,31 @@ pub struct Samples {
     pub time: Summary,
     /// The periodic stall of the device's memory in these samples, if the launch waits for memory and the device has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stall: Option<MemoryStall>,
+    pub dram_stall: Option<DramStall>,
     /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
     pub back_to_back: Option<Nanoseconds>,
     /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
-    pub on_stream: Option<Nanoseconds>,
+    pub stream_time: Option<Nanoseconds>,
     /// The time of a call of the launch function on the host, the shortest that was seen, if the device runs launches while the
     /// host goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<Nanoseconds>,
+    pub host_call_time: Option<Nanoseconds>,
     /// The time of a launch whose work was all enqueued before the device began with it, if samples may contain waits for the
     /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Nanoseconds>,
+    pub prequeued_time: Option<Nanoseconds>,
     /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
     /// launches, while `time` is according to the GPU's own clock.
     #[serde(default, alias = "marginal", skip_serializing_if = "Option::is_none")]
     pub cross_check: Option<Nanoseconds>,
     /// The event times in the order they ran.
-    pub events: Vec<Nanoseconds>,
+    pub event_times: Vec<Nanoseconds>,
     /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub interrupted: Vec<Nanoseconds>,
+    pub interrupted_times: Vec<Nanoseconds>,
     /// The number of interrupted samples among `events`: all count if too few would be left without these.
     #[serde(default, skip_serializing_if = "is_none")]
-    pub interrupted_events: usize,
+    pub interrupted_count: usize,
     /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
@@ -87,7 +87,7 @@ pub struct Samples {
     /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
     /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub since_last: Vec<Nanoseconds>,
+    pub start_intervals: Vec<Nanoseconds>,
 }
 
 /// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
@@ -105,34 +105,34 @@ impl Samples {
     /// The times, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
-        times(&self.events, &self.overheads, self.timer)
+        times(&self.event_times, &self.overheads, self.timer)
     }
 
     /// The time from the start of the first sample to that of each; nothing if that is not known of each.
     #[must_use]
     pub fn starts(&self) -> Vec<Nanoseconds> {
         let mut at = Nanoseconds::ZERO;
-        let starts = self.since_last.iter().map(|since| {
+        let starts = self.start_intervals.iter().map(|since| {
             at += *since;
             at
         });
-        if self.since_last.len() == self.events.len() { starts.collect() } else { Vec::new() }
+        if self.start_intervals.len() == self.event_times.len() { starts.collect() } else { Vec::new() }
     }
 
     /// The times as they would be if each sample had met the mean delay by the memory's stalls, and none of these; the same as
     /// [`Self::times`] if it has none.
     #[must_use]
-    pub fn evened(&self) -> Vec<Nanoseconds> {
-        evened(self.times(), &self.starts(), self.stall.as_ref())
+    pub fn stall_corrected(&self) -> Vec<Nanoseconds> {
+        stall_corrected(self.times(), &self.starts(), self.dram_stall.as_ref())
     }
 
     /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
     #[must_use]
     pub fn median(&self, confidence: f64) -> Option<Median> {
-        let (times, sizes) = (self.evened(), sizes(&self.overheads));
-        let groups = groups(&sizes, self.timer, self.stall.as_ref(), self.time.median);
-        let of_groups = Median::of_groups(&times, groups, self.timer.step, confidence);
-        of_groups.or_else(|| Median::of(&times, self.timer.step, confidence))
+        let (times, sizes) = (self.stall_corrected(), sizes(&self.overheads));
+        let groups = groups(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
+        let of_groups = Median::of_groups(&times, groups, self.timer.resolution, confidence);
+        of_groups.or_else(|| Median::of(&times, self.timer.resolution, confidence))
     }
 
     /// The distance of the time from that of the second method, if there is one.
@@ -146,7 +146,7 @@ impl Samples {
     /// *Distribution of the ratio of the mean square successive difference to the variance*, The Annals of Mathematical Statistics 12, 1941), of which
     /// a drift is a small part.
     pub(crate) fn drift_by_chance(&self) -> Nanoseconds {
-        let medians = self.medians_of_groups(&self.evened());
+        let medians = self.medians_of_groups(&self.stall_corrected());
         let third = medians.len() / 3;
         if third < 2 {
             return Nanoseconds::ZERO;
@@ -170,7 +170,7 @@ impl Samples {
     /// Returns these times less what the place of each group's inputs adds to them, if inputs were moved: two kinds of place are not two
     /// kinds of launches.
     fn without_places(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
-        if self.moves == 0 {
+        if self.relocations == 0 {
             return times;
         }
         let medians = self.medians_of_groups(&times);
@@ -188,7 +188,7 @@ impl Samples {
     #[must_use]
     pub fn bound(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
-        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.resolution())
+        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.effective_resolution())
     }
 
     /// The mean overhead that was taken off the event times.
@@ -202,25 +202,25 @@ impl Samples {
     /// Returns the part of their time in which threads waited for processors that other programs used, if these kept them waiting
     /// for more than a scheduler's own delays.
     #[must_use]
-    pub fn kept_waiting(&self) -> Option<f64> {
-        self.waited.filter(|waited| *waited > OWN_DELAYS)
+    pub fn processor_wait(&self) -> Option<f64> {
+        self.processor_wait.filter(|waited| *waited > OWN_DELAYS)
     }
 
     /// Returns true if the launches shared processors, caches and memory with other programs: those of this machine's CPU, and any that
     /// waited for a processor. More samples then need not make a median more precise.
     #[must_use]
     pub fn shares_processors(&self) -> bool {
-        self.method.path == Path::Host || self.kept_waiting().is_some()
+        self.method.path == Path::Host || self.processor_wait().is_some()
     }
 
     /// The drift of the times, if it is more than the timer's own and than groups make by chance. Nothing for launches that took turns.
     #[must_use]
     pub fn drift(&self) -> Option<Drift> {
-        if self.in_turns {
+        if self.interleaved {
             return None;
         }
-        let drift = Drift::of(&self.evened(), self.timer.step)?;
-        let least = self.timer.group_spread.max(self.drift_by_chance());
+        let drift = Drift::of(&self.stall_corrected(), self.timer.resolution)?;
+        let least = self.timer.group_median_spread.max(self.drift_by_chance());
         ((drift.change * self.time.median).abs() > least).then_some(drift)
     }
 
@@ -229,9 +229,9 @@ impl Samples {
     #[must_use]
     pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
         let time = self.time.median;
-        let waits = self.held.map(|held| (1.0 - held / time, held));
+        let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
         // A simulated device's time has nothing to do with the host's.
-        let call = self.call.filter(|_| !self.timer.simulated);
+        let call = self.host_call_time.filter(|_| !self.timer.simulated);
         let bound = call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time);
         let bound = bound.map(|call| (1.0 - time / call, time));
         let idle = waits.into_iter().chain(bound).filter(|(idle, _)| idle.is_finite() && *idle > 0.0);
@@ -242,11 +242,11 @@ impl Samples {
     /// turns.
     #[must_use]
     pub fn modes(&self) -> Option<Modes> {
-        if self.in_turns {
+        if self.interleaved {
             return None;
         }
-        let modes = Modes::of(&self.without_places(self.evened()), self.timer.step)?;
-        (modes.high - modes.low > self.timer.spread).then_some(modes)
+        let modes = Modes::of(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
+        (modes.high - modes.low > self.timer.empty_launch_spread).then_some(modes)
     }
 }
 
@@ -279,9 +279,9 @@ pub fn stall(
     starts: &[Nanoseconds],
     overheads: &[GroupOverhead],
     timer: Timer,
-) -> Option<MemoryStall> {
-    let device = timer.memory_stall?;
-    MemoryStall::find(starts, &times(events, overheads, timer), timer.step, &device)
+) -> Option<DramStall> {
+    let device = timer.dram_stall_period?;
+    DramStall::find(starts, &times(events, overheads, timer), timer.resolution, &device)
 }
 
 /// Summarises these event times, less the overhead of their groups; nothing if there are none. With a `stall` in them, the median is that of
@@ -292,22 +292,27 @@ pub fn summary(
     starts: &[Nanoseconds],
     overheads: &[GroupOverhead],
     timer: Timer,
-    stall: Option<&MemoryStall>,
+    stall: Option<&DramStall>,
 ) -> Option<Summary> {
     let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
     let middle = median(&times)?;
     let groups = groups(&sizes, timer, stall, middle);
-    let summary = Summary::of_groups(&times, groups, timer.step)?;
+    let summary = Summary::of_groups(&times, groups, timer.resolution)?;
     if stall.is_none() {
         return Some(summary);
     }
-    let evened = Summary::of_groups(&evened(times, starts, stall), groups, timer.step)?;
-    Some(summary.with_median_of(evened))
+    let stall_corrected =
+        Summary::of_groups(&stall_corrected(times, starts, stall), groups, timer.resolution)?;
+    Some(summary.with_median_of(stall_corrected))
 }
 
-fn evened(times: Vec<Nanoseconds>, starts: &[Nanoseconds], stall: Option<&MemoryStall>) -> Vec<Nanoseconds> {
+fn stall_corrected(
+    times: Vec<Nanoseconds>,
+    starts: &[Nanoseconds],
+    stall: Option<&DramStall>,
+) -> Vec<Nanoseconds> {
     match stall {
-        Some(stall) if starts.len() == times.len() => stall.evened(starts, &times),
+        Some(stall) if starts.len() == times.len() => stall.stall_corrected(starts, &times),
         _ => times,
     }
 }
@@ -320,7 +325,7 @@ fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
 fn groups<'a>(
     sizes: &'a [usize],
     timer: Timer,
-    stall: Option<&MemoryStall>,
+    stall: Option<&DramStall>,
     middle: Nanoseconds,
 ) -> Groups<'a> {
     let relative = timer.relative_error.map(|error| error * middle);
@@ -349,7 +354,7 @@ pub enum Energy {
     /// The energy of a launch.
     Measured(EnergyMeasurement),
     /// The reason that it is not known.
-    Refused(String),
+    Unavailable(String),
 }
 
 impl Energy {
@@ -358,7 +363,7 @@ impl Energy {
     pub fn per_launch(&self) -> Option<Joules> {
         match self {
             Self::Measured(measured) => Some(measured.per_launch),
-            Self::Refused(_) => None,
+            Self::Unavailable(_) => None,
         }
     }
 }
@@ -372,7 +377,7 @@ pub struct EnergyMeasurement {
     /// The average power of the device, by its counter of energy.
     pub power: Watts,
     /// The mean of the power sensor's readings meanwhile, for comparison.
-    pub sensor: Option<Watts>,
+    pub sensor_power: Option<Watts>,
     /// The number of launches.
     pub launches: usize,
     /// Their time by this machine's clock.
@@ -380,5 +385,5 @@ pub struct EnergyMeasurement {
     /// The number of updates of the counter between the first update and the last.
     pub updates: usize,
     /// The time between those two.
-    pub counted: Nanoseconds,
+    pub counter_time: Nanoseconds,
 }

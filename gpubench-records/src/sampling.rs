@@ -28,9 +28,9 @@ pub struct Sampling {
     pub max_time: Nanoseconds,
     /// The longest sampling of a case whose `max_time` has no room for the fewest samples that have an interval, if that is enough for them.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub interval_time: Nanoseconds,
+    pub extended_max_time: Nanoseconds,
     /// True if a benchmark's own `max_time` overrides that.
-    pub own_max_time: bool,
+    pub benchmark_max_time: bool,
     /// The flush of cold samples; nothing for the device's own choice.
     pub flush: Option<Flush>,
     /// The path that times samples; nothing for the one that suits the launch.
@@ -39,7 +39,7 @@ pub struct Sampling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
     /// The difference of two times that does not matter, as a fraction.
-    pub band: f64,
+    pub equivalence_margin: f64,
 }
 
 impl Sampling {
@@ -51,12 +51,12 @@ impl Sampling {
         warm_up_launches: None,
         min_time: Nanoseconds::ZERO,
         max_time: Nanoseconds::from_seconds(3.0),
-        interval_time: Nanoseconds::ZERO,
-        own_max_time: true,
+        extended_max_time: Nanoseconds::ZERO,
+        benchmark_max_time: true,
         flush: None,
         path: None,
         energy: None,
-        band: USUAL_BAND,
+        equivalence_margin: USUAL_BAND,
     };
 }
 

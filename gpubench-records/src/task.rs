@@ -38,7 +38,7 @@ pub struct Part {
 /// Text that is no [`Part`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give a task's number, from 1, and the number of all, such as 3/8")]
-pub struct NoPart;
+pub struct InvalidPart;
 
 impl Part {
     /// The only one.
@@ -76,12 +76,12 @@ impl Display for Part {
 }
 
 impl FromStr for Part {
-    type Err = NoPart;
+    type Err = InvalidPart;
 
-    fn from_str(text: &str) -> Result<Self, NoPart> {
-        let (number, of) = text.split_once('/').ok_or(NoPart)?;
-        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| NoPart);
-        Self::new(count(number)?, count(of)?).ok_or(NoPart)
+    fn from_str(text: &str) -> Result<Self, InvalidPart> {
+        let (number, of) = text.split_once('/').ok_or(InvalidPart)?;
+        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| InvalidPart);
+        Self::new(count(number)?, count(of)?).ok_or(InvalidPart)
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(right.parse::<Part>().map(|part| part.to_string()), Ok(right.to_owned()));
         }
         for wrong in ["", "3", "0/8", "9/8", "-1/8", "3/0", "0/0", "3/8/9", "a/8", "3/", "/8", "3.0/8"] {
-            assert_eq!(wrong.parse::<Part>(), Err(NoPart), "{wrong}");
+            assert_eq!(wrong.parse::<Part>(), Err(InvalidPart), "{wrong}");
         }
     }
 

@@ -32,13 +32,13 @@ proptest! {
     ) {
         let mut run = run();
         let measurement = run.records[0].measurement.as_mut().expect("it was measured");
-        measurement.samples.events = events.iter().copied().map(Nanoseconds).collect();
+        measurement.samples.event_times = events.iter().copied().map(Nanoseconds).collect();
         measurement.metrics.intensity = Some(signed);
         let read = Run::parse(&written(&run)).expect("a run");
         let measurement = read.records[0].measurement.as_ref().expect("it was measured");
         let bits = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(f64::to_bits).collect::<Vec<_>>();
         prop_assert_eq!(
-            bits(&mut measurement.samples.events.iter().map(|event| event.0)),
+            bits(&mut measurement.samples.event_times.iter().map(|event| event.0)),
             bits(&mut events.iter().copied())
         );
         prop_assert_eq!(measurement.metrics.intensity.map(f64::to_bits), Some(signed.to_bits()));

@@ -35,7 +35,7 @@ fn large(records: usize, samples: usize) -> Run {
         record.case.benchmark = format!("large::kernel_{}", number / 100);
         record.case.args = vec![Arg { name: "n".to_owned(), value: number.to_string() }];
         let measurement = record.measurement.as_mut().expect("it was measured");
-        measurement.samples.events = (0..samples)
+        measurement.samples.event_times = (0..samples)
             .map(|i| Nanoseconds(3_700.0 + 32.0 * ((i * 61 + number) % 7) as f64 / 3.0))
             .collect();
         run.records.push(record);
@@ -80,7 +80,7 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
         timed("written as JSON Lines", || {
             run.records.iter().for_each(|record| store.add(record).expect("it is written"));
         });
-        store.end(run.wall).expect("it is written");
+        store.end(run.wall_time).expect("it is written");
         let name = fs::read_dir(folder.path().join("runs")).expect("a folder").flatten().next();
         name.expect("a run").path().join("records.jsonl")
     };
@@ -90,13 +90,13 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
     assert_eq!(read.run.records.len(), RECORDS);
     drop(read);
     let run = timed("read from JSON", || Run::parse(&fs::read(&json).expect("a file")).expect("a run"));
-    assert_eq!(run.records[0].measurement.as_ref().map(|it| it.samples.events.len()), Some(SAMPLES));
+    assert_eq!(run.records[0].measurement.as_ref().map(|it| it.samples.event_times.len()), Some(SAMPLES));
     let records = timed("merged", || merged(run.records.clone()));
     assert_eq!(records.len(), RECORDS);
     drop(records);
     let baseline = Baseline::of("then".to_owned(), run.clone());
     let checked = timed("checked against a baseline", || check(&run, &baseline, &|_| true));
-    assert_eq!((checked.lines.len(), checked.missing.len()), (RECORDS, 0));
+    assert_eq!((checked.findings.len(), checked.missing.len()), (RECORDS, 0));
     assert!(peak_memory() < MOST_MEMORY, "{} MiB", peak_memory() >> 20);
 }
 
@@ -121,7 +121,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
         let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
         run.records.iter().for_each(|record| store.add(record).expect("it is written"));
         path = Some(store.path().to_owned());
-        store.end(run.wall).expect("it is written");
+        store.end(run.wall_time).expect("it is written");
     });
     let path = path.expect("it was stored");
     step("read", &mut || {
@@ -141,7 +141,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
     let mut baseline = None;
     step("baseline read", &mut || baseline = Some(place.load().expect("a baseline")));
     let baseline = baseline.expect("it was read");
-    step("checked against it", &mut || assert_eq!(check(&run, &baseline, &|_| true).lines.len(), records));
+    step("checked against it", &mut || assert_eq!(check(&run, &baseline, &|_| true).findings.len(), records));
     step("baseline as a run", &mut || {
         assert_eq!(baseline.clone().into_run().map(|run| run.records.len()), Some(records));
     });

@@ -64,8 +64,11 @@ pub mod steps {
             caches: vec![case.cache],
             timeout: None,
             with: None,
-            shares: crate::Shares::default(),
+            shares: crate::SharedResource::default(),
         });
-        crate::Plan { jobs: jobs.map(|job| (job, crate::Fate::Measured)).collect(), ..crate::Plan::default() }
+        crate::Plan {
+            jobs: jobs.map(|job| (job, crate::JobStatus::Measured)).collect(),
+            ..crate::Plan::default()
+        }
     }
 }

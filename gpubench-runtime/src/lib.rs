@@ -24,7 +24,7 @@ mod system;
 mod worker;
 
 pub use self::bind::pow2;
-pub use self::plan::{Fate, Job, Plan, Shares};
+pub use self::plan::{Job, JobStatus, Plan, SharedResource};
 pub use self::registry::Group;
 pub use self::runner::RunEvents;
 pub use self::settings::{

@@ -47,7 +47,7 @@ fn recorded_runs_print_their_figures() {
         for record in &run.records {
             let Some(measured) = &record.measurement else { continue };
             assert_eq!(
-                measured.samples.events.len(),
+                measured.samples.event_times.len(),
                 measured.samples.time.samples,
                 "{name}: {}",
                 record.case.name()
@@ -124,16 +124,16 @@ fn what_was_measured_is_not_impossible() {
     for (json, _) in recorded(&root) {
         let run = Run::parse(&fs::read(&json).expect("it is there")).expect("a run");
         for record in &run.records {
-            let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
+            let (Some(measured), Some(info)) = (&record.measurement, run.devices.first()) else { continue };
             let claim = measured.claim(record.case.cache);
             let took = longest(&measured.samples, claim.cold);
             let (name, file) = (record.case.name(), json.display());
-            assert_eq!(broken(&claim, took, facts), None, "{file}: {name}");
+            assert_eq!(broken(&claim, took, info), None, "{file}: {name}");
             // At no time at all it would be, for all that must cross the memory.
-            let limit = broken(&claim, Nanoseconds(0.0), facts);
+            let limit = broken(&claim, Nanoseconds(0.0), info);
             if let Some(limit) = limit.filter(|limit| !limit.measured) {
                 judged += 1;
-                closest = closest.max(limit.least / took);
+                closest = closest.max(limit.least_time / took);
             }
         }
     }
@@ -148,13 +148,13 @@ fn what_was_seen_contradicts_no_recorded_claim() {
     for (json, _) in recorded(&root) {
         let run = Run::parse(&fs::read(&json).expect("it is there")).expect("a run");
         for record in &run.records {
-            let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
+            let (Some(measured), Some(info)) = (&record.measurement, run.devices.first()) else { continue };
             let (name, file) = (record.case.name(), json.display());
-            let reason = contradicted(&measured.counts, measured.link, &measured.seen);
+            let reason = contradicted(&measured.counts, measured.link, &measured.launch);
             let expected = name.contains("writes_nothing");
             assert_eq!(reason.is_some(), expected, "{file}: {name}: {reason:?}");
-            assert_eq!(record.claim_in_doubt(facts), None, "{file}: {name}: it would be tried again");
-            seen += usize::from(measured.seen.written.is_some());
+            assert_eq!(record.claim_in_doubt(info), None, "{file}: {name}: it would be tried again");
+            seen += usize::from(measured.launch.written.is_some());
         }
     }
     assert!(seen >= 100, "{seen}");

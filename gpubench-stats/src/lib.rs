@@ -39,7 +39,7 @@ pub use self::quantile::{median, median_of, quantile};
 pub use self::random::shuffle;
 pub use self::ratio::{Median, ProcessRatio, Ratio};
 pub use self::rounds::{log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
-pub use self::stall::{MemoryStall, StallPeriod};
+pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::{Decision, StopRule};
 pub use self::summary::Summary;
 pub use self::trimmed::{

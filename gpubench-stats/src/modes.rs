@@ -31,7 +31,7 @@ pub struct Modes {
     /// The median of the slow samples, in nanoseconds.
     pub high: Nanoseconds,
     /// The share of slow samples, as a fraction of all.
-    pub share_high: f64,
+    pub high_fraction: f64,
 }
 
 impl Modes {
@@ -54,7 +54,7 @@ impl Modes {
         two.then(|| Self {
             low: Nanoseconds(low),
             high: Nanoseconds(high),
-            share_high: slow.len() as f64 / sorted.len() as f64,
+            high_fraction: slow.len() as f64 / sorted.len() as f64,
         })
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn two_ticks_far_apart_are_two_modes() {
         let modes = Modes::of(&ticks(&[(3200.0, 60), (3520.0, 40)]), STEP).expect("ten steps apart");
-        assert_eq!((modes.low.0, modes.high.0, modes.share_high), (3200.0, 3520.0, 0.4));
+        assert_eq!((modes.low.0, modes.high.0, modes.high_fraction), (3200.0, 3520.0, 0.4));
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let modes = |fast, slow| Modes::of(&ticks(&[(3200.0, fast), (3520.0, slow)]), STEP);
         for (fast, share) in [(20, 0.9), (180, 0.1)] {
             let found = modes(fast, 200 - fast).expect("each has a tenth");
-            assert_eq!((found.low.0, found.high.0, found.share_high), (3200.0, 3520.0, share));
+            assert_eq!((found.low.0, found.high.0, found.high_fraction), (3200.0, 3520.0, share));
         }
         assert_eq!([modes(19, 181), modes(181, 19)], [None; 2]);
     }

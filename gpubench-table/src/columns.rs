@@ -1,12 +1,12 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share. In: a row; out: the text of
 //! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
 
-use gpubench_records::certificate::{Counters, NcuPass};
-use gpubench_records::facts::Quantity;
-use gpubench_records::metrics::Share;
+use gpubench_records::device_info::Quantity;
+use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
+use gpubench_records::verification::{Counters, NcuPass};
 use gpubench_records::work::Link;
 use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
@@ -317,18 +317,18 @@ fn mark(row: &Row<'_>) -> String {
 }
 
 /// The share of the peak that bytes are limited by; if that is not known, of the compute peak.
-fn main_share(measured: &Measurement) -> Option<&Share> {
-    let share = |quantity| measured.metrics.shares.iter().find(|share| share.quantity == quantity);
-    share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.precision.clone())))
+fn main_share(measured: &Measurement) -> Option<&PeakFraction> {
+    let share = |quantity| measured.metrics.peak_fractions.iter().find(|share| share.quantity == quantity);
+    share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.data_type.clone())))
 }
 
 /// The share of the compute peak, if that is the one that binds.
-fn compute_share(measured: &Measurement) -> Option<&Share> {
-    measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
+fn compute_share(measured: &Measurement) -> Option<&PeakFraction> {
+    measured.metrics.roofline.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
 }
 
 /// The part of the roof that limits the launch most: a narrow page has room for one.
-fn binding_share(measured: &Measurement) -> Option<&Share> {
+fn binding_share(measured: &Measurement) -> Option<&PeakFraction> {
     compute_share(measured).or_else(|| main_share(measured))
 }
 

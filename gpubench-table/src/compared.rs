@@ -12,7 +12,7 @@ use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
 use super::text::{left, paragraph, plain, width, wrapped};
 use super::together;
-use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding};
+use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Comparison, Finding};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
 use gpubench_stats::units::Range;
@@ -23,7 +23,7 @@ const FEWEST_ROUNDS: usize = 4;
 
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
-    let check = run.check.as_ref().map(|check| checked(check, page)).unwrap_or_default();
+    let check = run.baseline_comparison.as_ref().map(|check| checked(check, page)).unwrap_or_default();
     let parts = [in_turn(run, page), check, regressions(run, page)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -32,7 +32,8 @@ pub(super) fn compared(run: &Run, page: Page) -> String {
 fn in_turn(run: &Run, page: Page) -> String {
     let rows: Vec<_> = run.records.iter().filter_map(measured_in_turn).collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
-    let mut text = title(&format!("in turn with {}", first.with.benchmark), first.comparison.band, page);
+    let mut text =
+        title(&format!("in turn with {}", first.with.benchmark), first.comparison.equivalence_margin, page);
     let cells = rows.iter().map(|(record, measured, compared)| {
         let ratio = compared.comparison.ratio;
         let name = split(&record.case.benchmark, &record.case.args).1;
@@ -70,7 +71,7 @@ fn than(compared: &Compared) -> String {
 /// Explains a row whose two times differ by another ratio than the row shows. The times are medians of all samples; the
 /// difference comes from pairs within each round.
 fn explained(measured: &Measurement, compared: &Compared) -> String {
-    let Comparison { ratio, band, rounds, .. } = &compared.comparison;
+    let Comparison { ratio, equivalence_margin: band, rounds, .. } = &compared.comparison;
     let Some(ratio) = ratio else {
         let few = rounds.len() < FEWEST_ROUNDS;
         let why = if few { "too few rounds" } else { "times below the timer's resolution" };
@@ -102,16 +103,25 @@ fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
 }
 
 /// The cases of a run that was held against a baseline.
-fn checked(check: &Check, page: Page) -> String {
-    let mut text = title(&format!("against baseline `{}`", check.baseline), check.band, page);
-    let names: Vec<String> = check.lines.iter().map(|line| plain(&line.name)).collect();
+fn checked(check: &BaselineComparison, page: Page) -> String {
+    let mut text = title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
+    let names: Vec<String> = check.findings.iter().map(|line| plain(&line.name)).collect();
     let longest = names.iter().map(|name| width(name)).max().unwrap_or_default();
     let case = |(line, name): (&CaseFinding, &String)| {
         format!("{}  {:4}", left(name, longest), line.cache.to_string())
     };
-    let cells = check.lines.iter().zip(&names).map(|(line, name)| {
+    let cells = check.findings.iter().zip(&names).map(|(line, name)| {
         let mut cells = vec![case((line, name))];
-        if let Finding::Compared { ratio, now, then, assumed, answer, again, .. } = &line.finding {
+        if let Finding::Compared {
+            ratio,
+            time: now,
+            baseline_time: then,
+            assumed_spread: assumed,
+            answer,
+            remeasured: again,
+            ..
+        } = &line.finding
+        {
             cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
             cells.extend(ratio_cells(*ratio));
             cells.push(together::answer(*answer, *assumed, *again));
@@ -119,7 +129,7 @@ fn checked(check: &Check, page: Page) -> String {
         cells
     });
     let cells: Vec<Vec<String>> = cells.collect();
-    for (shown, (line, name)) in columns(&cells, 1..5, page).iter().zip(check.lines.iter().zip(&names)) {
+    for (shown, (line, name)) in columns(&cells, 1..5, page).iter().zip(check.findings.iter().zip(&names)) {
         let case = case((line, name));
         let other = |what: &str| wrapped(&format!("{case}  {what}"), "  ", page);
         text += &match &line.finding {
@@ -128,7 +138,7 @@ fn checked(check: &Check, page: Page) -> String {
                 styled(&other(&plain(&format!("not comparable: {}", why.join("; ")))), NOTE)
             }
             Finding::New => styled(&other("new"), Style::new()),
-            Finding::NoNumber(why) => styled(&other(&plain(&format!("no number: {why}"))), NOTE),
+            Finding::NoTime(why) => styled(&other(&plain(&format!("no number: {why}"))), NOTE),
         };
     }
     for missing in &check.missing {
@@ -144,11 +154,11 @@ fn checked(check: &Check, page: Page) -> String {
 }
 
 /// The lines that say whether intervals contain the spread between processes.
-fn noise(check: &Check) -> String {
+fn noise(check: &BaselineComparison) -> String {
     let unknown = number_unknown(check);
     // Rows that were measured again have more processes than the others, and say so.
-    let known = check.lines.iter().filter_map(|line| match line.finding {
-        Finding::Compared { processes, noise_known: true, again, .. } => Some((again, processes)),
+    let known = check.findings.iter().filter_map(|line| match line.finding {
+        Finding::Compared { processes, noise_known: true, remeasured: again, .. } => Some((again, processes)),
         _ => None,
     });
     let processes = known.min_by_key(|(again, _)| *again).map(|(_, processes)| processes);
@@ -171,11 +181,11 @@ fn noise(check: &Check) -> String {
 }
 
 /// The number of rows that were compared without a known spread between processes, and without an assumed one.
-fn number_unknown(check: &Check) -> usize {
+fn number_unknown(check: &BaselineComparison) -> usize {
     let unknown = |line: &&CaseFinding| {
-        matches!(line.finding, Finding::Compared { noise_known: false, assumed: None, .. })
+        matches!(line.finding, Finding::Compared { noise_known: false, assumed_spread: None, .. })
     };
-    check.lines.iter().filter(unknown).count()
+    check.findings.iter().filter(unknown).count()
 }
 
 /// The cases that are slower than allowed, and those that could not be judged.

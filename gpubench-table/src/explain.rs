@@ -2,21 +2,21 @@
 
 use std::fmt::Write;
 
-use super::certificate::certificate;
 use super::header::{all_properties, shown_peak};
 use super::launch;
 use super::page::Page;
 use super::roof;
 use super::style::heading;
 use super::text::{paragraph, plain, plain_lines, wrapped};
+use super::verification::verification;
 use gpubench_records::comparison::Comparison;
 use gpubench_records::conditions::{Conditions, DeviceClock};
-use gpubench_records::facts::{Facts, Peak, Quantity};
-use gpubench_records::method::{Cache, FlushProof, Method, Timer};
+use gpubench_records::device_info::{DeviceInfo, Peak, Quantity};
+use gpubench_records::method::{Cache, FlushVerification, Method, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, EnergyMeasurement};
-use gpubench_stats::MemoryStall;
+use gpubench_stats::DramStall;
 use gpubench_stats::format;
 use gpubench_stats::units::{Nanoseconds, Rate};
 
@@ -24,18 +24,18 @@ use gpubench_stats::units::{Nanoseconds, Rate};
 #[must_use]
 pub fn explain(run: &Run, page: Page) -> String {
     let mut text = program(&run.program, page);
-    for facts in &run.devices {
+    for info in &run.devices {
         text.push('\n');
-        text += &heading(&plain(&facts.device), &format!(": {}", plain(&facts.name)), page);
-        text += &paragraph(&format!("  {}", all_properties(facts)), page);
+        text += &heading(&plain(&info.device), &format!(": {}", plain(&info.name)), page);
+        text += &paragraph(&format!("  {}", all_properties(info)), page);
     }
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
         let on = format!(" on {}", plain(&record.device));
         text.push('\n');
         text += &heading(&plain(&record.case.to_string()), &on, page);
-        let facts = run.devices.iter().find(|facts| facts.device == record.device);
-        for (what, sentence) in sentences(record, measured, facts) {
+        let info = run.devices.iter().find(|info| info.device == record.device);
+        for (what, sentence) in sentences(record, measured, info) {
             let lines = wrapped(&plain_lines(&sentence), &format!("  {what:10}"), page);
             text.extend(lines.into_iter().map(|line| line + "\n"));
         }
@@ -60,12 +60,12 @@ fn program(program: &Program, page: Page) -> String {
 pub fn sentences(
     record: &Record,
     measured: &Measurement,
-    facts: Option<&Facts>,
+    info: Option<&DeviceInfo>,
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     lines.extend(bound(measured).map(|bound| ("bound", bound)));
-    lines.extend(certificate(measured, facts));
-    lines.extend(measured.samples.stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
+    lines.extend(verification(measured, info));
+    lines.extend(measured.samples.dram_stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
     }
@@ -74,12 +74,12 @@ pub fn sentences(
     lines.extend(measured.samples.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
     lines.extend(measured.samples.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
     lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
-    lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
-    lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
-    lines.extend(launch::beside(&measured.seen).map(|seen| ("beside", seen)));
+    lines.extend(launch::kernels(&measured.launch).into_iter().map(|kernel| ("kernel", kernel)));
+    lines.extend(launch::writes(&measured.counts, &measured.launch).map(|writes| ("writes", writes)));
+    lines.extend(launch::beside(&measured.launch).map(|seen| ("beside", seen)));
     lines.extend(measured.relaunch.as_ref().and_then(launch::outputs).map(|outputs| ("outputs", outputs)));
     lines.extend(launch::host(&measured.samples).map(|host| ("host", host)));
-    lines.extend(facts.and_then(|facts| of_peaks(measured, facts)).map(|shares| ("of peak", shares)));
+    lines.extend(info.and_then(|info| of_peaks(measured, info)).map(|shares| ("of peak", shares)));
     lines.extend(binding_peak(measured).map(|words| ("roof", words)));
     let bound = launch_bound(measured);
     let better = launch::better(measured, bound.is_some());
@@ -113,8 +113,16 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, averaged_resolution, floor, empty_launch, one_more, reads_parameter, stamps, .. } =
-        measured.samples.timer;
+    let Timer {
+        resolution: step,
+        averaged_resolution,
+        empty_span: floor,
+        empty_launch,
+        marginal_empty_launch: one_more,
+        reads_parameter,
+        timestamp_kernels: stamps,
+        ..
+    } = measured.samples.timer;
     let event = format::time(event_time(measured));
     let own = measured.samples.overhead();
     let step = match measured.samples.method.batch {
@@ -177,7 +185,7 @@ fn bound(measured: &Measurement) -> Option<String> {
 }
 
 /// The stall of the memory, and its part in the time.
-fn stall(stall: &MemoryStall, time: Nanoseconds) -> String {
+fn stall(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
     let share = format::percent(stall.share);
@@ -208,10 +216,10 @@ fn path(method: &Method) -> String {
 }
 
 fn flush(measured: &Measurement) -> String {
-    let Method { flush, flush_reason, flush_proof, .. } = &measured.samples.method;
-    let sample = measured.samples.elapsed / measured.samples.events.len().max(1) as f64;
+    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = &measured.samples.method;
+    let sample = measured.samples.device_time / measured.samples.event_times.len().max(1) as f64;
     let beyond = sample - event_time(measured);
-    let each = match measured.samples.timer.one_more {
+    let each = match measured.samples.timer.marginal_empty_launch {
         // A sample and an empty launch each have a flush.
         Some(one_more) if !measured.samples.overheads.is_empty() => {
             (beyond - measured.samples.overhead() - one_more) / 2.0
@@ -229,7 +237,7 @@ fn flush(measured: &Measurement) -> String {
 }
 
 /// The proof of a flush.
-fn proved(proof: &FlushProof) -> String {
+fn proved(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after it, {} from the cache, {} after a sweep of twice the cache",
         format::time(proof.flushed),
@@ -268,7 +276,7 @@ fn sensors(conditions: &Conditions) -> String {
     );
     words.extend(span.power.map(|power| format::from_to(power, format::power)));
     words.extend(span.temperature.map(|heat| format::from_to(heat, |heat| format!("{heat} °C"))));
-    words.push(match &span.slowed_by[..] {
+    words.push(match &span.throttle_reasons[..] {
         [] => "not throttled".to_owned(),
         reasons => format!("throttled by {}", reasons.join(", ")),
     });
@@ -284,9 +292,17 @@ fn sensors(conditions: &Conditions) -> String {
 fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
-        Energy::Refused(why) => return format!("unknown: {why}"),
+        Energy::Unavailable(why) => return format!("unknown: {why}"),
     };
-    let EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
+    let EnergyMeasurement {
+        per_launch,
+        power,
+        sensor_power: sensor,
+        launches,
+        elapsed,
+        updates,
+        counter_time: counted,
+    } = *measured;
     let each = elapsed / launches as f64;
     let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
@@ -308,21 +324,21 @@ fn warm_up(measured: &Measurement) -> String {
 }
 
 fn samples(measured: &Measurement) -> String {
-    let count = measured.samples.events.len();
+    let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
             format!(" (as good as {effective:.0} independent ones)")
         }
         _ => String::new(),
     };
-    let waited = measured.samples.waited.map_or_else(String::new, |waited| {
+    let waited = measured.samples.processor_wait.map_or_else(String::new, |waited| {
         format!("; threads with work waited for a processor {} of their time", format::percent(waited))
     });
-    let left_out = match measured.samples.interrupted.len() {
+    let left_out = match measured.samples.interrupted_times.len() {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
     };
-    let moves = match (measured.samples.moves, measured.samples.groups) {
+    let moves = match (measured.samples.relocations, measured.samples.groups) {
         (0, _) => String::new(),
         (moves, groups) if moves == groups => ", each with its inputs at another place".to_owned(),
         (moves, _) => format!(", with inputs at {} places", moves + 1),
@@ -330,20 +346,22 @@ fn samples(measured: &Measurement) -> String {
     format!(
         "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),
-        format::time(measured.samples.elapsed),
-        format::time(measured.samples.wall),
-        format::percent(measured.samples.elapsed / measured.samples.wall)
+        format::time(measured.samples.device_time),
+        format::time(measured.samples.wall_time),
+        format::percent(measured.samples.device_time / measured.samples.wall_time)
     )
 }
 
 /// The peaks of the shares, with their sources. Rows above the memory's peak are served by the last-level cache.
-fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
+fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
-    let shares =
-        metrics.shares.iter().filter_map(|share| Some(of(share.of_peak, facts.peak(&share.quantity)?)));
+    let shares = metrics
+        .peak_fractions
+        .iter()
+        .filter_map(|share| Some(of(share.fraction, info.peak(&share.quantity)?)));
     let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
-    let cache = facts.peak(&Quantity::CacheBandwidth).filter(|_| above);
+    let cache = info.peak(&Quantity::CacheBandwidth).filter(|_| above);
     let cached = cache.and_then(|peak| Some(of(Rate::from(metrics.bandwidth?) / peak.value, peak)));
     let all: Vec<String> = shares.chain(cached).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -353,15 +371,15 @@ fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
 fn binding_peak(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.intensity?);
-    let Some(binding) = &metrics.roof else {
+    let Some(binding) = &metrics.roofline else {
         return Some(format!("{has}; the binding peak is unknown"));
     };
-    let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.precision.clone())]
+    let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
         .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
     let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
     let meet = format::intensity(metrics.intensity? * of_memory / of_compute);
-    let reached = format::percent(binding.of_peak);
+    let reached = format::percent(binding.fraction);
     Some(match binding.quantity {
         Quantity::Compute(_) => {
             format!("{compute} binds: {has} is above the ridge of {meet}; {reached} of its peak")
@@ -374,7 +392,7 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch, one_more, overhead, .. } = measured.samples.timer;
+    let Timer { empty_launch, marginal_empty_launch: one_more, overhead, .. } = measured.samples.timer;
     let empty = one_more.or_else(|| Some(empty_launch? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty).then(|| {

@@ -8,7 +8,7 @@ use gpubench_stats::format;
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
 pub fn regressions(gate: &Gate) -> (String, String) {
     let from = match gate.threshold {
-        Threshold::Part(part) => format!(" of {} or more", format::percent(part)),
+        Threshold::Fraction(part) => format!(" of {} or more", format::percent(part)),
         Threshold::Noise => " beyond noise".to_owned(),
     };
     (format::counted(gate.regressions().len(), "regression"), from)

@@ -9,7 +9,7 @@ use super::roof;
 use super::rows::Devices;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
-use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID};
+use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, UUID};
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 
@@ -20,16 +20,16 @@ pub fn header(run: &Run, page: Page) -> String {
     for note in notes(run) {
         text += &styled(&wrapped(&plain(&note), "", page), NOTE);
     }
-    for Devices { facts, label } in Devices::alike(run, &is_same_but_for_its_id) {
-        let facts = facts[0];
-        let (device, name) = (plain(&label), plain(&facts.name));
+    for Devices { info, label } in Devices::alike(run, &is_same_but_for_its_id) {
+        let info = info[0];
+        let (device, name) = (plain(&label), plain(&info.name));
         let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
         // Writing to a string cannot fail.
         _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room, page));
-        if facts.fake {
+        if info.fake {
             text += &styled(&wrapped("FAKE: a stand-in for tests. Its times are made up", "  ", page), NOTE);
         }
-        text += &properties(facts, page);
+        text += &properties(info, page);
     }
     if !text.is_empty() && !run.devices.is_empty() {
         text.push('\n');
@@ -38,18 +38,18 @@ pub fn header(run: &Run, page: Page) -> String {
 }
 
 /// Returns true for devices that only their UUIDs tell apart, as far as their lines go.
-fn is_same_but_for_its_id(one: &Facts, other: &Facts) -> bool {
-    let properties = |facts: &Facts| {
-        facts.properties.iter().filter(|property| property.name != UUID).cloned().collect::<Vec<_>>()
+fn is_same_but_for_its_id(one: &DeviceInfo, other: &DeviceInfo) -> bool {
+    let properties = |info: &DeviceInfo| {
+        info.properties.iter().filter(|property| property.name != UUID).cloned().collect::<Vec<_>>()
     };
     (&one.name, one.fake, properties(one)) == (&other.name, other.fake, properties(other))
 }
 
 /// The properties of a device in one line, as many as `page` has room for; `--explain` has all. The UUID comes last: it
 /// tells a reader the least.
-fn properties(facts: &Facts, page: Page) -> String {
+fn properties(info: &DeviceInfo, page: Page) -> String {
     let room = page.width().unwrap_or(usize::MAX);
-    let (ids, others): (Vec<_>, Vec<_>) = facts.properties.iter().partition(|property| property.name == UUID);
+    let (ids, others): (Vec<_>, Vec<_>) = info.properties.iter().partition(|property| property.name == UUID);
     let all: Vec<String> = others.into_iter().chain(ids).map(shown).collect();
     let line = |number: usize| {
         let more = if number < all.len() { MORE } else { "" };
@@ -64,17 +64,17 @@ const SEPARATOR: &str = " · ";
 const MORE: &str = " · … (--explain)";
 
 /// The properties of a device, all of them.
-pub(super) fn all_properties(facts: &Facts) -> String {
-    facts.properties.iter().map(shown).collect::<Vec<_>>().join(SEPARATOR)
+pub(super) fn all_properties(info: &DeviceInfo) -> String {
+    info.properties.iter().map(shown).collect::<Vec<_>>().join(SEPARATOR)
 }
 
 /// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
 /// hide the others.
 pub fn peaks(run: &Run, page: Page) -> String {
-    let of_device = |facts: &Facts| -> Vec<String> {
-        let quantities = quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity));
+    let of_device = |info: &DeviceInfo| -> Vec<String> {
+        let quantities = quantities(info).into_iter().filter(|quantity| is_used(run, info, quantity));
         let line = |quantity: &Quantity| {
-            let peaks: Vec<&Peak> = facts.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
+            let peaks: Vec<&Peak> = info.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
             shown_peaks(quantity, &peaks)
         };
         quantities.map(line).collect()
@@ -82,9 +82,9 @@ pub fn peaks(run: &Run, page: Page) -> String {
     let mut text = String::new();
     // Devices with the same peaks have one line for each.
     let all = Devices::alike(run, &|one, other| of_device(one) == of_device(other));
-    for Devices { facts, label } in &all {
+    for Devices { info, label } in &all {
         let on = if all.len() > 1 { format!("{label}: ") } else { String::new() };
-        for line in of_device(facts[0]) {
+        for line in of_device(info[0]) {
             text += &paragraph(&format!("{on}peak {line}"), page);
         }
     }
@@ -93,10 +93,10 @@ pub fn peaks(run: &Run, page: Page) -> String {
 
 /// All peaks of a device, with their sources.
 #[must_use]
-pub fn peaks_of(facts: &Facts) -> String {
+pub fn peaks_of(info: &DeviceInfo) -> String {
     let line = |peak: &Peak| format!("  peak {}\n", shown_peak(peak));
-    let peaks: String = facts.peaks.iter().map(line).collect();
-    format!("{BOLD}{}{BOLD:#}: {}\n{}", plain(&facts.device), plain(&facts.name), peaks)
+    let peaks: String = info.peaks.iter().map(line).collect();
+    format!("{BOLD}{}{BOLD:#}: {}\n{}", plain(&info.device), plain(&info.name), peaks)
 }
 
 /// The notes of a run; the last one says how much of it an earlier run measured.
@@ -106,9 +106,9 @@ pub fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// The quantities that have peaks, each once.
-fn quantities(facts: &Facts) -> Vec<&Quantity> {
+fn quantities(info: &DeviceInfo) -> Vec<&Quantity> {
     let mut quantities = Vec::new();
-    for peak in &facts.peaks {
+    for peak in &info.peaks {
         if !quantities.contains(&&peak.quantity) {
             quantities.push(&peak.quantity);
         }
@@ -117,8 +117,8 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
 }
 
 /// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.
-fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
-    let rows = run.records.iter().filter(|record| record.device == facts.device);
+fn is_used(run: &Run, info: &DeviceInfo, quantity: &Quantity) -> bool {
+    let rows = run.records.iter().filter(|record| record.device == info.device);
     let mut measured = rows.filter_map(|record| record.measurement.as_ref());
     matches!(quantity, Quantity::MemoryBandwidth | Quantity::CacheBandwidth)
         || measured.any(|measured| measured.metrics.share(quantity).is_some())

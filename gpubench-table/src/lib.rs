@@ -12,7 +12,6 @@ pub mod style;
 pub mod text;
 pub mod together;
 
-mod certificate;
 mod columns;
 mod compared;
 mod explain;
@@ -24,6 +23,7 @@ mod rows;
 mod shared_processors;
 mod spread;
 mod table;
+mod verification;
 
 use gpubench_records::record::{Record, Run};
 
@@ -66,7 +66,7 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
 /// Returns true if rows of `run` are on several devices, opened or not.
 #[must_use]
 pub fn has_several_devices(run: &Run) -> bool {
-    let opened = run.devices.iter().map(|facts| &facts.device);
+    let opened = run.devices.iter().map(|info| &info.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
     devices.next().is_some_and(|first| devices.any(|device| device != first))
 }

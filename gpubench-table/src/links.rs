@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::page::Page;
 use super::style::{BOLD, heading};
 use super::text::{left, paragraph, plain, right, width};
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::id::{Arg, DeviceId, shown_name};
 use gpubench_records::peer::Peer;
 use gpubench_records::record::{Record, Run};

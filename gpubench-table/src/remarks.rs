@@ -5,7 +5,7 @@ use super::rows::listed;
 use super::shared_processors::shared_processors;
 use super::text::{paragraph, plain};
 use gpubench_records::counts::ResultCounts;
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
@@ -26,13 +26,13 @@ fn skipped(run: &Run) -> String {
     for skipped in &run.skipped {
         let name = plain(&skipped.name());
         let is_same = |(benchmark, why, _): &&mut (&str, &str, _)| {
-            (*benchmark, *why) == (&skipped.benchmark, &skipped.why)
+            (*benchmark, *why) == (&skipped.benchmark, &skipped.reason)
         };
         match reasons.iter_mut().find(is_same) {
             // The same case on another device.
             Some((_, _, names)) if names.contains(&name) => {}
             Some((_, _, names)) => names.push(name),
-            None => reasons.push((&skipped.benchmark, &skipped.why, vec![name])),
+            None => reasons.push((&skipped.benchmark, &skipped.reason, vec![name])),
         }
     }
     let line = |(benchmark, why, names): (&str, &str, Vec<String>)| -> String {
@@ -74,8 +74,8 @@ pub fn methods(run: &Run) -> String {
         text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
     }
     for (record, measured) in measured() {
-        let Method { kernels, pieces, .. } = &measured.samples.method;
-        if let (Some(kernels), Some(stream)) = (*kernels, measured.samples.on_stream) {
+        let Method { kernel_count: kernels, operations: pieces, .. } = &measured.samples.method;
+        if let (Some(kernels), Some(stream)) = (*kernels, measured.samples.stream_time) {
             let of = match pieces.filter(|pieces| *pieces > kernels) {
                 Some(pieces) => format::counted(pieces, "piece") + " of work",
                 None => format::counted(kernels, "kernel"),
@@ -138,10 +138,10 @@ fn coarse_timers(run: &Run) -> String {
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
         let timer = measured.samples.timer;
-        if timer.step <= COARSE || timer.step <= COARSE_PART * measured.median() {
+        if timer.resolution <= COARSE || timer.resolution <= COARSE_PART * measured.median() {
             continue;
         }
-        let step = format::time(timer.step);
+        let step = format::time(timer.resolution);
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
             format!("; averages of samples resolve {}", format::time(resolution))
         });
@@ -159,7 +159,7 @@ fn coarse_timers(run: &Run) -> String {
 fn no_energy(run: &Run) -> String {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for measured in run.records.iter().filter_map(|record| record.measurement.as_ref()) {
-        let Some(Energy::Refused(why)) = &measured.energy else { continue };
+        let Some(Energy::Unavailable(why)) = &measured.energy else { continue };
         match reasons.iter_mut().find(|(other, _)| other == why) {
             Some((_, rows)) => *rows += 1,
             None => reasons.push((why, 1)),
@@ -199,7 +199,7 @@ fn way(record: &Record, measured: &Measurement) -> String {
 /// The proof of a flush, where the device can give one.
 fn flushed(method: &Method) -> String {
     let flush = method.flush;
-    let Some(proof) = method.flush_proof else {
+    let Some(proof) = method.flush_verification else {
         let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
         return format!(", flushed by `{flush}`{reason}");
     };
@@ -234,7 +234,7 @@ pub fn no_records(run: &Run) -> Option<String> {
 /// The line that counts the rows by verdict.
 pub fn summary(run: &Run) -> String {
     if let Some(none) = no_records(run) {
-        return format!("{none}, in {:.1} s\n", run.wall.as_seconds());
+        return format!("{none}, in {:.1} s\n", run.wall_time.as_seconds());
     }
     let ResultCounts { results, valid, suspect, invalid, failed, missing, skipped } = run.counts();
     let cases = format::counted(results, "case");
@@ -246,7 +246,7 @@ pub fn summary(run: &Run) -> String {
     };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{failed}{skipped}, in {:.1} s\n",
-        run.wall.as_seconds()
+        run.wall_time.as_seconds()
     )
 }
 

@@ -1,8 +1,8 @@
 //! The names of roofs: one for each peak, in every table, page, drawing and explanation. In: a quantity or a share of its peak;
 //! out: words.
 
-use gpubench_records::facts::Quantity;
-use gpubench_records::metrics::Share;
+use gpubench_records::device_info::Quantity;
+use gpubench_records::metrics::PeakFraction;
 use gpubench_stats::format;
 
 use super::text::plain;
@@ -26,12 +26,12 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.
 #[must_use]
-pub fn cell(share: &Share) -> String {
-    format!("{} {}", format::percent(share.of_peak), name(&share.quantity))
+pub fn cell(share: &PeakFraction) -> String {
+    format!("{} {}", format::percent(share.fraction), name(&share.quantity))
 }
 
 /// The same in a sentence: `93.1 % of DRAM`.
 #[must_use]
-pub fn phrase(share: &Share) -> String {
-    format!("{} of {}", format::percent(share.of_peak), name(&share.quantity))
+pub fn phrase(share: &PeakFraction) -> String {
+    format!("{} of {}", format::percent(share.fraction), name(&share.quantity))
 }

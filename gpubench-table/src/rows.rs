@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
@@ -117,7 +117,7 @@ pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
         }
     }
     groups.sort_by_key(|(last, _)| *last);
-    let order = |record: &&Record| run.devices.iter().position(|facts| facts.device == record.device);
+    let order = |record: &&Record| run.devices.iter().position(|info| info.device == record.device);
     let sorted = groups.into_iter().map(|(_, mut records)| {
         records.sort_by_key(order);
         records
@@ -133,7 +133,7 @@ pub(super) const MEANING: &str = "of several devices: each row is that of the on
 #[derive(Debug)]
 pub(super) struct Devices<'a> {
     /// The facts of each.
-    pub(super) facts: Vec<&'a Facts>,
+    pub(super) info: Vec<&'a DeviceInfo>,
     /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
     pub(super) label: String,
 }
@@ -148,16 +148,16 @@ impl<'a> Devices<'a> {
     }
 
     /// The devices of `run`, those together that `is_alike` finds alike.
-    pub(super) fn alike(run: &'a Run, is_alike: &dyn Fn(&Facts, &Facts) -> bool) -> Vec<Self> {
+    pub(super) fn alike(run: &'a Run, is_alike: &dyn Fn(&DeviceInfo, &DeviceInfo) -> bool) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for facts in &run.devices {
-            match all.iter_mut().find(|devices| is_alike(devices.facts[0], facts)) {
-                Some(devices) => devices.facts.push(facts),
-                None => all.push(Self { facts: vec![facts], label: String::new() }),
+        for info in &run.devices {
+            match all.iter_mut().find(|devices| is_alike(devices.info[0], info)) {
+                Some(devices) => devices.info.push(info),
+                None => all.push(Self { info: vec![info], label: String::new() }),
             }
         }
-        let names = |facts: &[&Facts]| listed(&facts.iter().map(|facts| &*facts.device).collect::<Vec<_>>());
-        all.iter_mut().for_each(|devices| devices.label = names(&devices.facts));
+        let names = |info: &[&DeviceInfo]| listed(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
+        all.iter_mut().for_each(|devices| devices.label = names(&devices.info));
         all
     }
 }

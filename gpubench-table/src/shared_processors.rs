@@ -24,11 +24,11 @@ struct Shared {
 
 impl Shared {
     fn add(&mut self, samples: &Samples, is_valid: bool) {
-        let interrupted = samples.interrupted.len();
-        if let Some(waited) = samples.kept_waiting() {
+        let interrupted = samples.interrupted_times.len();
+        if let Some(waited) = samples.processor_wait() {
             self.waited.push(waited);
         }
-        if samples.kept_waiting().is_some() || interrupted > 0 {
+        if samples.processor_wait().is_some() || interrupted > 0 {
             self.interrupted += interrupted;
             // A long run keeps the times of its samples on disk alone.
             self.samples += samples.time.samples + interrupted;
@@ -110,7 +110,7 @@ mod tests {
         let mut run = run();
         assert_eq!(shared_processors(&run), "");
         for (number, waited) in [0.02, 0.12, 0.415].into_iter().enumerate() {
-            samples(&mut run, number).waited = Some(waited);
+            samples(&mut run, number).processor_wait = Some(waited);
         }
         let told = "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows \
                     (under `chrt --fifo 1`, which a superuser may ask for, the others wait instead)\n";
@@ -118,9 +118,9 @@ mod tests {
         let mut all = 3;
         for number in 1..3 {
             let samples = samples(&mut run, number);
-            all += samples.events.len();
-            samples.interrupted = vec![samples.time.median; number];
-            samples.events.clear();
+            all += samples.event_times.len();
+            samples.interrupted_times = vec![samples.time.median; number];
+            samples.event_times.clear();
         }
         let left_out =
             format!("host: 3 of {all} samples were interrupted by other programs, and are left out\n");

@@ -23,7 +23,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 pub(super) fn bar(measured: &Measurement) -> String {
     let median = measured.median();
     // The memory's stalls are told of the device, and not in each row.
-    let times = measured.samples.evened();
+    let times = measured.samples.stall_corrected();
     if median <= Nanoseconds::ZERO || times.is_empty() {
         return String::new();
     }

@@ -106,8 +106,8 @@ impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
         let mut labels = HashMap::new();
-        for Devices { facts, label } in Devices::of(run) {
-            labels.extend(facts.into_iter().map(|facts| (facts.device.clone(), label.clone())));
+        for Devices { info, label } in Devices::of(run) {
+            labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
         let (mut longest, mut names) = (0, HashMap::new());
         for case in planned {
@@ -124,7 +124,7 @@ impl TableWriter {
             distinct: 0,
             labels,
             several_models,
-            fake: run.devices.iter().any(|facts| facts.fake),
+            fake: run.devices.iter().any(|info| info.fake),
             notes: Notes::new(run.sampling),
             used: Vec::new(),
             lineup: Lineup::default(),

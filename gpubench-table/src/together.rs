@@ -1,7 +1,7 @@
-//! The decisions on many rows together, in words. In: a [`Check`]; out: a sentence on the answers, one on rows that chance may
+//! The decisions on many rows together, in words. In: a [`BaselineComparison`]; out: a sentence on the answers, one on rows that chance may
 //! explain, those on differences that were assumed, for a row its answer, and the number of each answer.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, Check, Finding};
+use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
 use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, format};
 
@@ -39,16 +39,16 @@ impl std::fmt::Display for AnswerCounts {
 }
 
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
-pub fn sentences(check: &Check) -> Vec<String> {
+pub fn sentences(check: &BaselineComparison) -> Vec<String> {
     let mut sentences = decided_together(check);
     sentences.extend(assumptions(check));
     sentences
 }
 
 /// The sentences on rows of one process on each side, with the difference that they allow for.
-fn assumptions(check: &Check) -> Vec<String> {
-    let assumed = check.lines.iter().filter_map(|line| match line.finding {
-        Finding::Compared { assumed, .. } => assumed,
+fn assumptions(check: &BaselineComparison) -> Vec<String> {
+    let assumed = check.findings.iter().filter_map(|line| match line.finding {
+        Finding::Compared { assumed_spread: assumed, .. } => assumed,
         _ => None,
     });
     let assumed: Vec<AssumedSpread> = assumed.collect();
@@ -76,17 +76,19 @@ fn assumptions(check: &Check) -> Vec<String> {
 }
 
 /// The sentences on the decisions of all rows. None for one row, and for runs whose rows were each decided alone.
-fn decided_together(check: &Check) -> Vec<String> {
-    let Some(rows) = check.together.filter(|rows| *rows > 1) else { return Vec::new() };
+fn decided_together(check: &BaselineComparison) -> Vec<String> {
+    let Some(rows) = check.tested_together.filter(|rows| *rows > 1) else { return Vec::new() };
     let rate = 100.0 * DECISION_ERROR;
     let all = format!(
         "answers: all {rows} rows were decided together, so that at most {rate:.0} % of the slower and faster ones are so by chance"
     );
-    let chance = match check.lines.iter().filter(|line| is_chance(&line.finding, check.band)).count() {
-        0 => None,
-        1 => Some("1 row is".to_owned()),
-        many => Some(format!("{many} rows are")),
-    };
+    let chance =
+        match check.findings.iter().filter(|line| is_chance(&line.finding, check.equivalence_margin)).count()
+        {
+            0 => None,
+            1 => Some("1 row is".to_owned()),
+            many => Some(format!("{many} rows are")),
+        };
     let chance = chance.map(|rows_are| {
         format!("{rows_are} undecided with an interval beyond the band: among {rows} rows that may be chance")
     });
@@ -96,7 +98,7 @@ fn decided_together(check: &Check) -> Vec<String> {
 /// Returns true if the row alone would have another answer.
 fn is_chance(finding: &Finding, band: f64) -> bool {
     match finding {
-        Finding::Compared { ratio, answer, assumed, .. } => {
+        Finding::Compared { ratio, answer, assumed_spread: assumed, .. } => {
             *answer == Answer::Undecided
                 && *assumed != Some(AssumedSpread::Any)
                 && Answer::of(ratio, band) != Answer::Undecided

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Round, Threshold};
+use gpubench_records::comparison::{
+    Answer, BaselineComparison, CaseFinding, Comparison, Finding, Round, Threshold,
+};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::files;
 use gpubench_records::id::{Arg, BenchmarkId};
@@ -41,8 +43,8 @@ fn small(name: &str) -> Run {
 fn mixed() -> Run {
     let mut run = small("clockwork");
     for other in [small("faults"), small("gpu")] {
-        let known: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
-        run.devices.extend(other.devices.into_iter().filter(|facts| !known.contains(&facts.device)));
+        let known: Vec<String> = run.devices.iter().map(|info| info.device.clone()).collect();
+        run.devices.extend(other.devices.into_iter().filter(|info| !known.contains(&info.device)));
         run.records.extend(other.records);
     }
     let sample = run.records[0].clone();
@@ -65,11 +67,11 @@ fn mixed() -> Run {
         benchmark: format!("names::{name}"),
         args: Vec::new(),
         device: "clockwork".to_owned(),
-        why: "it needs more memory than there is".to_owned(),
+        reason: "it needs more memory than there is".to_owned(),
     };
     run.skipped = vec![skipped("large"), skipped("\u{7}bell")];
-    run.check = Some(check());
-    run.threshold = Some(Threshold::Part(0.05));
+    run.baseline_comparison = Some(check());
+    run.regression_threshold = Some(Threshold::Fraction(0.05));
     run
 }
 
@@ -81,7 +83,7 @@ fn compared(mut record: Record, value: f64) -> Record {
         with: BenchmarkId { benchmark: "names::the_one_before".to_owned(), args: record.case.args.clone() },
         comparison: Comparison {
             ratio: Some(ratio),
-            band: 0.005,
+            equivalence_margin: 0.005,
             answer: Answer::of(&ratio, 0.005),
             rounds: vec![Round { pairs: 10, log_ratio: value.ln() }; 3],
             seed: None,
@@ -92,7 +94,7 @@ fn compared(mut record: Record, value: f64) -> Record {
     record
 }
 
-fn check() -> Check {
+fn check() -> BaselineComparison {
     let sample = small("clockwork").records[0].planned();
     let line = |name: &str, finding| CaseFinding {
         name: format!("names::{name}"),
@@ -107,18 +109,18 @@ fn check() -> Check {
         let regressed = answer == Answer::Slower;
         Finding::Compared {
             ratio,
-            now,
-            then,
+            time: now,
+            baseline_time: then,
             answer,
             regressed,
             processes: [1, 1],
             noise_known: false,
-            assumed: None,
-            again: 0,
+            assumed_spread: None,
+            remeasured: 0,
         }
     };
     let again = |mut finding, times| {
-        if let Finding::Compared { again, processes, .. } = &mut finding {
+        if let Finding::Compared { remeasured: again, processes, .. } = &mut finding {
             (*again, *processes) = (times, [1 + times, 1]);
         }
         finding
@@ -129,18 +131,18 @@ fn check() -> Check {
         }
         finding
     };
-    Check {
+    BaselineComparison {
         baseline: "main".to_owned(),
-        band: 0.005,
+        equivalence_margin: 0.005,
         remarks: vec!["driver 580 instead of 570".to_owned()],
-        together: Some(3),
-        lines: vec![
+        tested_together: Some(3),
+        findings: vec![
             line("slower[n=1]", again(since(1.25), 8)),
             line("same", since(1.0)),
             line("chance", undecided(since(1.02))),
             line("new", Finding::New),
             line("other", Finding::NotComparable(vec!["bytes: 4 instead of 8".to_owned(), "hot".to_owned()])),
-            line("failed", Finding::NoNumber("invalid now".to_owned())),
+            line("failed", Finding::NoTime("invalid now".to_owned())),
         ],
         missing: vec!["names::gone hot".to_owned()],
     }
@@ -185,7 +187,7 @@ fn a_batch_of_launches_is_explained() {
     let mut run = small("gpu");
     let samples = &mut run.records[0].measurement.as_mut().expect("it was measured").samples;
     samples.method.batch = Some(64);
-    samples.timer = Timer::new(Nanoseconds(10.0)).with_floor(Nanoseconds(32.0)).of_batch(64);
+    samples.timer = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(32.0)).of_batch(64);
     run.records.truncate(1);
     let text = plain(&explain(&run, page(100)));
     let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  path").next());
@@ -257,11 +259,11 @@ fn rows_one_after_the_other_are_the_table() {
 fn four_gpus() -> Run {
     let mut run = stored("docs/results/h200/suite.json");
     run.records.truncate(6);
-    let facts = run.devices.swap_remove(0);
+    let info = run.devices.swap_remove(0);
     let (mut devices, mut records) = (Vec::new(), Vec::new());
     for (number, slower) in [1.0, 1.045, 0.999, 1.001].into_iter().enumerate() {
         let device = format!("cuda:{number}");
-        let mut other = facts.clone();
+        let mut other = info.clone();
         other.device.clone_from(&device);
         devices.push(other);
         for mut record in run.records.clone() {
@@ -275,7 +277,7 @@ fn four_gpus() -> Run {
     let last = records.len() - 1;
     records[last].measurement = None;
     records[last].verdict = Verdict::of(vec![Reason::Failed(Failure::new(Stage::Launch, "no"))]);
-    records[last - 2].verdict = Verdict::of(vec![Reason::BelowResolution { step: Nanoseconds(32.0) }]);
+    records[last - 2].verdict = Verdict::of(vec![Reason::BelowResolution { resolution: Nanoseconds(32.0) }]);
     Run { devices, planned: records.len(), records, skipped: Vec::new(), ..run }
 }
 
@@ -303,7 +305,7 @@ fn a_row_that_further_processes_change_is_printed_again() {
     let page = Page::default();
     let mut run = small("gpu");
     run.planned = run.records.len();
-    let suspect = Verdict::of(vec![Reason::BelowResolution { step: Nanoseconds(32.0) }]);
+    let suspect = Verdict::of(vec![Reason::BelowResolution { resolution: Nanoseconds(32.0) }]);
     run.records[0].verdict = suspect.clone();
     let cases: Vec<_> = run.records.iter().map(Record::planned).collect();
     let planned = cases.iter().map(|case| Planned {

@@ -19,7 +19,7 @@ use gpubench_runtime::__private::Entry;
 use gpubench_runtime::__private::extension::{
     Extension, RunError, Session, SuiteError, environment, parse_positive_time,
 };
-use gpubench_runtime::{Fate, Job};
+use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::units::Nanoseconds;
 
 const TUNING: &str = "Tuning";
@@ -116,7 +116,7 @@ struct Problem {
 }
 
 /// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
-fn problems(jobs: Vec<(&'static Entry, Job, Fate)>) -> Vec<Problem> {
+fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, fate) in jobs {
         let is_variant = |arg: &Arg| entry.options.tune.contains(&arg.name.as_str());
@@ -133,8 +133,8 @@ fn problems(jobs: Vec<(&'static Entry, Job, Fate)>) -> Vec<Problem> {
         });
         let problem = &mut problems[place];
         let failure = match fate {
-            Fate::Broken(failure) => Some(failure),
-            Fate::Skipped(_) => {
+            JobStatus::Broken(failure) => Some(failure),
+            JobStatus::Skipped(_) => {
                 problem.race.skipped += 1;
                 continue;
             }
@@ -156,7 +156,7 @@ fn race_all(
     let count = problems.len();
     for (number, Problem { entry, device, cache, jobs, race: mut raced }) in problems.into_iter().enumerate()
     {
-        let model = session.facts(&device)?.name;
+        let model = session.info(&device)?.name;
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let budget = left.map(|left| Nanoseconds::from(left) / (count - number) as f64);
         let ended = race(&mut Variants::new(session, &jobs), &mut raced, tuning.method.band, budget);

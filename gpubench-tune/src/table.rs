@@ -19,9 +19,9 @@ const MOST_ROWS: usize = 8;
 #[must_use]
 pub fn table(tuning: &Tuning, page: Page) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for facts in &tuning.devices {
-        let fake = if facts.fake { ", a fake driver for tests: nothing here is a measurement" } else { "" };
-        parts.push(paragraph(&format!("{}: {}{fake}", facts.device, facts.name), page));
+    for info in &tuning.devices {
+        let fake = if info.fake { ", a fake driver for tests: nothing here is a measurement" } else { "" };
+        parts.push(paragraph(&format!("{}: {}{fake}", info.device, info.name), page));
     }
     for benchmark in &tuning.benchmarks {
         let TunedBenchmark { benchmark: name, device, cache, tune, problems, .. } = benchmark;

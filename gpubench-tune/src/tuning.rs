@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::race::{COARSE_FACTOR, RACE_ERROR};
 use crate::shipped::Shipped;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::Facts;
 use gpubench_records::failure::Failure;
 use gpubench_records::files::{FormatError, TUNING};
 use gpubench_records::id::Arg;
@@ -41,7 +41,7 @@ pub struct Tuning {
     /// The rules of the races.
     pub method: TuningMethod,
     /// The devices, with their drivers and clocks.
-    pub devices: Vec<Facts>,
+    pub devices: Vec<DeviceInfo>,
     /// The benchmarks, each on one device in one state of the cache.
     pub benchmarks: Vec<TunedBenchmark>,
 }
@@ -66,7 +66,7 @@ pub struct TuningMethod {
 impl TuningMethod {
     pub(crate) fn new(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
         let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
-        Self { band: sampling.band, error, coarse_factor, budget, sampling }
+        Self { band: sampling.equivalence_margin, error, coarse_factor, budget, sampling }
     }
 }
 
@@ -344,7 +344,7 @@ mod tests {
             wall: Nanoseconds(2e6),
             notes: Vec::new(),
             method: TuningMethod::new(Sampling::USUAL, None),
-            devices: vec![Facts::new("cuda:0", "NVIDIA H200")],
+            devices: vec![DeviceInfo::new("cuda:0", "NVIDIA H200")],
             benchmarks: vec![TunedBenchmark {
                 benchmark: "kernels::matmul".to_owned(),
                 device: "cuda:0".to_owned(),

@@ -80,7 +80,7 @@ fn rounds(record: &Record) -> Result<DuelRounds, Failure> {
     };
     let times = measured.times().into_iter().zip(compared.measurement.times());
     let pairs: Vec<[Nanoseconds; 2]> = times.map(|(contender, leader)| [contender, leader]).collect();
-    let resolution = resolution_of_pairs(&pairs, measured.samples.timer.step);
+    let resolution = resolution_of_pairs(&pairs, measured.samples.timer.resolution);
     let logs = compared.comparison.rounds.iter().map(|round| round.log_ratio).collect();
     Ok(DuelRounds { logs, resolution })
 }
@@ -93,7 +93,7 @@ fn alone(usual: Sampling) -> Sampling {
         samples: None,
         min_time: Nanoseconds::ZERO,
         max_time: ALONE_TIME,
-        own_max_time: false,
+        benchmark_max_time: false,
         energy: Some(false),
         ..usual
     }
@@ -106,7 +106,13 @@ fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sam
     let most = if is_first { MOST_OF_THE_FIRST } else { MOST_SAMPLES };
     let samples = fitting.clamp(FEWEST_SAMPLES, most);
     let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(WARM_UP));
-    Sampling { warm_up_launches, samples: Some(samples), own_max_time: false, energy: Some(false), ..usual }
+    Sampling {
+        warm_up_launches,
+        samples: Some(samples),
+        benchmark_max_time: false,
+        energy: Some(false),
+        ..usual
+    }
 }
 
 fn has_usual_warm_up(usual: Sampling) -> bool {
@@ -137,11 +143,12 @@ mod tests {
         let logs = [0.1, 0.2, 0.3];
         let rounds_of_two = logs.map(|log_ratio| Round { pairs: 2, log_ratio }).to_vec();
         let answer = Compares::Undecided;
-        let comparison = Comparison { ratio: None, band: 0.01, answer, rounds: rounds_of_two, seed: None };
+        let comparison =
+            Comparison { ratio: None, equivalence_margin: 0.01, answer, rounds: rounds_of_two, seed: None };
         let with = BenchmarkId { benchmark: "b".to_owned(), args: Vec::new() };
         let verdict = Verdict::of(Vec::new());
         let pairs: Vec<_> = measurement.times().into_iter().map(|time| [time; 2]).collect();
-        let resolution = resolution_of_pairs(&pairs, measurement.samples.timer.step);
+        let resolution = resolution_of_pairs(&pairs, measurement.samples.timer.resolution);
         record.compared = Some(Box::new(Compared { with, comparison, measurement, verdict }));
         assert_eq!(rounds(&record), Ok(DuelRounds { logs: logs.to_vec(), resolution }));
     }
@@ -152,9 +159,9 @@ mod tests {
         samples: Some(1000),
         min_time: Nanoseconds(3e9),
         max_time: Nanoseconds(9e9),
-        own_max_time: true,
+        benchmark_max_time: true,
         energy: Some(true),
-        band: 0.02,
+        equivalence_margin: 0.02,
         ..Sampling::USUAL
     };
 
@@ -164,7 +171,10 @@ mod tests {
         let found = alone(OURS);
         assert_eq!((found.precision, found.samples), (0.02, None));
         assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(4e6)));
-        assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
+        assert_eq!(
+            (found.benchmark_max_time, found.energy, found.equivalence_margin),
+            (false, Some(false), 0.02)
+        );
     }
 
     #[test]
@@ -178,7 +188,10 @@ mod tests {
     fn a_step_takes_as_many_samples_as_fit_into_its_time() {
         let samples = |first, second, is_first| {
             let found = step(OURS, [first, second].map(|time: Option<f64>| time.map(Nanoseconds)), is_first);
-            assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
+            assert_eq!(
+                (found.benchmark_max_time, found.energy, found.equivalence_margin),
+                (false, Some(false), 0.02)
+            );
             found.samples.expect("a number")
         };
         // Pairs of 20 µs, of which 1000 fit; of 150 µs, of which 133 fit: whole rounds of them; and of 20 ms.

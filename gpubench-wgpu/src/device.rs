@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use gpubench_records::method::{Cache, Flush, FlushProof, Timer};
+use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
 use gpubench_runtime::device::DeviceError;
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
@@ -29,7 +29,7 @@ pub struct Wgpu {
     pub(crate) sweep: Option<Rc<FlushSweep>>,
     pub(crate) timers: HashMap<Cache, Timer>,
     pub(crate) one_more: Option<OneMore>,
-    pub(crate) proofs: HashMap<Flush, FlushProof>,
+    pub(crate) proofs: HashMap<Flush, FlushVerification>,
 }
 
 impl Wgpu {

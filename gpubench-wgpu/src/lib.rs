@@ -7,10 +7,10 @@
 
 mod adapter;
 mod device;
+mod device_info;
 mod empty;
 mod encoder;
 mod errors;
-mod facts;
 mod flush;
 mod kernel;
 mod marks;

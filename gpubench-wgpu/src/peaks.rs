@@ -1,7 +1,7 @@
 //! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds. In:
 //! an open device; out: peaks, each with its derivation. A time that is none gives no peak.
 
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_runtime::device::Work;

@@ -1,8 +1,8 @@
 //! The choice of a flush, and its proof by timed reads: of memory that the cache held, behind the flush and behind a sweep that
-//! reads twice the cache. In: a flush; out: a [`FlushProof`], measured once for each and kept, with what it cannot show.
+//! reads twice the cache. In: a flush; out: a [`FlushVerification`], measured once for each and kept, with what it cannot show.
 
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, FlushProof};
+use gpubench_records::method::{Cache, Flush, FlushVerification};
 use gpubench_runtime::device::SampleOptions;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 use gpubench_stats::{format, median};
@@ -22,7 +22,7 @@ const SMALL: Bytes = Bytes(4 << 20);
 pub(crate) struct ChosenFlush {
     pub(crate) flush: Flush,
     pub(crate) reason: Option<String>,
-    pub(crate) proof: Option<FlushProof>,
+    pub(crate) proof: Option<FlushVerification>,
 }
 
 /// Chooses the flush for `wanted`: the user's, or the usual one, with its proof and the doubts about it.
@@ -63,7 +63,7 @@ fn of_size(device: &Wgpu, swept: Bytes) -> Option<String> {
 }
 
 /// Returns the objection to a flush, in words.
-fn against(flush: Flush, proof: &FlushProof) -> Option<String> {
+fn against(flush: Flush, proof: &FlushVerification) -> Option<String> {
     let Some(evicted) = proof.evicted() else {
         return Some(format!(
             "not proven that `{flush}` empties the cache: reading what it held is no faster"
@@ -78,7 +78,7 @@ fn against(flush: Flush, proof: &FlushProof) -> Option<String> {
 }
 
 /// Measures the proof of `flush`.
-fn prove(device: &mut Wgpu, flush: Flush) -> Result<FlushProof, Failure> {
+fn prove(device: &mut Wgpu, flush: Flush) -> Result<FlushVerification, Failure> {
     if let Some(proof) = device.proofs.get(&flush) {
         return Ok(*proof);
     }
@@ -90,7 +90,7 @@ fn prove(device: &mut Wgpu, flush: Flush) -> Result<FlushProof, Failure> {
         // A read of the whole cache's size would evict part of itself.
         Region::new(&device.encoder, Bytes(size.0 / 4 * 3)),
     );
-    let mut proof = FlushProof::default();
+    let mut proof = FlushVerification::default();
     proof.cached = read(device, &canary, Flush::None)?;
     proof.flushed = read(device, &canary, flush)?;
     proof.swept = read(device, &canary, Flush::Read)?;

@@ -52,7 +52,7 @@ fn method(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> 
     }
     let chosen = proof::choose(device, wanted)?;
     let mut method = Method::new(Path::Device).with_flush(chosen.flush);
-    (method.flush_reason, method.flush_proof) = (chosen.reason, chosen.proof);
+    (method.flush_reason, method.flush_verification) = (chosen.reason, chosen.proof);
     let software = is_software(&device.info).then_some("this is a software adapter, and no GPU");
     let passes = (device.encoder.boundaries() == Boundaries::Passes)
         .then_some("the adapter has no timestamps between commands: from the begin of the first pass to the end of the last");
@@ -85,8 +85,9 @@ impl Sampler for Submissions<'_> {
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
         let timer = timer::of(self.device, self.cache).ok()?;
-        let empty = median_below_step(&self.empties, timer.step)?;
-        Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
+        let empty = median_below_step(&self.empties, timer.resolution)?;
+        Some((empty - timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
+            .filter(|overhead| overhead.is_finite())
     }
 
     fn starts(&self) -> &[Nanoseconds] {

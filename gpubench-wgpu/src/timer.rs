@@ -68,13 +68,13 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
         [&times(&nothing), &of_launches].map(|times| median_below_step(times, step).unwrap_or_default());
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
     let OneMore { time, error } = one_more(device)?;
-    let mut timer = Timer::new(step).with_floor(floor.max(Nanoseconds::ZERO));
+    let mut timer = Timer::new(step).with_empty_span(floor.max(Nanoseconds::ZERO));
     timer.empty_launch = Some(empty_launch);
-    timer.one_more = Some(time);
+    timer.marginal_empty_launch = Some(time);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(error);
-    timer.spread = spread(&of_launches);
-    timer.group_spread = spread(&groups);
+    timer.empty_launch_spread = spread(&of_launches);
+    timer.group_median_spread = spread(&groups);
     device.timers.insert(cache, timer);
     Ok(timer)
 }

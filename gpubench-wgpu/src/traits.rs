@@ -1,8 +1,8 @@
 //! An adapter as a device of gpubench: the public traits. In: its number; out: facts, what a launch encodes, and samplers.
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::LaunchFacts;
+use gpubench_records::launch::LaunchInfo;
 use gpubench_runtime::device::{
     Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, PairSampler, SampleOptions,
     Sampler, Work,
@@ -11,7 +11,7 @@ use wgpu::Features;
 
 use crate::device::{KIND, Wgpu};
 use crate::encoder::Encoder;
-use crate::{adapter, facts, peaks, sampling};
+use crate::{adapter, device_info, peaks, sampling};
 
 /// Returns the features that are asked for: all but those that are unsafe to use, or that slow down memory.
 fn usual_features() -> Features {
@@ -54,23 +54,23 @@ impl LaunchStream for Encoder {
 }
 
 impl Device for Wgpu {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let mut facts = facts::of(self);
-        facts.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
-        Ok(facts)
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+        let mut info = device_info::of(self);
+        info.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
+        Ok(info)
     }
 
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.encoder.finish()
     }
 
-    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.encoder.forget_encoded();
         work.launch()?;
         // wgpu's errors come first: work that it refused may count as none.
-        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
         self.encoder.check_encoded()?;
-        Ok(LaunchFacts::default())
+        Ok(LaunchInfo::default())
     }
 
     fn remark(&mut self) -> Option<String> {

@@ -8,10 +8,10 @@ fn no_work(_stream: &host::Stream) {}
 #[gpu_bench(reads = -4, writes = 0.0)]
 fn less_than_no_work(_stream: &host::Stream) {}
 
-#[gpu_bench(max_time = 0, precision = f64)]
+#[gpu_bench(max_time = 0, data_type = f64)]
 fn no_time(_stream: &host::Stream) {}
 
-#[gpu_bench(max_time = "3 s", precision = "")]
+#[gpu_bench(max_time = "3 s", data_type = "")]
 fn text(_stream: &host::Stream) {}
 
 #[gpu_bench(args(n = []))]

@@ -33,13 +33,13 @@ impl Limits {
 
     /// Sets them in a run that is compared. The band is the user's, else that of the run, but no wider than what is a regression.
     pub(super) fn set(&self, run: &mut Run) {
-        let band = &mut run.sampling.band;
+        let band = &mut run.sampling.equivalence_margin;
         *band = match (self.band, self.threshold) {
             (Some(band), _) => band,
-            (None, Some(Threshold::Part(part))) => part.min(*band),
+            (None, Some(Threshold::Fraction(part))) => part.min(*band),
             (None, _) => *band,
         };
-        run.threshold = self.threshold;
+        run.regression_threshold = self.threshold;
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn compare(
     };
     selection.narrow(&mut before.run);
     limits.set(&mut run);
-    run.check = Some(check(&run, &Baseline::of(before.name, before.run), &|_| true));
+    run.baseline_comparison = Some(check(&run, &Baseline::of(before.name, before.run), &|_| true));
     results.print_run("", &run, false)?;
     results.write(&run)?;
     Ok(Exit::of(&run))

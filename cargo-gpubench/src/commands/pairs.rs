@@ -7,7 +7,7 @@ use std::process::{self, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gpubench_records::baseline::{Baseline, check_within};
-use gpubench_records::comparison::{Answer, Check, Finding};
+use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::NamedRun;
 use gpubench_records::files::{StoredRuns, load, time_of_day};
@@ -154,7 +154,7 @@ pub(super) fn compared(
         }
         if checks.contains(&(pair + 1)) {
             let found = processes.compare(false, error)?;
-            let check = found.as_ref().and_then(|run| run.check.as_ref());
+            let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
             let names = check.map(names_undecided).unwrap_or_default();
             if names.is_empty() || pair + 1 == pairs.most as usize {
                 return Ok(found);
@@ -166,10 +166,10 @@ pub(super) fn compared(
 }
 
 /// Returns the names of the cases that more processes may decide, each once.
-fn names_undecided(check: &Check) -> Vec<String> {
+fn names_undecided(check: &BaselineComparison) -> Vec<String> {
     let is_undecided =
         |finding: &Finding| matches!(finding, Finding::Compared { answer: Answer::Undecided, .. });
-    let undecided = check.lines.iter().filter(|line| is_undecided(&line.finding));
+    let undecided = check.findings.iter().filter(|line| is_undecided(&line.finding));
     let mut names: Vec<String> = undecided.map(|line| line.name.clone()).collect();
     names.sort_unstable();
     names.dedup();
@@ -263,7 +263,7 @@ impl<'a> Processes<'a> {
         };
         self.pairs.limits.set(&mut now);
         let baseline = Baseline::of(self.sides[0].revision.name.clone(), then);
-        now.check = Some(check_within(&now, &baseline, &|_| true, error));
+        now.baseline_comparison = Some(check_within(&now, &baseline, &|_| true, error));
         Ok(Some(now))
     }
 
@@ -289,6 +289,6 @@ fn note_repetitions(records: &mut [Record]) {
         |record: &Record| usize::from(record.measurement.is_some()) + record.other_processes.len();
     let least = records.iter().map(processes).filter(|count| *count > 0).min().unwrap_or(0);
     for record in records {
-        record.again = processes(record).saturating_sub(least);
+        record.remeasured = processes(record).saturating_sub(least);
     }
 }

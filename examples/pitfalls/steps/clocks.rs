@@ -1,7 +1,7 @@
 //! B8: clocks, power and temperature. In: the bench; out: the sensors' readings before, during and after the measurement of
 //! a product, and the commands that lock clocks, which need rights that this program neither needs nor uses.
 
-use gpubench::conditions::Span;
+use gpubench::conditions::SensorRange;
 use gpubench::format;
 use gpubench::units::Range;
 use serde_json::json;
@@ -16,7 +16,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(4096);
     let measured = bench.naive(&[n])?.remove(0);
     let during = measured.samples.conditions.as_ref().map(|conditions| conditions.during.clone());
-    let idle_span = bench.idle.as_ref().map(|reading| Span::of(std::slice::from_ref(reading)));
+    let idle_span = bench.idle.as_ref().map(|reading| SensorRange::of(std::slice::from_ref(reading)));
     let table = Table::new(["SM clock", "memory clock", "power", "temperature", "slowed by"])
         .row("before anything large ran", cells(idle_span.as_ref()))
         .row(&format!("while a product of {n} was measured"), cells(during.as_ref()))
@@ -34,7 +34,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     })
 }
 
-fn cells(span: Option<&Span>) -> Vec<String> {
+fn cells(span: Option<&SensorRange>) -> Vec<String> {
     let Some(span) = span else { return vec!["no sensors".to_owned()] };
     fn told<T: Copy>(range: Option<Range<T>>, shown: impl Fn(T) -> String) -> String {
         range.map(|range| format::from_to(range, shown)).unwrap_or_default()
@@ -44,6 +44,10 @@ fn cells(span: Option<&Span>) -> Vec<String> {
         told(span.memory_clock, format::clock),
         told(span.power, format::power),
         told(span.temperature, |degrees| format!("{degrees} °C")),
-        if span.slowed_by.is_empty() { "nothing".to_owned() } else { span.slowed_by.join(", ") },
+        if span.throttle_reasons.is_empty() {
+            "nothing".to_owned()
+        } else {
+            span.throttle_reasons.join(", ")
+        },
     ]
 }

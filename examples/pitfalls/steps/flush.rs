@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gpubench::facts::Facts;
+use gpubench::device_info::DeviceInfo;
 use gpubench::method::Cache;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, Percent, WarmUp};
 use gpubench::units::{Bytes, Nanoseconds};
@@ -115,7 +115,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
 }
 
 /// Draws a panel for each product. Both kinds of flush cost it the same, so that one is a line and the other markers on it.
-pub(super) fn drawing(products: &[MatmulTimes], device: &Facts) -> String {
+pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
     // Three square matrices of f32 fill the cache.
     let full = device.last_level_cache.map(|cache| (cache.as_f64() / 12.0).sqrt());
     let panel = |product: &MatmulTimes| Panel {

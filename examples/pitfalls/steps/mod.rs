@@ -13,7 +13,7 @@ mod timers;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use gpubench::facts::Facts;
+use gpubench::device_info::DeviceInfo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -64,7 +64,10 @@ impl Display for Pitfall {
 }
 
 /// The drawings of an earlier call, by the ends of their files' names. `read` has the readings of each step, by its row.
-pub(crate) fn redrawn(read: &BTreeMap<String, Value>, device: &Facts) -> Result<Vec<(&'static str, String)>> {
+pub(crate) fn redrawn(
+    read: &BTreeMap<String, Value>,
+    device: &DeviceInfo,
+) -> Result<Vec<(&'static str, String)>> {
     fn of<T: DeserializeOwned>(read: &BTreeMap<String, Value>, row: &str) -> Result<Option<T>> {
         Ok(read.get(row).cloned().map(serde_json::from_value).transpose()?)
     }

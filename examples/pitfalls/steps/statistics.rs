@@ -39,7 +39,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             "The interval says how far to trust it, and the spread whether the kernel is at one speed."
                 .to_owned(),
         ],
-        read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.samples.time, "samples": measured.samples.events }),
+        read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.samples.time, "samples": measured.samples.event_times }),
         drawings: Vec::new(),
     })
 }

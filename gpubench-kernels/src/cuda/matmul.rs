@@ -242,7 +242,7 @@ pub fn registers(
     reads = 2 * (a.len() + b.len()),
     writes = 4 * c.len(),
     flops = 2 * n * n * n,
-    precision = "bf16 tensor",
+    data_type = "bf16 tensor",
     cold,
     check = |_kernels, _a, _b, c, n| expect_product(c, n, |i| bf16(A, i), |i| bf16(B, i), Rounding::CutOff),
 )]

@@ -89,7 +89,7 @@ pub fn fma(
         Ok((load, DeviceBuffer::from_slice(&left)?, DeviceBuffer::from_slice(&right)?, sums))
     },
     flops = 2 * 16 * 16 * 8 * TILES * steps * ((load.threads() / WARP) as u64),
-    precision = "bf16 tensor",
+    data_type = "bf16 tensor",
     energy,
     ignore,
     check = |_load, _left, _right, sums, steps| {

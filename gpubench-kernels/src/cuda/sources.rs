@@ -78,7 +78,7 @@ pub fn saxpy(
     reads = 8 * (a.len() + b.len()),
     writes = 8 * c.len(),
     flops = n,
-    precision = "f64",
+    data_type = "f64",
     cold,
     check = |_kernels, _a, _b, c, _n| expect(c, |i| elementwise::vector_add(element(X, i), element(Y, i))),
 )]

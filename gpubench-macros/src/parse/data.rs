@@ -15,7 +15,7 @@ use crate::spans::{first, mixed};
 pub(crate) const KNOWN: [&str; 10] = [
     "cold",
     "energy",
-    "precision",
+    "data_type",
     "max_time",
     "timeout",
     "ignore",
@@ -31,7 +31,7 @@ const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")
 pub(crate) struct Data {
     cold: Option<bool>,
     energy: Option<bool>,
-    precision: Option<LitStr>,
+    data_type: Option<LitStr>,
     max_time: Option<f64>,
     timeout: Option<f64>,
     ignore: Option<bool>,
@@ -55,7 +55,7 @@ impl Data {
             "ignore" => switch(name, input, errors).map(|ignore| self.ignore = ignore),
             "host_work" => switch(name, input, errors).map(|host_work| self.host_work = host_work),
             "accumulates" => switch(name, input, errors).map(|accumulates| self.accumulates = accumulates),
-            "precision" => string(name, "such as \"f64\"", input, errors).map(|text| self.precision = text),
+            "data_type" => string(name, "such as \"f64\"", input, errors).map(|text| self.data_type = text),
             "max_time" => seconds(name, input, errors).map(|seconds| self.max_time = seconds),
             "timeout" => seconds(name, input, errors).map(|seconds| self.timeout = seconds),
             "tags" => tags(name, input, errors).map(|tags| self.tags = tags),
@@ -67,11 +67,11 @@ impl Data {
     /// Writes `cold: true, …`, with the tags as those of a group or of a benchmark.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let some = quote_spanned!(mixed()=> ::core::option::Option::Some);
-        let Self { precision, tags, .. } = self;
+        let Self { data_type, tags, .. } = self;
         let cold = self.cold.map(|cold| quote_spanned!(mixed()=> cold: #cold,));
         let energy = self.energy.map(|energy| quote_spanned!(mixed()=> energy: #energy,));
         let ignore = self.ignore.map(|ignore| quote_spanned!(mixed()=> ignore: #ignore,));
-        let precision = precision.as_ref().map(|precision| quote_spanned!(mixed()=> precision: #precision,));
+        let data_type = data_type.as_ref().map(|data_type| quote_spanned!(mixed()=> data_type: #data_type,));
         let max_time = self.max_time.map(|seconds| quote_spanned!(mixed()=> max_time: #some(#seconds),));
         let timeout = self.timeout.map(|seconds| quote_spanned!(mixed()=> timeout: #some(#seconds),));
         let tags = (!tags.is_empty()).then(|| match of_group {
@@ -82,7 +82,7 @@ impl Data {
         let host_work = self.host_work.map(|host_work| quote_spanned!(mixed()=> host_work: #host_work,));
         let accumulates = self.accumulates.map(|it| quote_spanned!(mixed()=> accumulates: #it,));
         quote_spanned!(mixed()=>
-            #cold #energy #ignore #precision #max_time #timeout #tags #link #host_work #accumulates
+            #cold #energy #ignore #data_type #max_time #timeout #tags #link #host_work #accumulates
         )
     }
 }

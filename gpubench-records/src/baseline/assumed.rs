@@ -36,7 +36,7 @@ fn of_one(it: MeasuredRecord<'_>) -> AssumedSpread {
     it.record.verdict.reasons.iter().fold(AssumedSpread::UpTo(usual), |spread, reason| {
         match (spread, reason) {
             (AssumedSpread::UpTo(most), Reason::TwoModes(modes))
-                if (LEAST_MODE..=1.0 - LEAST_MODE).contains(&modes.share_high) =>
+                if (LEAST_MODE..=1.0 - LEAST_MODE).contains(&modes.high_fraction) =>
             {
                 AssumedSpread::UpTo(most.max(modes.high / modes.low - 1.0))
             }
@@ -89,7 +89,7 @@ mod tests {
     fn processes_on_shared_processors_differ_by_more() {
         assert_eq!(found(|_, _| ()), AssumedSpread::UpTo(OWN));
         assert_eq!(found(|_, it| it.samples.method.path = Path::Host), AssumedSpread::UpTo(SHARED));
-        assert_eq!(found(|_, it| it.samples.waited = Some(0.5)), AssumedSpread::UpTo(SHARED));
+        assert_eq!(found(|_, it| it.samples.processor_wait = Some(0.5)), AssumedSpread::UpTo(SHARED));
         assert_eq!(found(|_, it| it.link = Some(Link::H2d)), AssumedSpread::UpTo(SHARED));
         assert_eq!(found(|_, it| it.link = Some(Link::P2p)), AssumedSpread::UpTo(OWN));
         let short = found(|_, it| it.samples.time.median = Nanoseconds(1_300.0));
@@ -101,13 +101,13 @@ mod tests {
         let with = |reason: Reason| found(move |record, _| record.verdict.reasons.push(reason.clone()));
         let modes = |share_high| {
             let [low, high] = [100.0, 150.0].map(Nanoseconds);
-            Reason::TwoModes(Modes { low, high, share_high })
+            Reason::TwoModes(Modes { low, high, high_fraction: share_high })
         };
         assert_eq!(with(modes(0.5)), AssumedSpread::UpTo(0.5));
         assert_eq!(with(modes(0.1)), AssumedSpread::UpTo(OWN));
         assert_eq!(with(Reason::Drift(Drift { change: -0.07 })), AssumedSpread::UpTo(0.07));
         assert_eq!(with(Reason::NotConverged { reached: 0.3, wanted: 0.005 }), AssumedSpread::Any);
         assert_eq!(with(Reason::Interrupted { interrupted: 9, samples: 10 }), AssumedSpread::Any);
-        assert_eq!(with(Reason::BelowResolution { step: Nanoseconds(32.0) }), AssumedSpread::UpTo(OWN));
+        assert_eq!(with(Reason::BelowResolution { resolution: Nanoseconds(32.0) }), AssumedSpread::UpTo(OWN));
     }
 }

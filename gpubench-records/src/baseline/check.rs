@@ -1,4 +1,4 @@
-//! A run held against a baseline, case by case. In: both; out: a [`Check`]. `decisions` gives the answers, of all cases together.
+//! A run held against a baseline, case by case. In: both; out: a [`BaselineComparison`]. `decisions` gives the answers, of all cases together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::assumed::assumed;
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::decisions::{RowDecision, RowMedians, decide, decide_within};
 use super::newest::Baseline;
-use crate::comparison::{CaseFinding, Check, Finding, Threshold};
+use crate::comparison::{BaselineComparison, CaseFinding, Finding, Threshold};
 use crate::id::{Arg, CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
@@ -18,14 +18,19 @@ const SHOWN_ARGS: usize = 3;
 
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
 #[must_use]
-pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> Check {
+pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> BaselineComparison {
     check_within(run, baseline, wanted, DECISION_ERROR)
 }
 
 /// Holds `run` against `baseline` as [`check`] does, for one of several looks at a comparison that goes on: the looks share
 /// [`DECISION_ERROR`], and this one may take the part `error` of answers wrongly.
 #[must_use]
-pub fn check_within(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool, error: f64) -> Check {
+pub fn check_within(
+    run: &Run,
+    baseline: &Baseline,
+    wanted: &dyn Fn(&Record) -> bool,
+    error: f64,
+) -> BaselineComparison {
     let cases = Cases::of(run, baseline);
     let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
     let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
@@ -35,7 +40,7 @@ pub fn check_within(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> 
         found.extend(new.collect::<Vec<_>>());
     }
     let rows: Vec<RowMedians> = compared.iter().map(|(now, then)| row(*now, *then, error)).collect();
-    let decisions = decide_within(&rows, run.sampling.band, run.threshold, error);
+    let decisions = decide_within(&rows, run.sampling.equivalence_margin, run.regression_threshold, error);
     let mut decided = rows.iter().zip(decisions);
     let finding = |(record, pair): (&Record, Result<_, Finding>)| CaseFinding {
         name: record.case.name(),
@@ -50,12 +55,12 @@ pub fn check_within(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> 
     };
     let lines = run.records.iter().zip(pairs).map(finding).collect();
     let missing = baseline.cases().filter(|old| wanted(old) && !cases.have(old));
-    Check {
+    BaselineComparison {
         baseline: baseline.name.clone(),
-        band: run.sampling.band,
-        together: Some(rows.len()),
+        equivalence_margin: run.sampling.equivalence_margin,
+        tested_together: Some(rows.len()),
         remarks: found,
-        lines,
+        findings: lines,
         missing: missing.map(|record| record.case.to_string()).collect(),
     }
 }
@@ -67,7 +72,7 @@ pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
     let compared: Vec<_> = run.records.iter().filter_map(of).collect();
     let rows: Vec<RowMedians> =
         compared.iter().map(|(_, (now, then))| row(*now, *then, DECISION_ERROR)).collect();
-    let decisions = decide(&rows, run.sampling.band, Some(threshold));
+    let decisions = decide(&rows, run.sampling.equivalence_margin, Some(threshold));
     let seem = compared
         .iter()
         .zip(decisions)
@@ -136,7 +141,7 @@ fn pair<'a>(
     cases: &Cases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
     let (old_run, old) = baseline.find(run, record).ok_or_else(|| cases.unknown(&record.case))?;
-    let no_number = |why, when| Finding::NoNumber(format!("{why} {when}"));
+    let no_number = |why, when| Finding::NoTime(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
     let measurement = number(old).map_err(|why| no_number(why, "then"))?;
@@ -163,20 +168,20 @@ fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, error: f64) -> RowMedi
 
 fn compared_finding(record: &Record, row: &RowMedians, decision: Option<RowDecision>) -> Finding {
     let Some(decision) = decision else {
-        return Finding::NoNumber("a time at or below zero".to_owned());
+        return Finding::NoTime("a time at or below zero".to_owned());
     };
     let RowDecision { ratio, times: [now, then], noise_known, assumed, answer, regressed, .. } = decision;
     let processes = [row.now.len(), row.then.len()];
     Finding::Compared {
         ratio,
-        now,
-        then,
+        time: now,
+        baseline_time: then,
         processes,
         noise_known,
-        assumed,
+        assumed_spread: assumed,
         answer,
         regressed,
-        again: record.again,
+        remeasured: record.remeasured,
     }
 }
 
@@ -216,7 +221,7 @@ mod tests {
 
     fn findings(now: &[&str], then: &[&str]) -> Vec<Finding> {
         let baseline = Baseline::of("b".to_owned(), run(then));
-        check(&run(now), &baseline, &|_| true).lines.into_iter().map(|line| line.finding).collect()
+        check(&run(now), &baseline, &|_| true).findings.into_iter().map(|line| line.finding).collect()
     }
 
     /// While an earlier argument is left, others are new. If none is, the arguments have changed, and the earlier ones are named.
@@ -249,9 +254,9 @@ mod tests {
         });
         let found = |now: &Run, then: &Run| {
             let baseline = Baseline::of("b".to_owned(), then.clone());
-            check(now, &baseline, &|_| true).lines.remove(0).finding
+            check(now, &baseline, &|_| true).findings.remove(0).finding
         };
-        let none = |words: &str| Finding::NoNumber(words.to_owned());
+        let none = |words: &str| Finding::NoTime(words.to_owned());
         assert_eq!(found(&failed, &whole), none("failed now"));
         assert_eq!(found(&invalid, &whole), none("invalid now"));
         assert_eq!(found(&whole, &failed), none("failed then"));
@@ -265,12 +270,13 @@ mod tests {
     fn a_difference_of_devices_is_told_once_for_all_cases() {
         let then = run(&["1", "2", "3"]);
         let mut now = then.clone();
-        now.devices[0]
-            .properties
-            .push(crate::facts::Property::new("driver", crate::facts::Value::Text("590.2".to_owned())));
+        now.devices[0].properties.push(crate::device_info::Property::new(
+            "driver",
+            crate::device_info::Value::Text("590.2".to_owned()),
+        ));
         let checked = check(&now, &Baseline::of("b".to_owned(), then), &|_| true);
         assert_eq!(checked.remarks, ["driver 590.2 now, not told then"]);
-        assert_eq!((checked.lines.len(), checked.missing), (3, vec![]));
+        assert_eq!((checked.findings.len(), checked.missing), (3, vec![]));
     }
 
     /// A case that was slower in all of its processes may be a regression; one that another process found as fast as before is none.
@@ -279,24 +285,24 @@ mod tests {
         let (mut now, then) = (run(&["1", "2", "3"]), run(&["1", "2", "3"]));
         let slower = |record: &mut Record, by: f64| {
             let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
-            samples.events = samples.events.iter().map(|event| by * *event).collect();
+            samples.event_times = samples.event_times.iter().map(|event| by * *event).collect();
             samples.time.median = by * samples.time.median;
         };
         slower(&mut now.records[1], 2.0);
         slower(&mut now.records[2], 2.0);
         now.records[2].other_processes = vec![then.records[2].measurement.clone().expect("it was measured")];
         let baseline = Baseline::of("b".to_owned(), then);
-        let seem = seem_regressed(&now, &baseline, Threshold::Part(0.05));
+        let seem = seem_regressed(&now, &baseline, Threshold::Fraction(0.05));
         assert_eq!(seem, [&now.records[1]]);
         let checked = check(&now, &baseline, &|_| true);
         let of = |finding: &Finding| match finding {
             Finding::Compared { processes, answer, .. } => (*processes, *answer),
             other => panic!("{other:?}"),
         };
-        let found: Vec<_> = checked.lines.iter().map(|line| of(&line.finding)).collect();
+        let found: Vec<_> = checked.findings.iter().map(|line| of(&line.finding)).collect();
         assert_eq!(found[0], ([1, 1], Answer::Undecided), "a step of the timer is one in a hundred");
         assert_eq!(found[1], ([1, 1], Answer::Slower));
         assert_eq!(found[2], ([2, 1], Answer::Undecided));
-        assert_eq!(checked.together, Some(3));
+        assert_eq!(checked.tested_together, Some(3));
     }
 }

@@ -1,8 +1,8 @@
 //! The conditions for comparing two records of a case. In: both, and their runs; out: the differences that forbid it. Times
 //! of other work, of another GPU or taken another way say nothing about a change in the code.
 
-use crate::facts::Facts;
-use crate::facts::{Property, UUID, Value};
+use crate::device_info::DeviceInfo;
+use crate::device_info::{Property, UUID, Value};
 use crate::record::{Measurement, Record, Run};
 use crate::work::Counts;
 
@@ -18,8 +18,8 @@ pub struct MeasuredRecord<'a> {
 }
 
 impl MeasuredRecord<'_> {
-    fn facts(&self) -> Option<&Facts> {
-        self.run.facts_of(self.record)
+    fn info(&self) -> Option<&DeviceInfo> {
+        self.run.device_of(self.record)
     }
 }
 
@@ -49,18 +49,18 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     let convention = |measured: &Measurement| measured.samples.timer.convention().unwrap_or("none");
     hold("overhead", convention(new).to_owned(), convention(old).to_owned());
     // A time with the memory's stalls is that of launches at random times; one of which nothing is known may be without.
-    if [new, old].iter().any(|measured| measured.samples.stall.is_some()) {
+    if [new, old].iter().any(|measured| measured.samples.dram_stall.is_some()) {
         let told = |measured: &Measurement| {
-            if measured.samples.since_last.is_empty() { "in no time" } else { "in each time" }
+            if measured.samples.start_intervals.is_empty() { "in no time" } else { "in each time" }
         };
         hold("the memory's stall", told(new).to_owned(), told(old).to_owned());
     }
     hold("device", device(&now), device(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
-    if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {
+    if [now, then].iter().any(|it| it.info().is_some_and(|info| info.runs_program_code)) {
         hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
-    for (what, now, then) in properties(now.facts(), then.facts()) {
+    for (what, now, then) in properties(now.info(), then.info()) {
         if let (Value::Count(now), Value::Count(then)) = (now, then) {
             hold(what, now.to_string(), then.to_string());
         }
@@ -82,7 +82,7 @@ pub(crate) fn other_work(now: &Counts, then: &Counts) -> Vec<String> {
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let devices = [now, then].map(|measured| &*measured.record.device);
-    for (what, now, then) in properties(now.facts(), then.facts()) {
+    for (what, now, then) in properties(now.info(), then.info()) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
@@ -93,7 +93,7 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
         }
     }
     let only = |one: MeasuredRecord<'_>, other: MeasuredRecord<'_>, when: &str| -> Vec<String> {
-        let (one, other) = (device_properties(one.facts()), device_properties(other.facts()));
+        let (one, other) = (device_properties(one.info()), device_properties(other.info()));
         let alone = one.iter().filter(|property| !other.iter().any(|same| same.name == property.name));
         let shown = alone.filter_map(|Property { name, value }| match value {
             Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}")),
@@ -108,7 +108,7 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
 
 /// Returns true if both were measured on the same device, as far as devices can be told apart.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
-    properties(now.facts(), then.facts()).all(|(what, now, then)| what != UUID || now == then)
+    properties(now.info(), then.info()).all(|(what, now, then)| what != UUID || now == then)
 }
 
 /// The remark about a measurement on another device of the same model than then, named where that tells them apart.
@@ -126,14 +126,14 @@ fn counted(count: Option<u64>) -> String {
 }
 
 fn device(measured: &MeasuredRecord<'_>) -> String {
-    let name = measured.facts().map(|facts| facts.name.clone()).unwrap_or_default();
+    let name = measured.info().map(|info| info.name.clone()).unwrap_or_default();
     if measured.record.fake { format!("{name} (a fake)") } else { name }
 }
 
 /// The properties that both have.
 fn properties<'a>(
-    now: Option<&'a Facts>,
-    then: Option<&'a Facts>,
+    now: Option<&'a DeviceInfo>,
+    then: Option<&'a DeviceInfo>,
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
     device_properties(now).iter().filter_map(move |property| {
         let other = device_properties(then).iter().find(|other| other.name == property.name)?;
@@ -141,8 +141,8 @@ fn properties<'a>(
     })
 }
 
-fn device_properties(facts: Option<&Facts>) -> &[Property] {
-    facts.map_or(&[], |facts| &facts.properties)
+fn device_properties(info: Option<&DeviceInfo>) -> &[Property] {
+    info.map_or(&[], |info| &info.properties)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::baseline::fixture::stored_run;
     use crate::method::{Flush, Path};
-    use gpubench_stats::MemoryStall;
+    use gpubench_stats::DramStall;
     use gpubench_stats::units::{Bytes, Nanoseconds};
 
     /// A run whose first record has a stall in its time, if it has a length, and knows when its samples began.
@@ -158,7 +158,7 @@ mod tests {
         let mut run = stored_run();
         let samples = &mut run.records[0].measurement.as_mut().expect("it was measured").samples;
         let [period, from, width, error] = [1e5, 0.0, 14e3, 5.0].map(Nanoseconds);
-        samples.stall = stall.map(|length| MemoryStall {
+        samples.dram_stall = stall.map(|length| DramStall {
             period,
             length: Nanoseconds(length),
             from,
@@ -166,7 +166,8 @@ mod tests {
             share: 0.13,
             error,
         });
-        samples.since_last = if starts { vec![Nanoseconds(5e4); samples.events.len()] } else { Vec::new() };
+        samples.start_intervals =
+            if starts { vec![Nanoseconds(5e4); samples.event_times.len()] } else { Vec::new() };
         run
     }
 
@@ -186,9 +187,9 @@ mod tests {
     ) {
         let [now, then] = [now, then].map(|properties| {
             let mut run = stored_run();
-            let facts = properties.iter().cloned();
+            let info = properties.iter().cloned();
             run.devices[0].properties =
-                facts.map(|(name, value)| Property { name: name.to_owned(), value }).collect();
+                info.map(|(name, value)| Property { name: name.to_owned(), value }).collect();
             run
         });
         let [now, then] = [&now, &then].map(|run| {
@@ -249,7 +250,8 @@ mod tests {
         let less_one_more = |reads_parameter| {
             changed(move |_, now| {
                 let timer = &mut now.samples.timer;
-                (timer.empty_launch, timer.one_more) = (Some(Nanoseconds(9.0)), Some(Nanoseconds(3.0)));
+                (timer.empty_launch, timer.marginal_empty_launch) =
+                    (Some(Nanoseconds(9.0)), Some(Nanoseconds(3.0)));
                 timer.reads_parameter = reads_parameter;
             })
         };

@@ -114,7 +114,7 @@ fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64)
     let regressed = threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known));
     let least = match threshold {
         None => f64::INFINITY,
-        Some(Threshold::Part(part)) => 1.0 + part,
+        Some(Threshold::Fraction(part)) => 1.0 + part,
         Some(Threshold::Noise) if *same_device => most,
         Some(Threshold::Noise) => f64::INFINITY,
     };
@@ -177,7 +177,7 @@ mod tests {
             let decision = decide(std::slice::from_ref(row), 0.005, Some(threshold))[0];
             decision.expect("times are above zero").seems_regressed
         };
-        let (part, noise) = (Threshold::Part(0.05), Threshold::Noise);
+        let (part, noise) = (Threshold::Fraction(0.05), Threshold::Noise);
         assert!(seems(&row(1.06), part) && seems(&row(1.06), noise));
         assert!(!seems(&row(1.03), part) && seems(&row(1.03), noise));
         let mut again = row(1.12);
@@ -195,7 +195,7 @@ mod tests {
         let decided = |row: RowMedians| {
             let mut rows = vec![with(1.0, AssumedSpread::UpTo(0.4)); 71];
             rows.push(row);
-            let threshold = Some(Threshold::Part(0.05));
+            let threshold = Some(Threshold::Fraction(0.05));
             let found = decide(&rows, 0.005, threshold).pop().flatten().expect("times are above zero");
             (found.answer, found.regressed, found.assumed)
         };

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::facts::{Facts, UUID};
+use crate::device_info::{DeviceInfo, UUID};
 use crate::id::{CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Record, Run};
@@ -79,7 +79,7 @@ impl Baseline {
     #[must_use]
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
         let candidates = self.places.get(&name_and_cache(&record.case))?;
-        let facts = run.facts_of(record);
+        let info = run.device_of(record);
         let ranked = candidates.iter().filter_map(|(run, place)| {
             let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);
             let is_same_case = candidate.case == record.case;
@@ -87,7 +87,7 @@ impl Baseline {
             let rank = (
                 is_same_case,
                 candidate.measurement.is_some(),
-                is_same_device(facts, run.facts_of(candidate)),
+                is_same_device(info, run.device_of(candidate)),
                 is_same_place,
             );
             (is_same_case || is_same_place).then_some((rank, (run, candidate)))
@@ -109,8 +109,8 @@ fn name_and_cache(case: &CaseId) -> (String, Cache) {
 }
 
 /// Returns true if these are the facts of one device. Those without a UUID cannot be told apart.
-fn is_same_device(one: Option<&Facts>, other: Option<&Facts>) -> bool {
-    let uuid = |facts: Option<&Facts>| facts.and_then(|facts| facts.text(UUID).map(str::to_owned));
+fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
+    let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
     uuid(one) == uuid(other)
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::baseline::check;
     use crate::comparison::Finding;
-    use crate::facts::{Property, Value};
+    use crate::device_info::{Property, Value};
 
     /// A run of `old`'s cases of these numbers, measured a minute later.
     fn later(old: &Run, cases: impl IntoIterator<Item = usize>) -> Run {
@@ -208,11 +208,11 @@ mod tests {
     fn elsewhere(run: &Run, device: &str, model: &str, uuid: &str) -> Run {
         let mut run = run.clone();
         run.devices.truncate(1);
-        let facts = &mut run.devices[0];
-        let was = std::mem::replace(&mut facts.device, device.to_owned());
-        model.clone_into(&mut facts.name);
-        facts.properties.retain(|property| property.name != UUID);
-        facts.properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        let info = &mut run.devices[0];
+        let was = std::mem::replace(&mut info.device, device.to_owned());
+        model.clone_into(&mut info.name);
+        info.properties.retain(|property| property.name != UUID);
+        info.properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
         run.records.retain(|record| record.device == was);
         for record in &mut run.records {
             device.clone_into(&mut record.device);
@@ -246,7 +246,7 @@ mod tests {
 
         let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true);
         assert_eq!(checked.missing, [""; 0]);
-        assert!(checked.lines.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
+        assert!(checked.findings.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
         let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";
         assert!(checked.remarks.contains(&said.to_owned()), "{:?}", checked.remarks);
     }

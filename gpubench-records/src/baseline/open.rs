@@ -43,7 +43,7 @@ impl OpenBaselines {
     /// should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
-        run.check = against.map(|baseline| check(run, baseline, wanted));
+        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted));
     }
 
     /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
@@ -80,17 +80,21 @@ mod tests {
         let open = both.open(None).expect("it was stored");
         let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
         open.check(&mut part, &|_| true);
-        let check = part.check.as_ref().expect("it was held against the baseline");
-        assert_eq!((check.baseline.as_str(), check.lines.len()), ("old", whole.records.len() - 1));
+        let check = part.baseline_comparison.as_ref().expect("it was held against the baseline");
+        assert_eq!((check.baseline.as_str(), check.findings.len()), ("old", whole.records.len() - 1));
         assert_eq!(check.missing, [whole.records[0].case.to_string()]);
         open.check(&mut part, &|_| false);
-        assert_eq!(part.check.as_ref().map(|check| check.missing.len()), Some(0), "nobody wanted it");
+        assert_eq!(
+            part.baseline_comparison.as_ref().map(|check| check.missing.len()),
+            Some(0),
+            "nobody wanted it"
+        );
         open.save(&part).expect("it is written");
         let stored = place("new").load().expect("it was stored").into_run().expect("a run");
         assert_eq!(stored.records.len(), part.records.len());
 
         let mut alone = whole;
         saving.open(None).expect("it can be written").check(&mut alone, &|_| true);
-        assert!(alone.check.is_none(), "there is nothing to hold it against");
+        assert!(alone.baseline_comparison.is_none(), "there is nothing to hold it against");
     }
 }

@@ -20,7 +20,7 @@ pub struct Comparison {
     /// The time of this launch over that of the other. Nothing if there were too few rounds for an interval.
     pub ratio: Option<Ratio>,
     /// The band within which a difference does not matter, as a fraction.
-    pub band: f64,
+    pub equivalence_margin: f64,
     /// The answer that follows.
     pub answer: Answer,
     /// The rounds, in the order in which they were taken.
@@ -52,18 +52,18 @@ pub struct Round {
 /// The result of comparing a run with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Check {
+pub struct BaselineComparison {
     /// The baseline's name.
     pub baseline: String,
     /// The difference that does not matter, as a fraction.
-    pub band: f64,
+    pub equivalence_margin: f64,
     /// The number of rows that the answers were decided for together. Nothing in old runs, whose rows were each decided alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub together: Option<usize>,
+    pub tested_together: Option<usize>,
     /// The differences of the environment, each once.
     pub remarks: Vec<String>,
     /// A line for each case of the run, in its order.
-    pub lines: Vec<CaseFinding>,
+    pub findings: Vec<CaseFinding>,
     /// The cases of the baseline that the run should have and lacks.
     pub missing: Vec<String>,
 }
@@ -103,9 +103,9 @@ pub enum Finding {
         /// The time now over the time then.
         ratio: Ratio,
         /// The time now: the median, or the geometric mean of the medians of several processes.
-        now: Nanoseconds,
+        time: Nanoseconds,
         /// The time then, likewise.
-        then: Nanoseconds,
+        baseline_time: Nanoseconds,
         /// The number of processes that measured it, now and then.
         processes: [usize; 2],
         /// True if the interval contains the spread between processes on this device, which takes three processes or more in
@@ -114,19 +114,19 @@ pub enum Finding {
         /// The difference between processes that the answer allows for because one process on each side does not show it.
         /// Nothing where more processes measured the case, and in old runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        assumed: Option<AssumedSpread>,
+        assumed_spread: Option<AssumedSpread>,
         /// The answer that follows.
         answer: Answer,
         /// True for a regression.
         regressed: bool,
         /// The number of further processes that measured it because it seemed to be one.
         #[serde(default, skip_serializing_if = "none")]
-        again: usize,
+        remeasured: usize,
     },
     /// It cannot be compared, for these reasons.
     NotComparable(Vec<String>),
     /// The baseline has no such case.
     New,
     /// There is no number, now or then.
-    NoNumber(String),
+    NoTime(String),
 }

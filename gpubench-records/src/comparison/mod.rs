@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::findings::none;
-pub use self::findings::{AssumedSpread, CaseFinding, Check, Comparison, Finding, Round};
+pub use self::findings::{AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Round};
 
 use gpubench_stats::Ratio;
 
@@ -70,7 +70,7 @@ impl Display for Answer {
 #[serde(rename_all = "lowercase")]
 pub enum Threshold {
     /// This fraction, if the launch is certainly slower.
-    Part(f64),
+    Fraction(f64),
     /// The spread between processes, which must be known.
     Noise,
 }
@@ -78,17 +78,17 @@ pub enum Threshold {
 /// A text that is no threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("neither a percentage above 0, such as 5%, nor `noise`")]
-pub struct NoThreshold;
+pub struct InvalidThreshold;
 
 /// Reads `5%`, `5`, or `noise`.
 impl FromStr for Threshold {
-    type Err = NoThreshold;
+    type Err = InvalidThreshold;
 
-    fn from_str(text: &str) -> Result<Self, NoThreshold> {
+    fn from_str(text: &str) -> Result<Self, InvalidThreshold> {
         if text.trim() == "noise" {
             return Ok(Self::Noise);
         }
-        Self::part(text).map(Self::Part).ok_or(NoThreshold)
+        Self::part(text).map(Self::Fraction).ok_or(InvalidThreshold)
     }
 }
 
@@ -107,7 +107,7 @@ impl Threshold {
     pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower
             && match self {
-                Self::Part(part) => ratio.value >= 1.0 + part,
+                Self::Fraction(part) => ratio.value >= 1.0 + part,
                 Self::Noise => noise_known,
             }
     }
@@ -137,12 +137,18 @@ mod tests {
     fn a_comparison_regresses_where_it_is_slower_by_the_threshold() {
         let of = |value: f64, answer| {
             let ratio = Ratio { value, low: value - 0.01, high: value + 0.01, confidence: 0.99 };
-            Comparison { ratio: Some(ratio), band: 0.005, answer, rounds: Vec::new(), seed: None }
+            Comparison {
+                ratio: Some(ratio),
+                equivalence_margin: 0.005,
+                answer,
+                rounds: Vec::new(),
+                seed: None,
+            }
         };
         let slower = of(1.05, Answer::Slower);
-        assert!(slower.regressed(Threshold::Part(0.05)) && slower.regressed(Threshold::Noise));
-        assert!(!slower.regressed(Threshold::Part(0.06)));
-        assert!(!of(1.05, Answer::Undecided).regressed(Threshold::Part(0.01)));
+        assert!(slower.regressed(Threshold::Fraction(0.05)) && slower.regressed(Threshold::Noise));
+        assert!(!slower.regressed(Threshold::Fraction(0.06)));
+        assert!(!of(1.05, Answer::Undecided).regressed(Threshold::Fraction(0.01)));
         assert!(!Comparison { ratio: None, ..slower }.regressed(Threshold::Noise));
     }
 
@@ -162,14 +168,14 @@ mod tests {
         {
             let finding = Finding::Compared {
                 ratio,
-                now: Nanoseconds(1.1),
-                then: Nanoseconds(1.0),
+                time: Nanoseconds(1.1),
+                baseline_time: Nanoseconds(1.0),
                 processes: [1, 5],
                 noise_known: true,
-                assumed,
+                assumed_spread: assumed,
                 answer: Answer::Slower,
                 regressed: true,
-                again,
+                remeasured: again,
             };
             let written = serde_json::to_string(&finding).expect("JSON");
             assert_eq!(written.contains("again"), again > 0, "{written}");
@@ -185,7 +191,7 @@ mod tests {
             let ratio = Ratio { value, low: value - half, high: value + half, confidence: 0.99 };
             threshold.is_passed(&ratio, Answer::of(&ratio, 0.01), noise_known)
         };
-        let part = Threshold::Part(0.05);
+        let part = Threshold::Fraction(0.05);
         assert!(regressed(part, 1.05, 0.01, false));
         assert!(!regressed(part, 1.05, 0.045, false));
         assert!(!regressed(part, 1.04, 0.01, true));
@@ -210,8 +216,8 @@ mod tests {
     fn thresholds_are_read_as_documented() {
         let read = |text: &str| text.parse::<Threshold>().ok();
         assert_eq!(["noise", " noise "].map(read), [Some(Threshold::Noise); 2]);
-        assert_eq!(["5%", "5", " 5 % "].map(read), [Some(Threshold::Part(0.05)); 3]);
-        assert_eq!(read("0.5%"), Some(Threshold::Part(0.005)));
+        assert_eq!(["5%", "5", " 5 % "].map(read), [Some(Threshold::Fraction(0.05)); 3]);
+        assert_eq!(read("0.5%"), Some(Threshold::Fraction(0.005)));
         assert_eq!(["0", "0%", "-1%", "nan", "inf%", "", "noisy"].map(read), [None; 7]);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{CEILINGS, FormatError};
 use super::place::cache;
 use super::replace::replace;
-use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, THREADS, UUID};
+use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, DeviceInfo, Peak, PeakSource, THREADS, UUID};
 use gpubench_stats::units::Rate;
 
 /// A folder with ceilings.
@@ -59,16 +59,16 @@ struct StoredCeilings {
 impl Owner {
     /// The owner for these facts; nothing for a device that is neither a GPU with a UUID and a driver's release, nor the CPU of
     /// this `machine`.
-    fn of(facts: &Facts, machine: &str) -> Option<Self> {
+    fn of(info: &DeviceInfo, machine: &str) -> Option<Self> {
         let gpubench = env!("CARGO_PKG_VERSION").to_owned();
-        if facts.runs_program_code {
-            let threads = facts.count(THREADS)?;
-            let uuid = format!("{} with {threads} threads of {machine}", facts.name);
+        if info.runs_program_code {
+            let threads = info.count(THREADS)?;
+            let uuid = format!("{} with {threads} threads of {machine}", info.name);
             return Some(Self { uuid, driver: None, gpubench });
         }
-        let release = facts.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
-        let driver = format!("{release}CUDA {}", facts.text(DRIVER_FOR_CUDA)?);
-        Some(Self { uuid: facts.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
+        let release = info.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
+        let driver = format!("{release}CUDA {}", info.text(DRIVER_FOR_CUDA)?);
+        Some(Self { uuid: info.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
     }
 
     fn file(&self) -> String {
@@ -96,8 +96,8 @@ impl CeilingCache {
     ///
     /// # Errors
     /// If its file cannot be used.
-    pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, UnusableCeilings> {
-        let Some(owner) = Owner::of(facts, &self.machine) else { return Ok(Vec::new()) };
+    pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, UnusableCeilings> {
+        let Some(owner) = Owner::of(info, &self.machine) else { return Ok(Vec::new()) };
         let place = self.place(&owner);
         read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
     }
@@ -106,8 +106,8 @@ impl CeilingCache {
     ///
     /// # Errors
     /// If it cannot be removed.
-    pub fn forget(&self, facts: &Facts) -> Result<(), UnwrittenCeilings> {
-        let Some(owner) = Owner::of(facts, &self.machine) else { return Ok(()) };
+    pub fn forget(&self, info: &DeviceInfo) -> Result<(), UnwrittenCeilings> {
+        let Some(owner) = Owner::of(info, &self.machine) else { return Ok(()) };
         let place = self.place(&owner);
         match fs::remove_file(&place) {
             Err(error) if place.exists() => Err(UnwrittenCeilings { place, error }),
@@ -120,12 +120,16 @@ impl CeilingCache {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, UnwrittenCeilings> {
-        let Some(owner) = Owner::of(facts, &self.machine).filter(|_| !ceilings.is_empty()) else {
+    pub fn keep(
+        &self,
+        info: &DeviceInfo,
+        ceilings: &[Ceiling],
+    ) -> Result<Option<PathBuf>, UnwrittenCeilings> {
+        let Some(owner) = Owner::of(info, &self.machine).filter(|_| !ceilings.is_empty()) else {
             return Ok(None);
         };
         // A damaged file is replaced.
-        let mut merged = self.read(facts).unwrap_or_default();
+        let mut merged = self.read(info).unwrap_or_default();
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
@@ -206,12 +210,12 @@ fn write(place: &Path, contents: &StoredCeilings) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Quantity;
-    use crate::facts::Value;
+    use crate::device_info::Quantity;
+    use crate::device_info::Value;
 
-    fn facts(uuid: &str, driver: &str) -> Facts {
+    fn info(uuid: &str, driver: &str) -> DeviceInfo {
         let text = |text: &str| Value::Text(text.to_owned());
-        let gpu = Facts::new("cuda:0", "NVIDIA H200");
+        let gpu = DeviceInfo::new("cuda:0", "NVIDIA H200");
         gpu.with_property(UUID, text(uuid)).with_property(DRIVER_FOR_CUDA, text(driver))
     }
 
@@ -220,15 +224,15 @@ mod tests {
         Ceiling { name: name.to_owned(), peak }
     }
 
-    fn read(kept: &CeilingCache, facts: &Facts) -> Result<Vec<Ceiling>, String> {
-        kept.read(facts).map_err(|error| error.to_string())
+    fn read(kept: &CeilingCache, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
+        kept.read(info).map_err(|error| error.to_string())
     }
 
     #[test]
     fn what_is_kept_is_found_by_the_same_gpu_and_driver_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
-        let gpu = facts("GPU-1", "13.0");
+        let gpu = info("GPU-1", "13.0");
         assert_eq!(read(&kept, &gpu), Ok(Vec::new()));
         let place =
             kept.keep(&gpu, &[ceiling("read", 4.4e12), ceiling("write", 4.1e12)]).expect("it can be written");
@@ -239,11 +243,11 @@ mod tests {
         // The highest is the first.
         _ = kept.keep(&gpu, &[ceiling("write", 4.7e12)]).expect("it can be written");
         assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 4.7e12), ceiling("read", 4.5e12)]));
-        for other in [facts("GPU-2", "13.0"), facts("GPU-1", "13.1")] {
+        for other in [info("GPU-2", "13.0"), info("GPU-1", "13.1")] {
             assert_eq!(read(&kept, &other), Ok(Vec::new()));
         }
         // A device without such properties is never mistaken for another.
-        let host = Facts::new(gpu.device, gpu.name);
+        let host = DeviceInfo::new(gpu.device, gpu.name);
         assert_eq!(kept.keep(&host, &[ceiling("read", 1.0)]).expect("nothing is written"), None);
         assert_eq!(read(&kept, &host), Ok(Vec::new()));
         // Nothing else is left lying about.
@@ -255,9 +259,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let on = |machine| CeilingCache::in_folder(Some(folder.path()), machine).expect("a folder was given");
         let cpu = |name: &str, threads| {
-            let mut facts = Facts::new("host", name).with_property(THREADS, Value::Count(threads));
-            facts.runs_program_code = true;
-            facts
+            let mut info = DeviceInfo::new("host", name).with_property(THREADS, Value::Count(threads));
+            info.runs_program_code = true;
+            info
         };
         let own = cpu("a CPU", 2);
         assert!(on("node 1").keep(&own, &[ceiling("memory", 27e9)]).expect("it can be written").is_some());
@@ -272,7 +276,7 @@ mod tests {
     fn a_damaged_or_foreign_file_is_told_and_written_anew() {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
-        let gpu = facts("GPU-1", "13.0");
+        let gpu = info("GPU-1", "13.0");
         let write = |text: &str| {
             let place =
                 kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
@@ -301,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
-        let gpu = facts("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
+        let gpu = info("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
         let name = Owner::of(&gpu, "here").expect("it has a UUID and a driver").file();
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(name, format!("GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json"));
@@ -328,7 +332,7 @@ mod tests {
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("it can be written");
         let kept = CeilingCache::in_folder(Some(&file), "here").expect("a folder was given");
-        let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
+        let told = kept.keep(&info("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
         assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
     }
 
@@ -336,7 +340,7 @@ mod tests {
     fn a_file_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
-        let gpu = facts("GPU-1", "13.0");
+        let gpu = info("GPU-1", "13.0");
         let place =
             kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
         fs::remove_file(&place).expect("it is there");

@@ -83,8 +83,8 @@ pub(super) mod journal {
 
     impl Step {
         pub(in crate::files) fn synced(file: &File) -> Self {
-            let facts = file.metadata().expect("it is open");
-            Self::Synced { inode: facts.ino(), length: facts.is_file().then_some(facts.len()) }
+            let info = file.metadata().expect("it is open");
+            Self::Synced { inode: info.ino(), length: info.is_file().then_some(info.len()) }
         }
 
         /// The sync of what `path` is now.

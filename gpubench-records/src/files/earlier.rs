@@ -147,7 +147,7 @@ impl EarlierRun {
             return Err(NoRun::OtherSuite { path, theirs, ours });
         }
         // What was measured again belongs to a run of one process.
-        if run.records.iter().any(|record| record.other_processes.len() > record.again) {
+        if run.records.iter().any(|record| record.other_processes.len() > record.remeasured) {
             return Err(NoRun::Repeated { path });
         }
         let name = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
@@ -330,7 +330,7 @@ mod tests {
         let bare = Run { records: Vec::new(), planned: run.records.len(), ..run.clone() };
         let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
         run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
-        store.end(run.wall).expect("it can be written");
+        store.end(run.wall_time).expect("it can be written");
     }
 
     /// With runs of 2027 there and a clock that was set back since, the run that began last is the last, and is not removed.

@@ -45,7 +45,7 @@ impl Store {
     pub fn create(folder: &Path, run: &Run, resumed: &[&Record]) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = claim(folder, run)?;
-        let (before, begin) = (run.wall, Instant::now());
+        let (before, begin) = (run.wall_time, Instant::now());
         let mut beginning = Line::Run(Cow::Borrowed(run)).written()?;
         for record in resumed {
             beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
@@ -270,7 +270,7 @@ mod tests {
         let mut added = store();
         added.add(&run.records[0]).expect("it is written");
         assert!(added.syncing.end().is_err(), "a record is synced");
-        assert!(store().end(run.wall).is_err(), "so is the end");
+        assert!(store().end(run.wall_time).is_err(), "so is the end");
     }
 
     /// The folder of a task's run cannot be made in a file: that is the error, and not that its name was taken.
@@ -313,7 +313,7 @@ mod tests {
         }
         fs::write(replaced.path(), "another\n").expect("it can be written");
         is_told(removed.add(&run.records[0]));
-        is_told(ended.end(run.wall));
+        is_told(ended.end(run.wall_time));
         is_told(replaced.add(&run.records[0]));
         assert_eq!(fs::read_to_string(replaced.path()).expect("it is there"), "another\n");
     }
@@ -327,7 +327,7 @@ mod tests {
         let stored = || {
             let store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             let path = store.path().to_owned();
-            store.end(bare.wall).expect("it is written");
+            store.end(bare.wall_time).expect("it is written");
             path
         };
         let place = |records: &Path| records.parent().expect("a folder").to_owned();
@@ -350,7 +350,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let run = run();
         let before = Nanoseconds::from_seconds(100.0);
-        let bare = Run { records: Vec::new(), wall: before, ..run.clone() };
+        let bare = Run { records: Vec::new(), wall_time: before, ..run.clone() };
         let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
         store.add(&run.records[0]).expect("it is written");
         let text = fs::read_to_string(store.path()).expect("it is there");

@@ -106,11 +106,11 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
                 Ok(Line::Record { at, record }) => {
                     let record = record.into_owned();
                     match unsound(&record).map_or_else(|| records.add(record), Err) {
-                        Ok(()) => run.wall = run.wall.max(at),
+                        Ok(()) => run.wall_time = run.wall_time.max(at),
                         Err(unsound) => remarks.add(lines.number, &unsound.to_string()),
                     }
                 }
-                Ok(Line::End { wall }) => run.wall = run.wall.max(wall),
+                Ok(Line::End { wall }) => run.wall_time = run.wall_time.max(wall),
                 Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
                 Err(why) => remarks.add(lines.number, &why),
             },
@@ -264,9 +264,9 @@ mod tests {
     #[test]
     fn a_run_is_done_if_it_has_its_end_and_all_records() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = record.written().expect("a vector takes everything");
-        let end = Line::End { wall: run.wall }.written().expect("a vector takes everything");
+        let end = Line::End { wall: run.wall_time }.written().expect("a vector takes everything");
         assert!((end.len() as u64) < LONGEST_END / 2);
         let bare = Run { records: Vec::new(), planned: 2, ..run };
         let head = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_run_without_its_first_line_is_told_so() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = record.written().expect("a vector takes everything");
         let told = read(&*record).expect_err("it is no run").to_string();
         assert!(told.contains("line 1: that of a run is missing"), "{told}");
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_changed_line_is_refused() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = String::from_utf8(record.written().expect("a vector takes everything")).expect("UTF-8");
         let head = Line::Run(Cow::Owned(Run { records: Vec::new(), ..run })).written();
         let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
@@ -394,10 +394,10 @@ mod tests {
         let mut record = run.records.swap_remove(0);
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
         let longest = Nanoseconds(1.234_567_890_123_456_7e-299);
-        samples.events = vec![longest; MOST_SAMPLES];
+        samples.event_times = vec![longest; MOST_SAMPLES];
         run.records.clear();
         let mut file = Line::Run(Cow::Borrowed(&run)).written().expect("a vector takes everything");
-        let line = Line::Record { at: run.wall, record: Cow::Borrowed(&record) };
+        let line = Line::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
         file.extend(line.written().expect("a vector takes everything"));
         assert!(2 * file.len() < LONGEST as usize, "so that a comparison of two fits");
         let found = read(&*file).expect("a run");

@@ -379,7 +379,7 @@ mod tests {
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
         replace(Path::new(&name), &text("new")).expect("it can be written");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
-        let inode = |facts: io::Result<fs::Metadata>| facts.expect("it is there").ino();
+        let inode = |info: io::Result<fs::Metadata>| info.expect("it is there").ino();
         assert_eq!(inode(fs::metadata(&path)), inode(file.metadata()));
         assert_eq!(names(folder.path()), ["out.txt"]);
     }

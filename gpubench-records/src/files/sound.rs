@@ -53,9 +53,9 @@ fn unsound_time(record: &Record) -> Option<Unsound> {
 /// that their clock is broken.
 fn times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
     let samples = &measured.samples;
-    let events = samples.events.iter().filter(|_| samples.clock_faults.is_none());
+    let events = samples.event_times.iter().filter(|_| samples.clock_faults.is_none());
     let events = events.map(|event| ("an event time", *event));
-    events.chain([("a sampling time", samples.elapsed), ("a wall time", samples.wall)])
+    events.chain([("a sampling time", samples.device_time), ("a wall time", samples.wall_time)])
 }
 
 /// The median, if it is not above zero and the verdict does not say why.
@@ -160,17 +160,17 @@ mod tests {
         let case = run().records[1].case.to_string();
         for (change, words) in [
             (
-                (|it| samples(it).events[0] = Nanoseconds(-5.0)) as fn(&mut Record),
+                (|it| samples(it).event_times[0] = Nanoseconds(-5.0)) as fn(&mut Record),
                 "an event time of -5.000 ns",
             ),
             (|it| samples(it).time.median = Nanoseconds(0.0), "a median of 0.000 ns"),
             (|it| samples(it).time.median = Nanoseconds(-1.0), "a median of -1.000 ns"),
-            (|it| samples(it).wall = Nanoseconds(-1.0), "a wall time of -1.000 ns"),
-            (|it| samples(it).elapsed = Nanoseconds(-2.0), "a sampling time of -2.000 ns"),
+            (|it| samples(it).wall_time = Nanoseconds(-1.0), "a wall time of -1.000 ns"),
+            (|it| samples(it).device_time = Nanoseconds(-2.0), "a sampling time of -2.000 ns"),
             (
                 |it| {
                     let mut other = it.measurement.clone().expect("it was measured");
-                    other.samples.wall = Nanoseconds(-3.0);
+                    other.samples.wall_time = Nanoseconds(-3.0);
                     it.other_processes = vec![other];
                 },
                 "a wall time of -3.000 ns",
@@ -191,8 +191,9 @@ mod tests {
     #[test]
     fn times_of_nothing_are_read_where_they_can_be() {
         assert!(
-            told(|it| (samples(it).events[0], samples(it).wall) = (Nanoseconds::ZERO, Nanoseconds::ZERO))
-                .is_ok()
+            told(|it| (samples(it).event_times[0], samples(it).wall_time) =
+                (Nanoseconds::ZERO, Nanoseconds::ZERO))
+            .is_ok()
         );
         let invalid = told(|it| {
             samples(it).time.median = Nanoseconds::ZERO;
@@ -225,7 +226,7 @@ mod tests {
     fn what_a_broken_clock_read_is_read() {
         let broken = told(|it| {
             let faults = ClockFaults { readings: 100, negative: 1, ..ClockFaults::default() };
-            samples(it).events[0] = Nanoseconds(-5.0);
+            samples(it).event_times[0] = Nanoseconds(-5.0);
             samples(it).clock_faults = Some(faults);
             it.verdict = Verdict::of(vec![Reason::BrokenClock(faults)]);
         });
@@ -238,7 +239,7 @@ mod tests {
         let step = Nanoseconds(32.0);
         let below = told(|it| {
             samples(it).time.median = Nanoseconds(-1.0);
-            it.verdict = it.verdict.clone().and(Reason::BelowResolution { step });
+            it.verdict = it.verdict.clone().and(Reason::BelowResolution { resolution: step });
         });
         assert!(below.is_ok(), "{below:?}");
     }

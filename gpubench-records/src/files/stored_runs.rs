@@ -394,7 +394,7 @@ mod tests {
             let mut store = Store::create(&home.path().join("runs"), &run, &[]).expect("it can be written");
             store.add(&clockwork().records[0]).expect("it can be written");
             if is_complete {
-                store.end(run.wall).expect("it can be written");
+                store.end(run.wall_time).expect("it can be written");
             }
         };
         let second = 1_785_587_590;

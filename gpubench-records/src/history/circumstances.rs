@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{DRIVER, Facts, UUID, Value};
+use crate::device_info::{DRIVER, DeviceInfo, UUID, Value};
 use crate::method::{Flush, Path};
 use crate::record::{Measurement, Program};
 use crate::work::{Counts, Link};
@@ -39,19 +39,19 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Returns the circumstances of a measurement on the device of `facts`, by this program.
+    /// Returns the circumstances of a measurement on the device of `info`, by this program.
     #[must_use]
-    pub fn new(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
+    pub fn new(measured: &Measurement, info: Option<&DeviceInfo>, program: &Program) -> Self {
         let samples = &measured.samples;
-        let part = |property: &crate::facts::Property| match property.value {
+        let part = |property: &crate::device_info::Property| match property.value {
             Value::Count(count) => Some((property.name.clone(), count)),
             _ => None,
         };
-        let own_code = facts.is_some_and(|facts| facts.runs_program_code);
+        let own_code = info.is_some_and(|info| info.runs_program_code);
         Self {
-            driver: facts.and_then(|facts| facts.text(DRIVER)).map(str::to_owned),
-            uuid: facts.and_then(|facts| facts.text(UUID)).map(str::to_owned),
-            parts: facts.iter().flat_map(|facts| &facts.properties).filter_map(part).collect(),
+            driver: info.and_then(|info| info.text(DRIVER)).map(str::to_owned),
+            uuid: info.and_then(|info| info.text(UUID)).map(str::to_owned),
+            parts: info.iter().flat_map(|info| &info.properties).filter_map(part).collect(),
             opt_level: own_code.then(|| program.opt_level.clone()),
             path: samples.method.path,
             flush: samples.method.flush,

@@ -106,7 +106,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
         std::iter::once(measured).chain(&record.other_processes).map(|process| process.median() / first);
     let logs: Vec<f64> = ratios.map(f64::ln).collect();
     let time = first * (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-    let own = Circumstances::new(measured, run.facts_of(record), &run.program);
+    let own = Circumstances::new(measured, run.device_of(record), &run.program);
     let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
         all.push(own);
         all.len() - 1

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Facts, UUID};
+use crate::device_info::{DeviceInfo, UUID};
 use crate::id::{Arg, shown_name};
 use crate::method::Cache;
 use crate::record::{Record, Run, Skipped};
@@ -74,10 +74,10 @@ impl CaseSelection {
         self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
-    /// Returns true if the device of `facts` is selected.
+    /// Returns true if the device of `info` is selected.
     #[must_use]
-    pub fn takes_device(&self, facts: &Facts) -> bool {
-        let named = |wanted: &str| wanted == "all" || names_device(wanted, &facts.device, facts.text(UUID));
+    pub fn takes_device(&self, info: &DeviceInfo) -> bool {
+        let named = |wanted: &str| wanted == "all" || names_device(wanted, &info.device, info.text(UUID));
         self.device.as_deref().is_none_or(named)
     }
 
@@ -86,8 +86,8 @@ impl CaseSelection {
         let devices: Vec<String> = run
             .devices
             .iter()
-            .filter(|facts| self.takes_device(facts))
-            .map(|facts| facts.device.clone())
+            .filter(|info| self.takes_device(info))
+            .map(|info| info.device.clone())
             .collect();
         let on_one = |device: &String| self.device.is_none() || devices.contains(device);
         narrow(
@@ -99,9 +99,9 @@ impl CaseSelection {
                     && self.takes_benchmark(&case.benchmark, &case.args)
             },
             &|skipped| on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args),
-            &|facts| on_one(&facts.device),
+            &|info| on_one(&info.device),
         );
-        if let Some(check) = &mut run.check {
+        if let Some(check) = &mut run.baseline_comparison {
             // Cases of the baseline that the run lacks are known by their names alone.
             check.missing.retain(|missing| match missing.rsplit_once(' ') {
                 Some((name, cache)) => {
@@ -164,23 +164,23 @@ pub fn narrow(
     run: &mut Run,
     takes: &dyn Fn(&Record) -> bool,
     takes_skipped: &dyn Fn(&Skipped) -> bool,
-    takes_device: &dyn Fn(&Facts) -> bool,
+    takes_device: &dyn Fn(&DeviceInfo) -> bool,
 ) {
     let had = devices_with_cases(run);
     let before = run.records.len();
     run.records.retain(takes);
     run.planned -= (before - run.records.len()).min(run.planned);
     run.skipped.retain(takes_skipped);
-    if let Some(check) = &mut run.check {
+    if let Some(check) = &mut run.baseline_comparison {
         let records = &run.records;
         let cases: HashSet<_> =
             records.iter().map(|it| (it.case.name(), &it.device, it.case.cache)).collect();
-        check.lines.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
+        check.findings.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
     }
     let have = devices_with_cases(run);
-    run.devices.retain(|facts| {
-        let emptied = had.contains(&facts.device) && !have.contains(&facts.device);
-        takes_device(facts) && !emptied
+    run.devices.retain(|info| {
+        let emptied = had.contains(&info.device) && !have.contains(&info.device);
+        takes_device(info) && !emptied
     });
 }
 
@@ -242,15 +242,15 @@ mod tests {
     fn the_comparison_with_a_baseline_is_narrowed_too() {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = crate::files::read(&lines[..]).expect("a run").run;
-        run.check = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
+        run.baseline_comparison = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
         let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
-        run.check.as_mut().expect("it was compared").missing = missing.to_vec();
+        run.baseline_comparison.as_mut().expect("it was compared").missing = missing.to_vec();
         let first = run.records[0].case.clone();
         let mut hot = run.clone();
         CaseSelection { caches: Some(vec![first.cache]), ..selection(&[&first.name(), "gone"], false, &[]) }
             .narrow(&mut hot);
-        let check = hot.check.expect("it was compared");
-        let lines: Vec<_> = check.lines.iter().map(|line| (line.name.clone(), line.cache)).collect();
+        let check = hot.baseline_comparison.expect("it was compared");
+        let lines: Vec<_> = check.findings.iter().map(|line| (line.name.clone(), line.cache)).collect();
         let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();
         assert!(!records.is_empty() && records.len() < run.records.len());
         assert_eq!((lines, check.missing), (records, vec![format!("gone[n=1] {}", first.cache)]));

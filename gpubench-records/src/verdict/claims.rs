@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Reason;
-use crate::facts::{Facts, Quantity};
-use crate::launch::{LaunchFacts, Written};
-use crate::limits::{self, Claim};
+use crate::device_info::{DeviceInfo, Quantity};
+use crate::launch::{LaunchInfo, Written};
+use crate::limits::{self, DeclaredWork};
 use crate::samples::Samples;
 use crate::work::{Counts, Link};
 use gpubench_stats::units::Bytes;
@@ -23,11 +23,11 @@ const CONSTANTS: Bytes = Bytes(64 << 10);
 /// A claim of more bytes than there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExcessClaim {
+pub struct ExcessTraffic {
     /// The bytes that are claimed.
-    pub of: ClaimedBytes,
+    pub kind: DeclaredBytes,
     /// The number of them.
-    pub claimed: Bytes,
+    pub declared: Bytes,
     /// The memory that the launch is given: all that it can reach.
     pub given: Bytes,
     /// The part of it that a launch changes.
@@ -38,7 +38,7 @@ pub struct ExcessClaim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum ClaimedBytes {
+pub enum DeclaredBytes {
     /// Those that are read.
     Read,
     /// Those that are written.
@@ -49,17 +49,25 @@ pub enum ClaimedBytes {
 
 /// Returns the reason against a claim that what was seen contradicts.
 #[must_use]
-pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchFacts) -> Option<Reason> {
+pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref()?;
-    nothing_written(counts, written).or_else(|| excess(counts, link, written).map(Reason::ClaimsTooMuch))
+    nothing_written(counts, written).or_else(|| excess(counts, link, written).map(Reason::TrafficTooHigh))
 }
 
 /// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
 /// contents: writing the value that is there already does not show. Nothing if the claim stands as it is, or if another launch
 /// would show nothing more.
 #[must_use]
-pub fn in_doubt(claim: &Claim<'_>, samples: &Samples, seen: &LaunchFacts, facts: &Facts) -> Option<Bytes> {
-    let written = seen.written.as_ref().filter(|it| it.unseen.is_none() && it.when_altered.is_none())?;
+pub fn in_doubt(
+    claim: &DeclaredWork<'_>,
+    samples: &Samples,
+    seen: &LaunchInfo,
+    info: &DeviceInfo,
+) -> Option<Bytes> {
+    let written = seen
+        .written
+        .as_ref()
+        .filter(|it| it.unseen_reason.is_none() && it.writes_other_contents.is_none())?;
     let claimed = claimed_writes(&claim.counts)?;
     if written.nothing() {
         return Some(claimed);
@@ -70,17 +78,17 @@ pub fn in_doubt(claim: &Claim<'_>, samples: &Samples, seen: &LaunchFacts, facts:
     if claim.counts.writes.is_some() {
         return exceeds(claimed, written.changed, Bytes(0)).then_some(claimed);
     }
-    let if_all_it_writes = Claim { written: Some(written.changed), ..*claim };
+    let if_all_it_writes = DeclaredWork { written: Some(written.changed), ..*claim };
     let took = limits::longest(samples, claim.cold);
-    let is_too_fast = || limits::broken(&if_all_it_writes, took, facts).is_some();
+    let is_too_fast = || limits::broken(&if_all_it_writes, took, info).is_some();
     (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
 }
 
 /// Returns the most that a launch can have written: what changes in memory of whatever contents. Nothing if that was not tried.
 #[must_use]
-pub fn most_written(seen: &LaunchFacts) -> Option<Bytes> {
-    let written = seen.written.as_ref().filter(|written| written.unseen.is_none())?;
-    written.changed_when_altered.map(|_| most_changed(written))
+pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
+    let written = seen.written.as_ref().filter(|written| written.unseen_reason.is_none())?;
+    written.changed_on_other_contents.map(|_| most_changed(written))
 }
 
 /// Returns the bytes of which some must be written: those that are claimed to be, or all if reads and writes are not told apart.
@@ -93,20 +101,20 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
 
 /// Returns the reason against a launch that claims to write and changes no memory, whatever its contents.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
-    let nothing = written.nothing() && written.when_altered == Some(false);
+    let nothing = written.nothing() && written.writes_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;
-    Some(Reason::NothingWritten { claimed, may_be_read: counts.writes.is_none() })
+    Some(Reason::NothingWritten { declared: claimed, may_be_read: counts.writes.is_none() })
 }
 
-fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessClaim> {
-    if written.unseen.is_some() || !in_memory(link) {
+fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessTraffic> {
+    if written.unseen_reason.is_some() || !in_memory(link) {
         return None;
     }
-    let given = written.looked_at;
+    let given = written.examined;
     let changed = most_changed(written);
-    let excess = |of, claimed| ExcessClaim { of, claimed, given, changed };
+    let excess = |of, claimed| ExcessTraffic { kind: of, declared: claimed, given, changed };
     let read = counts.reads.map(Bytes).filter(|claimed| exceeds(*claimed, given, CONSTANTS));
-    let is_tried = written.changed_when_altered.is_some();
+    let is_tried = written.changed_on_other_contents.is_some();
     let too_many = |claimed: &Bytes| {
         exceeds(*claimed, given, CONSTANTS) || (is_tried && exceeds(*claimed, changed, Bytes(0)))
     };
@@ -115,20 +123,20 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
     let moved = counts.bytes.map(Bytes).filter(|_| untold && is_tried);
     let moved = moved.filter(|claimed| moves_too_much(*claimed, written));
     wrote
-        .map(|claimed| excess(ClaimedBytes::Written, claimed))
-        .or_else(|| read.map(|claimed| excess(ClaimedBytes::Read, claimed)))
-        .or_else(|| moved.map(|claimed| excess(ClaimedBytes::Moved, claimed)))
+        .map(|claimed| excess(DeclaredBytes::Written, claimed))
+        .or_else(|| read.map(|claimed| excess(DeclaredBytes::Read, claimed)))
+        .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
 }
 
 /// Returns true if a claim to move so many bytes exceeds what can be read and what is written.
 fn moves_too_much(claimed: Bytes, written: &Written) -> bool {
-    let most = Bytes(written.looked_at.0.saturating_add(most_changed(written).0));
+    let most = Bytes(written.examined.0.saturating_add(most_changed(written).0));
     exceeds(claimed, most, CONSTANTS)
 }
 
 /// Returns the larger of what the checked launch changed and what another did on memory with other contents.
 fn most_changed(written: &Written) -> Bytes {
-    written.changed.max(written.changed_when_altered.unwrap_or_default())
+    written.changed.max(written.changed_on_other_contents.unwrap_or_default())
 }
 
 fn exceeds(claimed: Bytes, seen: Bytes, and: Bytes) -> bool {
@@ -148,11 +156,11 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// What was seen of a launch that is given so many MiB and changes so many, on fresh memory and on other.
-    fn seen(given: u64, changed: u64, altered: Option<u64>) -> LaunchFacts {
+    fn seen(given: u64, changed: u64, altered: Option<u64>) -> LaunchInfo {
         let mut written = Written::new(Bytes(given * MIB), Bytes(512), Bytes(changed * MIB));
-        written.when_altered = altered.map(|altered| altered > 0);
-        written.changed_when_altered = altered.map(|altered| Bytes(altered * MIB));
-        LaunchFacts { written: Some(written), ..LaunchFacts::default() }
+        written.writes_other_contents = altered.map(|altered| altered > 0);
+        written.changed_on_other_contents = altered.map(|altered| Bytes(altered * MIB));
+        LaunchInfo { written: Some(written), ..LaunchInfo::default() }
     }
 
     fn counts(reads: Option<u64>, writes: Option<u64>) -> Counts {
@@ -165,9 +173,9 @@ mod tests {
         Counts { bytes: Some(bytes * MIB), ..Counts::default() }
     }
 
-    fn told(counts: &Counts, seen: &LaunchFacts) -> Option<(ClaimedBytes, [u64; 3])> {
+    fn told(counts: &Counts, seen: &LaunchInfo) -> Option<(DeclaredBytes, [u64; 3])> {
         match contradicted(counts, None, seen)? {
-            Reason::ClaimsTooMuch(ExcessClaim { of, claimed, given, changed }) => {
+            Reason::TrafficTooHigh(ExcessTraffic { kind: of, declared: claimed, given, changed }) => {
                 Some((of, [claimed, given, changed].map(|bytes| bytes.0 / MIB)))
             }
             other => panic!("{other}"),
@@ -179,7 +187,7 @@ mod tests {
         let claim = counts(Some(16), Some(16));
         assert_eq!(told(&claim, &seen(32, 16, None)), None);
         // Half of it was written, on whatever memory.
-        assert_eq!(told(&claim, &seen(32, 8, Some(8))), Some((ClaimedBytes::Written, [16, 32, 8])));
+        assert_eq!(told(&claim, &seen(32, 8, Some(8))), Some((DeclaredBytes::Written, [16, 32, 8])));
         assert_eq!(told(&claim, &seen(32, 8, None)), None, "it may write the values that are there");
         // It did: zeros over zeros, and a fill of what is there already.
         assert_eq!(told(&claim, &seen(32, 0, Some(16))), None);
@@ -196,11 +204,11 @@ mod tests {
         assert_eq!(told(&counts(Some(32), None), &seen(32, 0, None)), None);
         assert_eq!(
             told(&counts(Some(64), None), &seen(32, 0, None)),
-            Some((ClaimedBytes::Read, [64, 32, 0]))
+            Some((DeclaredBytes::Read, [64, 32, 0]))
         );
         assert_eq!(
             told(&counts(None, Some(64)), &seen(32, 32, None)),
-            Some((ClaimedBytes::Written, [64, 32, 32]))
+            Some((DeclaredBytes::Written, [64, 32, 32]))
         );
         // Constants are in no allocation.
         let small = Counts { reads: Some(65_536), ..Counts::default() };
@@ -223,21 +231,22 @@ mod tests {
             "an update in place may move twice as much"
         );
         assert_eq!(told(&moves(48), &seen(32, 16, Some(16))), None);
-        assert_eq!(told(&moves(64), &seen(32, 16, Some(16))), Some((ClaimedBytes::Moved, [64, 32, 16])));
+        assert_eq!(told(&moves(64), &seen(32, 16, Some(16))), Some((DeclaredBytes::Moved, [64, 32, 16])));
         assert_eq!(told(&moves(64), &seen(32, 16, None)), None, "it may write the other half as it is");
     }
 
     #[test]
     fn nothing_is_held_against_what_was_not_seen() {
         let mut unseen = seen(32, 8, Some(8));
-        unseen.written.as_mut().expect("it is there").unseen = Some("it copies to the host".to_owned());
+        unseen.written.as_mut().expect("it is there").unseen_reason =
+            Some("it copies to the host".to_owned());
         assert_eq!(told(&counts(None, Some(64)), &unseen), None);
         let claim = counts(None, Some(64));
         for link in [Link::H2d, Link::D2h, Link::P2p, Link::L2] {
             assert_eq!(contradicted(&claim, Some(link), &seen(32, 8, Some(8))), None, "{link}");
         }
         assert!(contradicted(&claim, Some(Link::D2d), &seen(32, 8, Some(8))).is_some());
-        assert_eq!(contradicted(&claim, None, &LaunchFacts::default()), None);
+        assert_eq!(contradicted(&claim, None, &LaunchInfo::default()), None);
     }
 
     #[test]

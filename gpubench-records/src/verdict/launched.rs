@@ -1,7 +1,7 @@
 //! The judgement of how a launch was sampled and of its outputs afterwards. In: what was seen of it, its samples, and what the
 //! benchmark declares; out: the reasons against it.
 
-use crate::launch::LaunchFacts;
+use crate::launch::LaunchInfo;
 use crate::observation::Observation;
 use crate::relaunch::{Relaunch, Reuse};
 use crate::samples::Samples;
@@ -14,12 +14,12 @@ const IDLE: f64 = 0.25;
 
 /// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
 #[must_use]
-pub fn reservations(seen: &LaunchFacts, samples: &Samples, host_work: bool) -> Vec<Reason> {
+pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
     let suspect = |seen: &&Observation| state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
         seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
     let idle = samples.idle().filter(|(idle, _)| *idle > IDLE && !host_work);
-    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { share, held }));
+    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { share, prequeued_time: held }));
     reasons
 }
 
@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn two_modes_are_the_hosts_where_its_part_belongs_to_the_launch() {
-        let modes = gpubench_stats::Modes { low: Nanoseconds(1.0), high: Nanoseconds(2.0), share_high: 0.5 };
+        let modes =
+            gpubench_stats::Modes { low: Nanoseconds(1.0), high: Nanoseconds(2.0), high_fraction: 0.5 };
         let wanted = Reason::NotConverged { reached: 0.1, wanted: 0.005 };
         let verdict = Verdict::of(vec![Reason::TwoModes(modes), wanted.clone()]);
         assert_eq!(with_host_work(verdict).reasons, [wanted]);

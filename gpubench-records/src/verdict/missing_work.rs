@@ -1,9 +1,9 @@
 //! The judgement of launches that declare work and cannot have done it, on devices that run code of the measuring program: the
 //! compiler removes a loop whose results nothing reads.
 
-use crate::facts::Facts;
-use crate::launch::LaunchFacts;
-use crate::limits::{self, Claim};
+use crate::device_info::DeviceInfo;
+use crate::launch::LaunchInfo;
+use crate::limits::{self, DeclaredWork};
 use crate::observation::Observation;
 use crate::samples::Samples;
 use crate::verdict::Reason;
@@ -16,10 +16,10 @@ const CALL: Nanoseconds = Nanoseconds(10.0);
 /// Returns the reason that a launch with this claim cannot have done its work, if there is one.
 #[must_use]
 pub fn missing_work(
-    claim: &Claim<'_>,
+    claim: &DeclaredWork<'_>,
     samples: &Samples,
-    seen: &LaunchFacts,
-    facts: &Facts,
+    seen: &LaunchInfo,
+    info: &DeviceInfo,
 ) -> Option<Reason> {
     // That says the same, and names the cause.
     if seen.observations.contains(&Observation::NoWork) {
@@ -28,11 +28,11 @@ pub fn missing_work(
     let [bytes, flops] = [claim.counts.bytes, claim.counts.flops].map(Option::unwrap_or_default);
     let time = samples.time.median;
     if let Some(empty) = seen.empty_launch.filter(|_| bytes > 0 || flops > 0)
-        && time - empty <= CALL.max(samples.timer.step)
+        && time - empty <= CALL.max(samples.timer.resolution)
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });
     }
     let declared = Bytes(bytes).per(limits::longest(samples, claim.cold));
-    let limit = facts.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
+    let limit = info.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }

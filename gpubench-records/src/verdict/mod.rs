@@ -12,10 +12,10 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::conditions::{DeviceClock, Span};
-use crate::facts::Facts;
-use crate::launch::LaunchFacts;
-use crate::limits::{self, AGREED_PER_PIECE, Claim};
+use crate::conditions::{DeviceClock, SensorRange};
+use crate::device_info::DeviceInfo;
+use crate::launch::LaunchInfo;
+use crate::limits::{self, AGREED_PER_PIECE, DeclaredWork};
 use crate::method::Method;
 use crate::metrics::resolved;
 use crate::samples::Samples;
@@ -82,10 +82,10 @@ impl Verdict {
     #[must_use]
     pub fn with_claim(
         mut self,
-        claim: &Claim<'_>,
+        claim: &DeclaredWork<'_>,
         samples: &Samples,
-        seen: &LaunchFacts,
-        facts: &Facts,
+        seen: &LaunchInfo,
+        info: &DeviceInfo,
     ) -> Self {
         self.reasons.retain(|reason| !reason.is_about_claim());
         let is = |wanted: fn(&Reason) -> bool| self.reasons.iter().any(wanted);
@@ -93,7 +93,7 @@ impl Verdict {
             return self;
         }
         let took = limits::longest(samples, claim.cold);
-        let broken = limits::broken(claim, took, facts);
+        let broken = limits::broken(claim, took, info);
         if let Some(speed) = broken.filter(|_| !is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)))) {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, Reason::ImpossibleSpeed(speed));
@@ -108,15 +108,16 @@ impl Verdict {
 pub const WIDEST: f64 = 0.05;
 
 /// Returns the verdict on samples that had to reach the relative half-width `wanted`, of a launch with this `claim` on the
-/// device of these `facts`.
+/// device of these `info`.
 #[must_use]
-pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
+pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Verdict {
     if let Some(faults) = samples.clock_faults {
         return Verdict::of(vec![Reason::BrokenClock(faults)]);
     }
-    let step = samples.timer.step;
-    let resolution = (!resolved(samples.time.median, step)).then_some(Reason::BelowResolution { step });
-    if let Some(speed) = limits::broken(claim, limits::longest(samples, claim.cold), facts) {
+    let step = samples.timer.resolution;
+    let resolution =
+        (!resolved(samples.time.median, step)).then_some(Reason::BelowResolution { resolution: step });
+    if let Some(speed) = limits::broken(claim, limits::longest(samples, claim.cold), info) {
         // Of a number that must not be used, nobody asks how well it is known.
         let reasons = [Some(Reason::ImpossibleSpeed(speed)), resolution];
         return Verdict::of(reasons.into_iter().flatten().collect());
@@ -126,7 +127,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     reasons.extend(samples.drift().map(Reason::Drift));
     reasons.extend(samples.modes().map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
-    reasons.extend(clocks_fell(during, samples.device_clock.as_ref(), facts.clock()));
+    reasons.extend(clocks_fell(during, samples.device_clock.as_ref(), info.clock()));
     reasons.extend(during.and_then(other_processes));
     Verdict::of(reasons)
 }
@@ -152,15 +153,15 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
         let excused = reached <= limit && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, wanted })
     } else {
-        let steps = 2.0 * samples.timer.resolution() / time.median;
+        let steps = 2.0 * samples.timer.effective_resolution() / time.median;
         (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
     }
 }
 
 /// Returns the reservation about samples that other programs interrupted and that could not be left out.
 fn interrupted(samples: &Samples) -> Option<Reason> {
-    let Samples { interrupted_events: interrupted, .. } = *samples;
-    (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.events.len() })
+    let Samples { interrupted_count: interrupted, .. } = *samples;
+    (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.event_times.len() })
 }
 
 /// Two clocks of a launch agree if their times differ by no more than this, or by this fraction. On an H100, events and the GPU's own
@@ -172,7 +173,7 @@ pub(crate) const AGREED_SHARE: f64 = 0.01;
 #[must_use]
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
-    let Method { kernels, pieces, .. } = &samples.method;
+    let Method { kernel_count: kernels, operations: pieces, .. } = &samples.method;
     let further = pieces.or(*kernels).unwrap_or_default().saturating_sub(1);
     let agreed = (CLOCKS_AGREE + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
     (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
@@ -187,11 +188,11 @@ const STEADY_CLOCK: f64 = 0.03;
 /// stays down. Only sensors show the cause, and they show it for a while after it has ended: it counts if the clock is below
 /// the device's own, `rated`, or if that is not known.
 fn clocks_fell(
-    sensors: Option<&Span>,
+    sensors: Option<&SensorRange>,
     counted: Option<&DeviceClock>,
     rated: Option<Hertz>,
 ) -> Option<Reason> {
-    let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
+    let slowed_by = sensors.map_or(&[][..], |span| &span.throttle_reasons);
     let own = counted.map(|clock| {
         let high = clock.before.map_or(Hertz(0), |before| before.high).max(clock.during.high);
         Range { high, ..clock.during }
@@ -201,11 +202,11 @@ fn clocks_fell(
     let is_low = rated.is_none_or(|rated| counted.is_none() || is_below(clock.low, rated));
     let held_down = !slowed_by.is_empty() && is_low;
     let fell = is_below(clock.low, clock.high);
-    (fell || held_down).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
+    (fell || held_down).then(|| Reason::ClocksFell { clock, throttle_reasons: slowed_by.to_vec() })
 }
 
 /// Returns the reservation about other processes while samples were taken.
-fn other_processes(sensors: &Span) -> Option<Reason> {
+fn other_processes(sensors: &SensorRange) -> Option<Reason> {
     let count = sensors.other_processes.filter(|others| *others > 0)?;
     Some(Reason::OtherProcesses { count })
 }

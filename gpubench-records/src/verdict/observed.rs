@@ -1,20 +1,20 @@
 //! The judgement of what a launch does beside its work on the given stream. In: an observation, and true if the benchmark declares
 //! that the host's part belongs to the launch; out: the best verdict of a launch that does this, and a hint.
 
-use crate::launch::LaunchFacts;
+use crate::launch::LaunchInfo;
 use crate::observation::Observation;
 use crate::verdict::State;
 
 /// Returns true if the first launch may have done what no other does, or what only a launch behind other work shows.
 #[must_use]
-pub fn needs_another_look(seen: &LaunchFacts, host_work: bool) -> bool {
+pub fn needs_another_look(seen: &LaunchInfo, host_work: bool) -> bool {
     let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
     seen.observations.iter().any(|seen| state(seen, host_work) == State::Invalid || asks(seen))
 }
 
 /// Returns the first observation that makes a launch invalid, with its remedy.
 #[must_use]
-pub fn refused(seen: &LaunchFacts, host_work: bool) -> Option<String> {
+pub fn refused(seen: &LaunchInfo, host_work: bool) -> Option<String> {
     let refused = seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid)?;
     Some(format!("{refused}: {}", hint(refused)))
 }
@@ -94,10 +94,10 @@ mod tests {
             (Observation::LoadsCode(calls()), State::Invalid, State::Valid),
             (Observation::HostFunctions { count: 1 }, State::Suspect, State::Valid),
             (Observation::NoWork, State::Suspect, State::Suspect),
-            (Observation::DefaultStream { pieces: 1 }, State::Invalid, State::Invalid),
+            (Observation::DefaultStream { operations: 1 }, State::Invalid, State::Invalid),
             (Observation::AllocatesInOrder { count: 2 }, State::Valid, State::Valid),
             (Observation::KeepsMemory { bytes: Bytes(512) }, State::Invalid, State::Invalid),
-            (Observation::OtherStreams { streams: 1, pieces: 2 }, State::Valid, State::Valid),
+            (Observation::OtherStreams { streams: 1, operations: 2 }, State::Valid, State::Valid),
         ] {
             assert_eq!((state(&seen, false), state(&seen, true)), (without, with), "{seen}");
         }
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_first_invalid_one_is_told_with_its_remedy() {
         let observations = vec![Observation::LaunchesGraphs { count: 1 }];
-        let mut seen = LaunchFacts { observations, ..LaunchFacts::default() };
+        let mut seen = LaunchInfo { observations, ..LaunchInfo::default() };
         assert_eq!(refused(&seen, false), None);
         seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
         let told = refused(&seen, false).expect("waits are invalid");
@@ -123,14 +123,14 @@ mod tests {
         for (seen, without, with) in [
             (Observation::Waits(calls()), true, false),
             (Observation::Asks(calls()), true, false),
-            (Observation::DefaultStream { pieces: 1 }, true, true),
+            (Observation::DefaultStream { operations: 1 }, true, true),
             (Observation::HostFunctions { count: 1 }, false, false),
             (Observation::AllocatesInOrder { count: 2 }, false, false),
         ] {
-            let facts = LaunchFacts { observations: vec![seen.clone()], ..LaunchFacts::default() };
-            let looks = [false, true].map(|host_work| needs_another_look(&facts, host_work));
+            let info = LaunchInfo { observations: vec![seen.clone()], ..LaunchInfo::default() };
+            let looks = [false, true].map(|host_work| needs_another_look(&info, host_work));
             assert_eq!(looks, [without, with], "{seen}");
         }
-        assert!(!needs_another_look(&LaunchFacts::default(), false));
+        assert!(!needs_another_look(&LaunchInfo::default(), false));
     }
 }

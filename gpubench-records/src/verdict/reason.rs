@@ -5,9 +5,9 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::claims::{ClaimedBytes, ExcessClaim};
+use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::clock_faults::ClockFaults;
-use crate::facts::Quantity;
+use crate::device_info::Quantity;
 use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
 use crate::observation::Observation;
@@ -32,7 +32,7 @@ pub enum Reason {
     /// The clock gave readings that are no times of launches.
     BrokenClock(ClockFaults),
     /// Processes that measured it claim different work, so that they did not measure the same.
-    OtherWork {
+    WorkDiffers {
         /// The differences, such as "bytes 2, were 1".
         differences: String,
     },
@@ -41,7 +41,7 @@ pub enum Reason {
     /// The launch claims to write, and changes no memory, whatever its contents.
     NothingWritten {
         /// The bytes that it claims to write, or to read and write.
-        claimed: Bytes,
+        declared: Bytes,
         /// True if its counts do not tell reads from writes.
         may_be_read: bool,
     },
@@ -81,10 +81,10 @@ pub enum Reason {
         /// The part of the time.
         share: f64,
         /// The time of a launch whose work was all enqueued before.
-        held: Nanoseconds,
+        prequeued_time: Nanoseconds,
     },
     /// The launch claims more bytes than its memory has, or than it changes.
-    ClaimsTooMuch(ExcessClaim),
+    TrafficTooHigh(ExcessTraffic),
     /// The sampling budget was spent before the interval was narrow enough.
     NotConverged {
         /// The relative half-width that was reached.
@@ -138,7 +138,7 @@ pub enum Reason {
         allowed: Nanoseconds,
     },
     /// The memory's bus was crossed by other bytes than the launch declares.
-    MovesOtherwise {
+    TrafficMismatch {
         /// The bytes that it declares.
         declared: Bytes,
         /// The bytes that crossed the bus, by the hardware's counters.
@@ -147,7 +147,7 @@ pub enum Reason {
         least: Bytes,
     },
     /// Other operations were executed than the launch declares.
-    ComputesOtherwise {
+    FlopsMismatch {
         /// The operations that it declares.
         declared: u64,
         /// The operations of its precision, by the hardware's counters.
@@ -162,7 +162,7 @@ pub enum Reason {
         /// Its lowest and its highest.
         clock: Range<Hertz>,
         /// The causes that held it down, as far as the driver reports them.
-        slowed_by: Vec<String>,
+        throttle_reasons: Vec<String>,
     },
     /// Other processes had work on the device.
     OtherProcesses {
@@ -172,7 +172,7 @@ pub enum Reason {
     /// The time is at or below zero, or less than the timer can resolve.
     BelowResolution {
         /// The timer's step.
-        step: Nanoseconds,
+        resolution: Nanoseconds,
     },
 }
 
@@ -185,11 +185,11 @@ impl Reason {
             Self::Failed(_)
             | Self::FailedAfterwards(_)
             | Self::BrokenClock(_)
-            | Self::OtherWork { .. }
+            | Self::WorkDiffers { .. }
             | Self::ImpossibleSpeed(_)
             | Self::StaleOutputs(_) => State::Invalid,
             Self::NothingWritten { .. }
-            | Self::ClaimsTooMuch(_)
+            | Self::TrafficTooHigh(_)
             | Self::FasterOnUsedInputs(_)
             | Self::LaterOutputsFail(_)
             | Self::SetupNotRepeatable(_)
@@ -204,8 +204,8 @@ impl Reason {
             | Self::WideInterval { .. }
             | Self::MethodsDisagree { .. }
             | Self::CuptiDisagrees { .. }
-            | Self::MovesOtherwise { .. }
-            | Self::ComputesOtherwise { .. }
+            | Self::TrafficMismatch { .. }
+            | Self::FlopsMismatch { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -218,7 +218,7 @@ impl Reason {
 impl Reason {
     /// Returns true if it holds the claim of a launch against the memory that it is given and changes.
     pub(super) fn is_about_claim(&self) -> bool {
-        matches!(self, Self::NothingWritten { .. } | Self::ClaimsTooMuch(_))
+        matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
     }
 
     /// Returns true if the launch cannot have done the work that it declares on its stream.
@@ -248,10 +248,10 @@ impl Reason {
             Self::Failed(_)
             | Self::SecondTry(_)
             | Self::BrokenClock(_)
-            | Self::OtherWork { .. }
+            | Self::WorkDiffers { .. }
             | Self::ImpossibleSpeed(_)
             | Self::NothingWritten { .. }
-            | Self::ClaimsTooMuch(_)
+            | Self::TrafficTooHigh(_)
             | Self::FailedAfterwards(_)
             | Self::StaleOutputs(_)
             | Self::FasterOnUsedInputs(_)
@@ -262,8 +262,8 @@ impl Reason {
             | Self::AboveCoreBandwidth { .. }
             | Self::Observed(_)
             | Self::GpuIdle { .. }
-            | Self::MovesOtherwise { .. }
-            | Self::ComputesOtherwise { .. }
+            | Self::TrafficMismatch { .. }
+            | Self::FlopsMismatch { .. }
             | Self::BelowResolution { .. } => false,
         }
     }
@@ -282,12 +282,12 @@ impl Display for Reason {
             Self::BrokenClock(faults) => {
                 write!(f, "broken clock: {faults}: nothing that it read can be used")
             }
-            Self::OtherWork { differences } => write!(
+            Self::WorkDiffers { differences } => write!(
                 f,
                 "other work: processes that measured it claim different work ({differences}): make counts the same in each process"
             ),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
-            Self::NothingWritten { claimed, may_be_read } => {
+            Self::NothingWritten { declared: claimed, may_be_read } => {
                 let claimed = format::bytes(*claimed);
                 let moves = if *may_be_read { "move" } else { "write" };
                 let reads =
@@ -350,14 +350,14 @@ impl Display for Reason {
                 )
             }
             Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
-            Self::GpuIdle { share, held } => write!(
+            Self::GpuIdle { share, prequeued_time: held } => write!(
                 f,
                 "GPU idle: it waits for the host in {} of the time, and its own work takes {}: enqueue everything at once, or \
                  declare `host_work` if the host's part belongs to the launch",
                 format::percent(*share),
                 format::time(*held)
             ),
-            Self::ClaimsTooMuch(excess) => f.write_str(&claims_too_much(excess)),
+            Self::TrafficTooHigh(excess) => f.write_str(&claims_too_much(excess)),
             Self::NotConverged { reached, wanted } => write!(
                 f,
                 "not converged: the median is known to {} (asked for: {})",
@@ -402,7 +402,7 @@ impl Display for Reason {
                      clocks saw another launch, or other clocks of the GPU"
                 )
             }
-            Self::MovesOtherwise { declared, moved, least } => {
+            Self::TrafficMismatch { declared, moved, least } => {
                 let hint = match moved > declared {
                     true => {
                         "is something not counted, or is the same data fetched from memory several times?"
@@ -419,7 +419,7 @@ impl Display for Reason {
                     "moves otherwise: it declares {declared}{stays}, and {moved} crossed the memory's bus by the GPU's counters: {hint}"
                 )
             }
-            Self::ComputesOtherwise { declared, counted } => {
+            Self::FlopsMismatch { declared, counted } => {
                 let [declared, counted] = [*declared, *counted].map(format::operations);
                 write!(
                     f,
@@ -431,12 +431,12 @@ impl Display for Reason {
                 let change = format::percent(change.abs());
                 write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
             }
-            Self::TwoModes(Modes { low, high, share_high }) => {
+            Self::TwoModes(Modes { low, high, high_fraction: share_high }) => {
                 let [low, high] = [*low, *high].map(format::time);
                 let share = format::percent(*share_high);
                 write!(f, "two modes: {low}, and {high} in {share} of the samples")
             }
-            Self::ClocksFell { clock, slowed_by } => {
+            Self::ClocksFell { clock, throttle_reasons: slowed_by } => {
                 let at = format::from_to(*clock, format::clock);
                 let why = match &slowed_by[..] {
                     [] => "the driver does not say by what".to_owned(),
@@ -447,7 +447,7 @@ impl Display for Reason {
             Self::OtherProcesses { count } => {
                 write!(f, "other processes: {count} had work on the device")
             }
-            Self::BelowResolution { step } => {
+            Self::BelowResolution { resolution: step } => {
                 write!(f, "below resolution: the timer steps by {:.1} ns", step.as_f64())
             }
         }
@@ -467,12 +467,12 @@ pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
 }
 
 /// Returns the sentence about a claim of more bytes than there are, with both figures.
-fn claims_too_much(excess: &ExcessClaim) -> String {
-    let ExcessClaim { of, claimed, given, changed } = excess;
+fn claims_too_much(excess: &ExcessTraffic) -> String {
+    let ExcessTraffic { kind: of, declared: claimed, given, changed } = excess;
     let (does, hint) = match of {
-        ClaimedBytes::Read => ("read", "is it given all of its inputs?"),
-        ClaimedBytes::Written => ("write", "does the kernel run over its whole length?"),
-        ClaimedBytes::Moved => ("move", "what is counted twice?"),
+        DeclaredBytes::Read => ("read", "is it given all of its inputs?"),
+        DeclaredBytes::Written => ("write", "does the kernel run over its whole length?"),
+        DeclaredBytes::Moved => ("move", "what is counted twice?"),
     };
     let [claimed, given, changed] = [*claimed, *given, *changed].map(format::bytes);
     format!(
@@ -483,7 +483,7 @@ fn claims_too_much(excess: &ExcessClaim) -> String {
 
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible(speed: &ImpossibleSpeed) -> String {
-    let ImpossibleSpeed { quantity, work, peak, measured, took, least } = speed;
+    let ImpossibleSpeed { quantity, work, peak, measured, time: took, least_time: least } = speed;
     let peak_of = if *measured { "measured peak" } else { "peak" };
     let least = match measured {
         true => format!("{}, and a tenth of that is too long too", format::time(*least)),

@@ -1,28 +1,28 @@
 //! The verdict on samples, claims and sensors, against figures of an H200.
 
 use super::*;
-use crate::certificate::{CuptiTimes, Difference};
 use crate::clock_faults::ClockFaults;
-use crate::facts::{Peak, PeakSource, Quantity};
+use crate::device_info::{Peak, PeakSource, Quantity};
 use crate::id::PlannedCase;
-use crate::launch::{LaunchFacts, Written};
-use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
+use crate::launch::{LaunchInfo, Written};
+use crate::method::{Cache, Flush, FlushVerification, Method, Path, Timer};
 use crate::metrics::Metrics;
 use crate::observation::Observation;
 use crate::record::Measurement;
 use crate::record::Record;
 use crate::samples::{GroupOverhead, WarmUp, summary};
+use crate::verification::{CuptiTimes, Difference};
 use crate::work::Counts;
 use gpubench_stats::Summary;
 use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds, Rate};
 
-fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
-    Span {
+fn span(low: u64, slowed_by: &[&str], others: u32) -> SensorRange {
+    SensorRange {
         readings: 3,
         sm_clock: Some(Range { low: Hertz(low * 1_000_000), high: Hertz(1_980_000_000) }),
-        slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+        throttle_reasons: slowed_by.iter().map(ToString::to_string).collect(),
         other_processes: Some(others),
-        ..Span::default()
+        ..SensorRange::default()
     }
 }
 
@@ -64,7 +64,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
         let times: Vec<_> =
             (0..40).map(|i| Nanoseconds(1e5 + spread * f64::from(i * 61 % 40) / 40.0)).collect();
         let time = Summary::of(&times, Nanoseconds(1.0)).expect("there are some");
-        imprecise(&Samples { time, waited, converged: false, ..samples(1e5) }, 0.005)
+        imprecise(&Samples { time, processor_wait: waited, converged: false, ..samples(1e5) }, 0.005)
     };
     // 2 % wide, on a device of its own, on a quiet machine, and beside other programs.
     assert!(matches!(spent(None, 1e4), Some(Reason::NotConverged { .. })));
@@ -81,7 +81,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(on_the_cpu(2e4), Some(Reason::NotConverged { .. })));
     // The row is as good as its interval: one of 10 % is none to go by.
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
-    let few = Samples { waited: Some(0.4), converged: false, ..samples(1e5) };
+    let few = Samples { processor_wait: Some(0.4), converged: false, ..samples(1e5) };
     let few = Samples { time: Summary { samples: 5, ..few.time.clone() }, ..few };
     assert!(matches!(imprecise(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));
 }
@@ -89,7 +89,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
 #[test]
 fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
     assert_eq!(interrupted(&samples(1e5)), None);
-    let reason = interrupted(&Samples { interrupted_events: 58, ..samples(1e5) }).expect("they count");
+    let reason = interrupted(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
     assert_eq!(reason.state(), State::Suspect);
     let told =
         "interrupted: other programs used the processors during 58 of 60 samples, too many to leave them out";
@@ -118,7 +118,7 @@ fn no_interrupted_row_is_valid_with_a_wrong_median() {
                 .collect();
             let time = Summary::of(&times, Nanoseconds(10.0)).expect("there are some");
             let off = (time.median.as_f64() / TRUE - 1.0).abs();
-            let samples = Samples { time, waited: Some(0.5), converged: false, ..samples(TRUE) };
+            let samples = Samples { time, processor_wait: Some(0.5), converged: false, ..samples(TRUE) };
             match imprecise(&samples, 0.005) {
                 None => {
                     valid += 1;
@@ -134,8 +134,8 @@ fn no_interrupted_row_is_valid_with_a_wrong_median() {
 
 #[test]
 fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
-    let fell = |span: &Span| clocks_fell(Some(span), None, None);
-    assert_eq!((fell(&Span::default()), other_processes(&Span::default())), (None, None));
+    let fell = |span: &SensorRange| clocks_fell(Some(span), None, None);
+    assert_eq!((fell(&SensorRange::default()), other_processes(&SensorRange::default())), (None, None));
     assert_eq!(fell(&span(1_935, &[], 0)), None, "2.3 % lower");
     assert!(matches!(fell(&span(1_905, &[], 0)), Some(Reason::ClocksFell { .. })), "3.8 % lower");
     assert_eq!(other_processes(&span(1_980, &[], 0)), None);
@@ -165,13 +165,14 @@ fn the_devices_own_counters_say_by_how_much_clocks_fell() {
             over_time: Vec::new(),
         }
     };
-    let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock), None) {
-        None => None,
-        Some(Reason::ClocksFell { clock, slowed_by }) => {
-            Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, slowed_by.len()))
-        }
-        Some(other) => panic!("{other}"),
-    };
+    let fell =
+        |sensors: Option<&SensorRange>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock), None) {
+            None => None,
+            Some(Reason::ClocksFell { clock, throttle_reasons: slowed_by }) => {
+                Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, slowed_by.len()))
+            }
+            Some(other) => panic!("{other}"),
+        };
     assert_eq!(fell(None, &clock(None, 1_650)), None, "2.9 % lower");
     assert_eq!(fell(None, &clock(None, 1_648)), Some((1_648, 1_700, 0)), "3.1 % lower");
     // It came down in the warm-up, and stayed there.
@@ -209,11 +210,11 @@ fn a_cause_that_sensors_keep_from_the_row_before_does_not_count() {
 
 /// The samples of a cold sum of 16 MiB on an H200, by events that read 1.28 µs around nothing and take off 1.6.
 fn samples(median: f64) -> Samples {
-    let mut timer = Timer::new(Nanoseconds(32.0)).with_floor(Nanoseconds(1_280.0));
+    let mut timer = Timer::new(Nanoseconds(32.0)).with_empty_span(Nanoseconds(1_280.0));
     timer.overhead = Nanoseconds(1_600.0);
     let events = vec![Nanoseconds(median) + timer.overhead; 60];
     let mut method = Method::new(Path::Graph).with_flush(Flush::Discard);
-    method.flush_proof = Some(proof());
+    method.flush_verification = Some(proof());
     Samples {
         method,
         timer,
@@ -222,50 +223,50 @@ fn samples(median: f64) -> Samples {
         device_clock: None,
         clock_faults: None,
         groups: 1,
-        moves: 0,
-        in_turns: false,
-        waited: None,
-        elapsed: Nanoseconds(1e6),
-        wall: Nanoseconds(1e6),
+        relocations: 0,
+        interleaved: false,
+        processor_wait: None,
+        device_time: Nanoseconds(1e6),
+        wall_time: Nanoseconds(1e6),
         converged: true,
         time: summary(&events, &[], &[], timer, None).expect("there are some"),
-        stall: None,
+        dram_stall: None,
         back_to_back: None,
-        on_stream: None,
-        call: None,
-        held: None,
+        stream_time: None,
+        host_call_time: None,
+        prequeued_time: None,
         cross_check: None,
         correction: None,
-        events,
+        event_times: events,
         overheads: Vec::new(),
-        interrupted: Vec::new(),
-        interrupted_events: 0,
-        since_last: Vec::new(),
+        interrupted_times: Vec::new(),
+        interrupted_count: 0,
+        start_intervals: Vec::new(),
     }
 }
 
 /// A proof that a flush empties the cache and leaves it clean.
-fn proof() -> FlushProof {
+fn proof() -> FlushVerification {
     let [cached, flushed, sweep] = [5_470.0, 7_980.0, 14_740.0].map(Nanoseconds);
-    FlushProof { cached, flushed, swept: flushed, sweep, clean_sweep: sweep }
+    FlushVerification { cached, flushed, swept: flushed, sweep, clean_sweep: sweep }
 }
 
-fn h200() -> Facts {
+fn h200() -> DeviceInfo {
     let bandwidth = Peak::new(Quantity::MemoryBandwidth, Rate(4.814304e12), PeakSource::Attribute, "");
-    Facts::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 << 20)).with_peak(bandwidth)
+    DeviceInfo::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 << 20)).with_peak(bandwidth)
 }
 
 /// A row of these samples that moves `bytes`, given 16 MiB and changing a word of it.
 fn row(samples: Samples, bytes: u64) -> Record {
     let written = Some(Written::new(Bytes(16 << 20), Bytes(512), Bytes(512)));
-    let seen = LaunchFacts { written, ..LaunchFacts::default() };
+    let seen = LaunchInfo { written, ..LaunchInfo::default() };
     let measurement = Measurement {
         counts: Counts { bytes: Some(bytes), ..Counts::default() },
-        precision: "f32".to_owned(),
+        data_type: "f32".to_owned(),
         item: None,
         link: None,
         checked: false,
-        seen,
+        launch: seen,
         relaunch: None,
         verification: None,
         energy: None,
@@ -274,7 +275,7 @@ fn row(samples: Samples, bytes: u64) -> Record {
     };
     let claim = measurement.claim(Cache::Cold);
     let verdict = judge(&measurement.samples, 0.005, &claim, &h200());
-    let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.seen, &h200());
+    let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.launch, &h200());
     let case = PlannedCase {
         benchmark: "k::sum".to_owned(),
         args: Vec::new(),
@@ -321,7 +322,7 @@ fn twice_the_bytes_of_a_cold_read_are_impossible() {
 fn a_claim_that_only_writes_can_explain_is_in_doubt() {
     let mut fast = row(samples(4_840.0), 32 << 20);
     let measurement = fast.measurement.as_mut().expect("it was measured");
-    measurement.seen.written = Some(Written::new(Bytes(32 << 20), Bytes(512), Bytes(512)));
+    measurement.launch.written = Some(Written::new(Bytes(32 << 20), Bytes(512), Bytes(512)));
     assert_eq!(fast.claim_in_doubt(&h200()), Some(Bytes(32 << 20)));
     let mut slow = fast.clone();
     slow.measurement.as_mut().expect("it was measured").samples = samples(48_400.0);
@@ -334,24 +335,24 @@ fn behind_a_proven_flush_the_time_holds() {
     let mut samples = samples(4_840.0);
     assert_eq!(limits::longest(&samples, true), Nanoseconds(4_840.0 + 320.0 + 32.0));
     assert_eq!(limits::longest(&samples, false), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
-    samples.method.flush_proof = None;
+    samples.method.flush_verification = None;
     assert_eq!(limits::longest(&samples, true), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
 }
 
 #[test]
 fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
     let mut samples = samples(4_840.0);
-    for event in &mut samples.events[..20] {
+    for event in &mut samples.event_times[..20] {
         *event += Nanoseconds(2_000.0);
     }
     samples.converged = false;
-    samples.time = summary(&samples.events, &[], &[], samples.timer, None).expect("there are some");
+    samples.time = summary(&samples.event_times, &[], &[], samples.timer, None).expect("there are some");
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
-    let claim = Claim { counts, precision: "f32", link: None, cold: true, written: None };
+    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: true, written: None };
     let verdict = judge(&samples, 0.005, &claim, &h200());
     assert!(matches!(verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{verdict:?}");
-    let claim = Claim { counts: Counts::default(), ..claim };
+    let claim = DeclaredWork { counts: Counts::default(), ..claim };
     assert!(judge(&samples, 0.005, &claim, &h200()).reasons.len() >= 3);
 }
 
@@ -373,10 +374,10 @@ fn a_broken_clock_is_all_that_is_said() {
 #[test]
 fn a_gpu_that_waits_for_the_host_is_idle() {
     let idle = |median, call, held| {
-        let samples = Samples { call, held, ..samples(median) };
-        launched::reservations(&LaunchFacts::default(), &samples, false)
+        let samples = Samples { host_call_time: call, prequeued_time: held, ..samples(median) };
+        launched::reservations(&LaunchInfo::default(), &samples, false)
     };
-    let told = |share| [Reason::GpuIdle { share, held: Nanoseconds(40e3) }];
+    let told = |share| [Reason::GpuIdle { share, prequeued_time: Nanoseconds(40e3) }];
     assert_eq!(idle(40e3, Some(Nanoseconds(1e6)), None), told(1.0 - 40e3 / 1e6));
     assert_eq!(idle(1e6, None, Some(Nanoseconds(40e3))), told(1.0 - 40e3 / 1e6));
     // The samples were covered at last, and the call is as long as ever.
@@ -392,7 +393,7 @@ fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
 
     let host = Observation::HostFunctions { count: 1 };
     let observations = vec![Observation::AllocatesInOrder { count: 2 }, host.clone()];
-    let seen = LaunchFacts { observations, ..LaunchFacts::default() };
+    let seen = LaunchInfo { observations, ..LaunchInfo::default() };
     assert_eq!(reservations(&seen, &samples(1e5), false), [Reason::Observed(host)]);
     assert_eq!(reservations(&seen, &samples(1e5), true), []);
 }
@@ -400,11 +401,12 @@ fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
 /// A claim is judged anew when more is known of it.
 #[test]
 fn what_was_said_of_a_claim_before_does_not_count() {
-    let claim = Claim { counts: Counts::default(), precision: "f32", link: None, cold: false, written: None };
-    let before = Reason::NothingWritten { claimed: Bytes(4096), may_be_read: false };
+    let claim =
+        DeclaredWork { counts: Counts::default(), precision: "f32", link: None, cold: false, written: None };
+    let before = Reason::NothingWritten { declared: Bytes(4096), may_be_read: false };
     let other = Reason::OtherProcesses { count: 1 };
     let verdict = Verdict::of(vec![before, other.clone()]);
-    let now = verdict.with_claim(&claim, &samples(1e5), &LaunchFacts::default(), &h200());
+    let now = verdict.with_claim(&claim, &samples(1e5), &LaunchInfo::default(), &h200());
     assert_eq!(now.reasons, [other]);
 }
 
@@ -413,11 +415,11 @@ fn what_was_said_of_a_claim_before_does_not_count() {
 fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
     // 1 GiB in 10 µs: 22 times the memory's peak.
     let counts = Counts { reads: Some(1 << 30), ..Counts::default() };
-    let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
+    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
     let other = Reason::Observed(Observation::HostFunctions { count: 1 });
     let mut verdict = Verdict::of(vec![Reason::WideInterval { reached: 0.2, limit: 0.05 }, other.clone()]);
     for _ in 0..2 {
-        verdict = verdict.with_claim(&claim, &samples(1e4), &LaunchFacts::default(), &h200());
+        verdict = verdict.with_claim(&claim, &samples(1e4), &LaunchInfo::default(), &h200());
         assert_eq!(verdict.state, State::Invalid);
         assert!(
             matches!(&verdict.reasons[..], [Reason::ImpossibleSpeed(_), rest] if *rest == other),
@@ -444,7 +446,7 @@ fn a_second_clock_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim(
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
     let reason = disagrees(4_840.0, 600.0).expect("it is off by 0.6 µs");
     assert!(reason.is_about_precision());
-    assert!(!Reason::GpuIdle { share: 0.5, held: Nanoseconds(1.0) }.is_about_precision());
+    assert!(!Reason::GpuIdle { share: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_precision());
 }
 
 /// Sixteen groups of 10 µs, of which every other one has inputs at a place where launches take 0.4 µs longer.
@@ -455,7 +457,7 @@ fn at_two_kinds_of_place(moves: usize) -> Samples {
     let events: Vec<_> = (0..512).map(|number| Nanoseconds(time(number))).collect();
     let timer = Timer { overhead, ..samples(1e4).timer };
     let time = summary(&events, &[], &overheads, timer, None).expect("there are some");
-    Samples { events, overheads, timer, time, groups: 16, moves, ..samples(1e4) }
+    Samples { event_times: events, overheads, timer, time, groups: 16, relocations: moves, ..samples(1e4) }
 }
 
 /// Times of two kinds are told where launches on the same inputs have them.
@@ -464,7 +466,7 @@ fn two_kinds_of_place_are_not_two_kinds_of_launches() {
     assert!(at_two_kinds_of_place(0).modes().is_some());
     assert_eq!(at_two_kinds_of_place(16).modes(), None);
     let mut of_launches = at_two_kinds_of_place(16);
-    for event in of_launches.events.iter_mut().step_by(5) {
+    for event in of_launches.event_times.iter_mut().step_by(5) {
         *event += Nanoseconds(900.0);
     }
     assert!(of_launches.modes().is_some());
@@ -476,9 +478,9 @@ fn two_kinds_of_place_are_not_two_kinds_of_launches() {
 fn a_drift_is_more_than_groups_make_by_chance() {
     let by_chance = |groups: [f64; 9]| {
         let mut samples = at_two_kinds_of_place(0);
-        samples.events.truncate(288);
+        samples.event_times.truncate(288);
         samples.overheads.truncate(9);
-        for (number, event) in samples.events.iter_mut().enumerate() {
+        for (number, event) in samples.event_times.iter_mut().enumerate() {
             *event = Nanoseconds(groups[number / 32] + (number * 61 % 32) as f64);
         }
         samples.drift_by_chance().0
@@ -498,7 +500,7 @@ fn a_drift_is_more_than_groups_make_by_chance() {
 fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
     let told = |declared, moved, least| {
         let [declared, moved, least] = [declared, moved, least].map(Bytes);
-        Reason::MovesOtherwise { declared, moved, least }.to_string()
+        Reason::TrafficMismatch { declared, moved, least }.to_string()
     };
     let (most, counted_twice) = ("fetched from memory several times?", "is nothing counted twice?");
     assert!(told(1 << 20, 2 << 20, 1 << 20).ends_with(most));
@@ -523,12 +525,12 @@ fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) ->
     let mut samples = samples(time);
     samples.timer = Timer::new(Nanoseconds(1.0));
     samples.method = Method::new(Path::Host);
-    let seen = LaunchFacts { empty_launch: Some(Nanoseconds(2.3)), observations, ..LaunchFacts::default() };
-    let mut facts = Facts::new("host", "a CPU");
-    facts.core_bandwidth = Some(BytesPerSecond(1_536e9));
+    let seen = LaunchInfo { empty_launch: Some(Nanoseconds(2.3)), observations, ..LaunchInfo::default() };
+    let mut info = DeviceInfo::new("host", "a CPU");
+    info.core_bandwidth = Some(BytesPerSecond(1_536e9));
     let counts = Counts { bytes: Some(bytes), flops: Some(flops), ..Counts::default() };
-    let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
-    missing_work(&claim, &samples, &seen, &facts)
+    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+    missing_work(&claim, &samples, &seen, &info)
 }
 
 #[test]
@@ -593,13 +595,13 @@ fn by_cupti(cupti: f64, slowed: Option<(f64, f64)>) -> (Difference, Option<Reaso
         version: "13.0".to_owned(),
         mean_ci: time.median_ci,
         time,
-        pieces: Vec::new(),
-        piece_count: 1,
+        activities: Vec::new(),
+        activity_count: 1,
         gaps: Nanoseconds::ZERO,
         streams: 1,
-        slowed: slowed.map(|(by, _)| Nanoseconds(by)),
-        slowed_half_width: slowed.map(|(_, half_width)| Nanoseconds(half_width)),
-        wall: Nanoseconds(1e8),
+        slowdown: slowed.map(|(by, _)| Nanoseconds(by)),
+        slowdown_half_width: slowed.map(|(_, half_width)| Nanoseconds(half_width)),
+        wall_time: Nanoseconds(1e8),
     };
     (times.difference(&samples), times.contradicts(&samples))
 }

@@ -54,10 +54,10 @@ pub(crate) fn run_at(
     // Clocks of hosts differ by hours.
     run["started"] = (1_700_000_000 + 9_000 * place.process as u64).into();
     let devices = run["devices"].as_array_mut().expect("devices");
-    devices.retain(|facts| facts["device"] == "cuda:0");
-    for facts in devices {
-        facts["device"] = device.clone().into();
-        let properties = facts["properties"].as_array_mut().expect("properties");
+    devices.retain(|info| info["device"] == "cuda:0");
+    for info in devices {
+        info["device"] = device.clone().into();
+        let properties = info["properties"].as_array_mut().expect("properties");
         let uuid = properties.iter_mut().find(|property| property["name"] == "UUID").expect("a UUID");
         uuid["value"]["text"] = place.uuid.clone().into();
     }

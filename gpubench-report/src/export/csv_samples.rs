@@ -57,7 +57,7 @@ fn samples(
     end: &[u8],
 ) -> io::Result<()> {
     let comma: &[u8] = if end.is_empty() { b"" } else { b"," };
-    for (number, (event, time)) in (1..).zip(measured.samples.events.iter().zip(measured.times())) {
+    for (number, (event, time)) in (1..).zip(measured.samples.event_times.iter().zip(measured.times())) {
         out.write_all(begin)?;
         write!(out, ",{process},{number},{},{}", event.as_f64(), time.as_f64())?;
         out.write_all(comma)?;

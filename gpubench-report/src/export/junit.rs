@@ -53,7 +53,7 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
         ("failures", failures.to_string()),
         ("errors", errors.to_string()),
         ("skipped", run.skipped.len().to_string()),
-        ("time", seconds(run.wall)),
+        ("time", seconds(run.wall_time)),
     ];
     let mut suite = xml.create_element("testsuite");
     for (name, value) in &attributes {
@@ -85,7 +85,7 @@ fn properties(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
     };
     xml.create_element("properties").write_inner_content(|xml| {
         property(xml, "gpubench", &run.program.version)?;
-        run.devices.iter().try_for_each(|facts| property(xml, &facts.device, &facts.name))
+        run.devices.iter().try_for_each(|info| property(xml, &info.device, &info.name))
     })?;
     Ok(())
 }
@@ -182,7 +182,7 @@ fn case(xml: &mut Xml<'_>, record: &Record, outcome: &CaseOutcome, names: &Names
     // The time of all of its processes.
     let measured = record.measurement.iter().chain(&record.other_processes);
     let took =
-        measured.map(|measured| measured.samples.wall).fold(Nanoseconds::ZERO, |took, wall| took + wall);
+        measured.map(|measured| measured.samples.wall_time).fold(Nanoseconds::ZERO, |took, wall| took + wall);
     let whole = names.case(record);
     let (module, name) = split(&record.case.benchmark, &whole);
     let element = xml
@@ -228,7 +228,7 @@ fn left_out(xml: &mut Xml<'_>, skipped: &Skipped) -> io::Result<()> {
         .with_attribute(("name", shown(name)))
         .with_attribute(("time", "0"));
     element.write_inner_content(|xml| {
-        xml.create_element("skipped").with_attribute(("message", shown(&skipped.why))).write_empty()?;
+        xml.create_element("skipped").with_attribute(("message", shown(&skipped.reason))).write_empty()?;
         Ok(())
     })?;
     Ok(())

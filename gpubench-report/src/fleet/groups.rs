@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::record::Program;
 use gpubench_records::verdict::State;
 use gpubench_stats::format::counted;
@@ -44,17 +44,16 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
         unfinished.extend(run.unfinished.iter().map(|sentence| (run.name.clone(), sentence.clone())));
         missing.extend(not_opened(&run));
         let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
-        for facts in run.head.devices.iter().filter(|facts| !facts.runs_program_code) {
-            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == facts.device).collect();
-            let Some(uuid) = facts.text(UUID).filter(|_| !rows.is_empty()) else {
-                let sentence = || {
-                    format!("{}: {} has no UUID, which tells GPUs apart: left out", run.name, facts.device)
-                };
+        for info in run.head.devices.iter().filter(|info| !info.runs_program_code) {
+            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == info.device).collect();
+            let Some(uuid) = info.text(UUID).filter(|_| !rows.is_empty()) else {
+                let sentence =
+                    || format!("{}: {} has no UUID, which tells GPUs apart: left out", run.name, info.device);
                 missing.extend((!rows.is_empty()).then(sentence));
                 continue;
             };
-            let group = group_of(&mut groups, facts, &run.head.program);
-            let gpu = group.gpu(uuid, facts, run.head.environment.host.as_deref());
+            let group = group_of(&mut groups, info, &run.head.program);
+            let gpu = group.gpu(uuid, info, run.head.environment.host.as_deref());
             let mut counts: HashMap<usize, usize> = HashMap::new();
             for row in rows {
                 if let Some(why) = why_invalid(row) {
@@ -102,7 +101,7 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
 /// Returns a sentence for each device that has rows and no facts: it failed before it told which GPU it is.
 fn not_opened(run: &FleetRun) -> Vec<String> {
     let mut devices: BTreeMap<String, String> = BTreeMap::new();
-    for row in run.rows.iter().filter(|row| run.head.devices.iter().all(|facts| facts.device != row.device)) {
+    for row in run.rows.iter().filter(|row| run.head.devices.iter().all(|info| info.device != row.device)) {
         let host = run.head.environment.host.iter().map(|host| format!("{host} ")).collect::<String>();
         devices.entry(host + &row.device).or_insert_with(|| row.reasons.join("; "));
     }
@@ -122,11 +121,11 @@ fn why_invalid(row: &Row) -> Option<String> {
 }
 
 /// Returns the group of a device that a build measured.
-fn group_of<'a>(groups: &'a mut Vec<Group>, facts: &Facts, program: &Program) -> &'a mut Group {
+fn group_of<'a>(groups: &'a mut Vec<Group>, info: &DeviceInfo, program: &Program) -> &'a mut Group {
     // Instances of a partitioned GPU have its name, and fewer multiprocessors.
-    let model = |facts: &Facts| (facts.name.clone(), facts.count("multiprocessors"), facts.fake);
+    let model = |info: &DeviceInfo| (info.name.clone(), info.count("multiprocessors"), info.fake);
     let fits =
-        |group: &Group| model(&group.gpus[0].facts) == model(facts) && is_same_build(&group.program, program);
+        |group: &Group| model(&group.gpus[0].info) == model(info) && is_same_build(&group.program, program);
     let place = groups.iter().position(fits).unwrap_or_else(|| {
         groups.push(Group {
             program: program.clone(),
@@ -149,18 +148,18 @@ fn is_same_build(one: &Program, other: &Program) -> bool {
 
 impl Group {
     /// Returns the number of a GPU, which is new or measured before.
-    fn gpu(&mut self, uuid: &str, facts: &Facts, host: Option<&str>) -> usize {
+    fn gpu(&mut self, uuid: &str, info: &DeviceInfo, host: Option<&str>) -> usize {
         // A run that was merged of several hosts names the host with the device.
-        let (host, device) = match facts.device.rsplit_once('/') {
+        let (host, device) = match info.device.rsplit_once('/') {
             Some((host, device)) => (Some(host), device),
-            None => (host, &*facts.device),
+            None => (host, &*info.device),
         };
         let number = self.gpus.iter().position(|gpu| gpu.uuid == uuid).unwrap_or_else(|| {
-            let (uuid, device, facts) = (uuid.to_owned(), device.to_owned(), facts.clone());
+            let (uuid, device, info) = (uuid.to_owned(), device.to_owned(), info.clone());
             self.gpus.push(FleetGpu {
                 uuid,
                 device,
-                facts,
+                info,
                 hosts: Vec::new(),
                 verdict: Verdict::NotEnoughData,
                 roofs: Vec::new(),
@@ -284,7 +283,7 @@ impl Group {
         let is_rare = |case: usize| count(case) > 0 && 2 * count(case) < has.len();
         let rare: Vec<usize> = (0..self.cases.len()).filter(|case| is_rare(*case)).collect();
         self.entries.retain(|entry| !rare.contains(&entry.case));
-        let (model, cases) = (&self.gpus[0].facts.name, self.first_of(&rare)?);
+        let (model, cases) = (&self.gpus[0].info.name, self.first_of(&rare)?);
         Some(format!("{model}: {cases} on fewer than half of the GPUs, and not judged"))
     }
 

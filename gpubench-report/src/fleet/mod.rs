@@ -14,8 +14,8 @@ mod table;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::Facts;
 use serde::Serialize;
 
 use self::groups::{Entry, Group};
@@ -101,7 +101,7 @@ pub struct FleetGpu {
     pub suspect: BTreeMap<String, usize>,
     /// The facts of its first run.
     #[serde(skip)]
-    facts: Facts,
+    info: DeviceInfo,
 }
 
 /// A GPU on a roof.
@@ -213,8 +213,8 @@ impl FleetGroup {
             spread: of.spread,
         };
         Self {
-            model: gpus[0].facts.name.clone(),
-            fake: gpus[0].facts.fake,
+            model: gpus[0].info.name.clone(),
+            fake: gpus[0].info.fake,
             build: build(&program),
             hosts,
             roofs: roofs.iter().zip(&result.roofs).enumerate().map(of_roof).collect(),

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Measurement;
 use gpubench_records::work::{Counts, Link};
@@ -37,21 +37,21 @@ pub enum FleetRoof {
 }
 
 impl FleetRoof {
-    /// Returns the roof that binds a measurement on the device of `facts`.
-    pub(super) fn new(measured: &Measurement, cache: Cache, facts: &Facts) -> Self {
+    /// Returns the roof that binds a measurement on the device of `info`.
+    pub(super) fn new(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Self {
         let metrics = &measured.metrics;
-        let most = || metrics.shares.iter().max_by(|a, b| a.of_peak.total_cmp(&b.of_peak));
-        let bound = metrics.roof.as_ref().or_else(most).filter(|share| share.of_peak >= BOUND);
+        let most = || metrics.peak_fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));
+        let bound = metrics.roofline.as_ref().or_else(most).filter(|share| share.fraction >= BOUND);
         match (bound.map(|share| &share.quantity), measured.link) {
             (Some(Quantity::Compute(_)), _) => Self::Compute,
             (Some(Quantity::CacheBandwidth), _) => Self::L2,
             (Some(Quantity::HostToDevice | Quantity::DeviceToHost), _) => Self::Pcie,
             (Some(Quantity::PeerToPeer), _) => Self::Peer,
-            (Some(Quantity::MemoryBandwidth), _) if fits_cache(&measured.counts, cache, facts) => Self::L2,
+            (Some(Quantity::MemoryBandwidth), _) if fits_cache(&measured.counts, cache, info) => Self::L2,
             (Some(Quantity::MemoryBandwidth), _) => Self::of_traffic(&measured.counts),
             // The benchmark names a link whose peak is not known.
-            (None, Some(Link::P2p)) if metrics.shares.is_empty() => Self::Peer,
-            (None, Some(Link::L2)) if metrics.shares.is_empty() => Self::L2,
+            (None, Some(Link::P2p)) if metrics.peak_fractions.is_empty() => Self::Peer,
+            (None, Some(Link::L2)) if metrics.peak_fractions.is_empty() => Self::L2,
             _ => Self::Latency,
         }
     }
@@ -68,9 +68,9 @@ impl FleetRoof {
 }
 
 /// Returns true if the last-level cache holds everything that a launch moves from one launch to the next.
-fn fits_cache(counts: &Counts, cache: Cache, facts: &Facts) -> bool {
+fn fits_cache(counts: &Counts, cache: Cache, info: &DeviceInfo) -> bool {
     let fits = |size: Bytes| counts.bytes.is_some_and(|bytes| Bytes(bytes) <= size);
-    cache == Cache::Hot && facts.last_level_cache.is_some_and(fits)
+    cache == Cache::Hot && info.last_level_cache.is_some_and(fits)
 }
 
 impl Display for FleetRoof {

@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::{fs, io, thread};
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::{FormatError, LoadRunError, Stored, load_all};
 use gpubench_records::history::Circumstances;
 use gpubench_records::record::{Measurement, Program, Record, Run};
@@ -66,7 +66,7 @@ pub(super) struct Reading {
     pub(super) clock: Option<f64>,
     pub(super) power: Option<f64>,
     pub(super) temperature: Option<f64>,
-    pub(super) slowed_by: Vec<String>,
+    pub(super) throttle_reasons: Vec<String>,
     pub(super) other_processes: u32,
 }
 
@@ -141,10 +141,10 @@ impl FleetRun {
 
 impl Row {
     fn new(record: &Record, head: &Run) -> Self {
-        let facts = head.facts_of(record);
+        let info = head.device_of(record);
         let all = record.measurement.iter().chain(&record.other_processes);
         let mut readings: Vec<Reading> =
-            all.filter_map(|measured| Some(Reading::new(measured, record, facts?, &head.program))).collect();
+            all.filter_map(|measured| Some(Reading::new(measured, record, info?, &head.program))).collect();
         readings.sort_by(|a, b| a.median.total_cmp(&b.median));
         // A remark on a valid row is no reservation.
         let against = record.verdict.reasons.iter().filter(|reason| reason.state() != State::Valid);
@@ -159,25 +159,25 @@ impl Row {
 }
 
 impl Reading {
-    fn new(measured: &Measurement, record: &Record, facts: &Facts, program: &Program) -> Self {
+    fn new(measured: &Measurement, record: &Record, info: &DeviceInfo, program: &Program) -> Self {
         let samples = &measured.samples;
         let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
         let own_clock = samples.device_clock.as_ref().map(|clock| clock.mean);
         let clock = own_clock.or_else(|| Some(during?.sm_clock?.low));
         // Two measurements never agree to the last bit in all samples and in the time that they took.
         let mut hasher = DefaultHasher::new();
-        for time in samples.events.iter().chain([&samples.elapsed, &samples.wall]) {
+        for time in samples.event_times.iter().chain([&samples.device_time, &samples.wall_time]) {
             time.as_f64().to_bits().hash(&mut hasher);
         }
         Self {
             median: measured.median().as_f64(),
-            roof: FleetRoof::new(measured, record.case.cache, facts),
+            roof: FleetRoof::new(measured, record.case.cache, info),
             method: Circumstances::new(measured, None, program),
             hash: hasher.finish(),
             clock: clock.map(|clock| clock.0 as f64),
             power: during.and_then(|during| during.power).map(|power| power.high.as_f64()),
             temperature: during.and_then(|during| during.temperature).map(|range| f64::from(range.high)),
-            slowed_by: during.map(|during| during.slowed_by.clone()).unwrap_or_default(),
+            throttle_reasons: during.map(|during| during.throttle_reasons.clone()).unwrap_or_default(),
             other_processes: during.and_then(|during| during.other_processes).unwrap_or_default(),
         }
     }

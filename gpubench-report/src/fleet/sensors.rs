@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpubench_records::facts::{Facts, Quantity, UUID};
+use gpubench_records::device_info::{DeviceInfo, Quantity, UUID};
 use gpubench_stats::format::{clock, percent, power};
 use gpubench_stats::median_of;
 use gpubench_stats::units::{Hertz, Watts};
@@ -66,7 +66,7 @@ pub(super) fn differences(group: &Group) -> Vec<Vec<String>> {
             Some(1) => found.push("1 other process on the GPU".to_owned()),
             Some(others) => found.push(format!("{others} other processes on the GPU")),
         }
-        for (name, value) in properties(&group.gpus[number].facts) {
+        for (name, value) in properties(&group.gpus[number].info) {
             if let Some(usual) = usual_properties.get(&name).filter(|usual| **usual != value) {
                 found.push(format!("{name} {value} ({usual} is usual)"));
             }
@@ -115,7 +115,7 @@ fn unlike(
 /// Returns the share of a GPU's rows that each cause slowed.
 fn slowed<'a>(entries: &[&'a Entry]) -> BTreeMap<&'a str, f64> {
     let mut shares = BTreeMap::new();
-    for cause in entries.iter().flat_map(|entry| &entry.reading.slowed_by) {
+    for cause in entries.iter().flat_map(|entry| &entry.reading.throttle_reasons) {
         *shares.entry(&**cause).or_default() += 1.0 / entries.len() as f64;
     }
     shares
@@ -124,7 +124,7 @@ fn slowed<'a>(entries: &[&'a Entry]) -> BTreeMap<&'a str, f64> {
 /// Returns the values that more than half of the GPUs have.
 fn usual_properties(group: &Group) -> BTreeMap<String, String> {
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for property in group.gpus.iter().flat_map(|gpu| properties(&gpu.facts)) {
+    for property in group.gpus.iter().flat_map(|gpu| properties(&gpu.info)) {
         *counts.entry(property).or_default() += 1;
     }
     counts
@@ -135,10 +135,10 @@ fn usual_properties(group: &Group) -> BTreeMap<String, String> {
 }
 
 /// Returns the names and the values of a GPU's properties and of its bus.
-fn properties(facts: &Facts) -> Vec<(String, String)> {
+fn properties(info: &DeviceInfo) -> Vec<(String, String)> {
     let bus =
-        facts.peak(&Quantity::HostToDevice).map(|peak| ("bus to the host".to_owned(), peak.method.clone()));
-    let own = facts.properties.iter().filter(|property| property.name != UUID).map(|property| {
+        info.peak(&Quantity::HostToDevice).map(|peak| ("bus to the host".to_owned(), peak.method.clone()));
+    let own = info.properties.iter().filter(|property| property.name != UUID).map(|property| {
         let text = property.to_string().replacen(&property.name, "", 1);
         (property.name.clone(), text.trim().to_owned())
     });

@@ -145,7 +145,7 @@ impl Confirmation {
             }
             Finding::NotComparable(reasons) => format!("not comparable: {}", reasons.join(", ")),
             Finding::New => "the earlier commit has no such case".to_owned(),
-            Finding::NoNumber(reason) => format!("no number: {reason}"),
+            Finding::NoTime(reason) => format!("no number: {reason}"),
         };
         Self::NotMeasured { reason }
     }

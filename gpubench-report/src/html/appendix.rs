@@ -1,7 +1,7 @@
 //! The end of the page, folded. In: a run; out: the method, the machine, the properties of its devices, and all figures as
 //! CSV.
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_stats::format;
@@ -39,7 +39,7 @@ fn method(run: &Run) -> Markup {
 
 fn environment(run: &Run) -> Markup {
     let (program, machine) = (&run.program, &run.environment);
-    let facts = [
+    let info = [
         ("host", &machine.host),
         ("system", &machine.system),
         ("kernel", &machine.kernel),
@@ -55,24 +55,24 @@ fn environment(run: &Run) -> Markup {
                 dt { "package" }
                 dd { (plain(&package.name)) " " (plain(&package.version)) @if let Some(commit) = &package.commit { ", commit " (plain(commit)) } }
             }
-            @for (what, fact) in facts {
+            @for (what, fact) in info {
                 @if let Some(fact) = fact { dt { (what) } dd { (plain(fact)) } }
             }
             @if let Some(task) = task { dt { "task" } dd { (plain(&task)) } }
             @if !command.is_empty() { dt { "command" } dd { code { (plain(&command)) } } }
             dt { "begun" } dd { (time_of_day(run.started)) }
-            dt { "wall time" } dd { (format::time(run.wall)) }
+            dt { "wall time" } dd { (format::time(run.wall_time)) }
         }
-        @for facts in &run.devices { (device(facts)) }
+        @for info in &run.devices { (device(info)) }
     }
 }
 
-fn device(facts: &Facts) -> Markup {
+fn device(info: &DeviceInfo) -> Markup {
     html! {
-        h3 { (plain(&facts.device)) ": " (plain(&facts.name)) }
+        h3 { (plain(&info.device)) ": " (plain(&info.name)) }
         ul {
-            @for property in &facts.properties { li { (header::shown(property)) } }
-            @for peak in &facts.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
+            @for property in &info.properties { li { (header::shown(property)) } }
+            @for peak in &info.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
         }
     }
 }

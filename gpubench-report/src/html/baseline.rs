@@ -1,7 +1,7 @@
 //! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes
 //! with their intervals, and sentences about cases that could not be compared.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, Check, Finding};
+use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
 use maud::{Markup, PreEscaped, html};
 
@@ -14,7 +14,7 @@ use gpubench_table::together::{self, AnswerCounts};
 const MOST: usize = 150;
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
-    let check = view.run.check.as_ref();
+    let check = view.run.baseline_comparison.as_ref();
     let turns = in_turn(view);
     html! {
         @if check.is_some() || !turns.is_empty() {
@@ -30,26 +30,29 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 }
 
 /// The changes since a baseline.
-fn against(view: &View<'_>, check: &Check) -> Markup {
+fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let change = |line: &gpubench_records::comparison::CaseFinding| {
-        let Finding::Compared { ratio, assumed, answer, regressed, .. } = &line.finding else { return None };
+        let Finding::Compared { ratio, assumed_spread: assumed, answer, regressed, .. } = &line.finding
+        else {
+            return None;
+        };
         let name = plain(&format!("{} {}", view.short(&line.name), line.cache));
         Some((*answer, of_ratio(name, ratio, (*answer, *assumed), *regressed)))
     };
-    let changes: Vec<(Answer, Change)> = check.lines.iter().filter_map(change).collect();
+    let changes: Vec<(Answer, Change)> = check.findings.iter().filter_map(change).collect();
     let name = plain(&check.baseline);
-    let others = check.lines.iter().filter_map(|line| {
+    let others = check.findings.iter().filter_map(|line| {
         let why = match &line.finding {
             Finding::Compared { .. } => return None,
             Finding::NotComparable(why) => format!("not comparable: {}", why.join("; ")),
             Finding::New => "new".to_owned(),
-            Finding::NoNumber(why) => format!("no number: {why}"),
+            Finding::NoTime(why) => format!("no number: {why}"),
         };
         Some(format!("{} {}: {why}", view.short(&line.name), line.cache))
     });
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
-    let again = check.lines.iter().filter_map(|line| match &line.finding {
-        Finding::Compared { assumed, answer, again: again @ 1.., .. } => Some(format!(
+    let again = check.findings.iter().filter_map(|line| match &line.finding {
+        Finding::Compared { assumed_spread: assumed, answer, remeasured: again @ 1.., .. } => Some(format!(
             "{} {}: {}",
             view.short(&line.name),
             line.cache,
@@ -71,8 +74,8 @@ fn against(view: &View<'_>, check: &Check) -> Markup {
             figure tabindex="0" {
                 (PreEscaped(forest(
                     &format!("Against baseline {name}"),
-                    format!("within {} a change does not matter (shaded)", format::plus_minus(check.band)),
-                    check.band,
+                    format!("within {} a change does not matter (shaded)", format::plus_minus(check.equivalence_margin)),
+                    check.equivalence_margin,
                     changes,
                 )))
             }

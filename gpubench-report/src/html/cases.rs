@@ -44,7 +44,7 @@ const COLUMNS: &[CaseColumn] = &[
     CaseColumn {
         title: "of its roof",
         wide: false,
-        cell: |record| measured(record, |it| roof_share(it).map(|share| (roof::cell(share), share.of_peak))),
+        cell: |record| measured(record, |it| roof_share(it).map(|share| (roof::cell(share), share.fraction))),
     },
     CaseColumn {
         title: "cold/hot",
@@ -106,7 +106,7 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
             p #more hidden { button type="button" { "Show more rows" } }
             @for note in details.notes() { p.soft { (note) } }
             @for skipped in &view.run.skipped {
-                p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.why)) }
+                p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
             }
         }
     }

@@ -33,7 +33,7 @@ impl<'a> Details<'a> {
     /// The remarks on what the page leaves out.
     pub(super) fn notes(&self) -> Vec<String> {
         let samples = self.view.cases.iter().filter_map(|case| case.record.measurement.as_ref());
-        let most = samples.map(|it| it.samples.events.len()).max().unwrap_or_default();
+        let most = samples.map(|it| it.samples.event_times.len()).max().unwrap_or_default();
         let thinned = (most > self.drawn).then(|| {
             format!(
                 "Of more than {0} samples of a row, {0} are drawn over time: the lowest and the highest of each stretch. Its \
@@ -61,7 +61,7 @@ impl<'a> Details<'a> {
                     dl {
                         @for (what, value) in figures(measured) { dt { (what) } dd { (value) } }
                         @if case.number < EXPLAINED {
-                            @for (what, sentence) in sentences(record, measured, self.view.facts(record)) {
+                            @for (what, sentence) in sentences(record, measured, self.view.info(record)) {
                                 dt { (what) } dd { (plain(&sentence)) }
                             }
                         }

@@ -77,7 +77,7 @@ fn page(run: &Run) -> Markup {
 }
 
 fn title(run: &Run) -> String {
-    let mut devices: Vec<_> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
+    let mut devices: Vec<_> = run.devices.iter().map(|info| plain(&info.name)).collect();
     devices.dedup();
     let suite = if run.program.suite.is_empty() { "gpubench".to_owned() } else { plain(&run.program.suite) };
     if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }

@@ -1,7 +1,7 @@
 //! The rooflines. In: the rows of a device; out: the place of each below the roofs of memory and arithmetic, and for all
 //! rows the share of the roof that binds them, their speed-of-light score.
 
-use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_stats::format;
 use gpubench_stats::units::FlopsPerSecond;
@@ -20,11 +20,11 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
         .run
         .devices
         .iter()
-        .map(|facts| {
+        .map(|info| {
             let rows: Vec<MeasuredCase<'_>> =
-                view.measured().filter(|row| row.case.record.device == facts.device).collect();
-            let both = [roofline(facts, &rows), speed_of_light(facts, &rows)];
-            (plain(&facts.device), both.into_iter().flatten().collect())
+                view.measured().filter(|row| row.case.record.device == info.device).collect();
+            let both = [roofline(info, &rows), speed_of_light(info, &rows)];
+            (plain(&info.device), both.into_iter().flatten().collect())
         })
         .filter(|(_, drawings): &(_, Vec<_>)| !drawings.is_empty())
         .collect();
@@ -71,7 +71,7 @@ fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], note: &
 }
 
 /// Throughput over arithmetic intensity, below the roofs that rows are compared with.
-fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
+fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
         let ci = row.it.samples.time.median_ci;
@@ -84,19 +84,19 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let mut series = series(rows, point);
     let xs = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
-    let memory = facts.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
+    let memory = info.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
     if high <= 0.0 {
         return None;
     }
     let mut precisions: Vec<&str> =
-        rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &*row.it.precision).collect();
+        rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &*row.it.data_type).collect();
     precisions.sort_unstable();
     precisions.dedup();
     let peaks: Vec<(String, f64)> = precisions
         .into_iter()
         .filter_map(|precision| {
             let quantity = Quantity::Compute(precision.to_owned());
-            Some((roof::name(&quantity), facts.peak(&quantity)?.value.as_f64()))
+            Some((roof::name(&quantity), info.peak(&quantity)?.value.as_f64()))
         })
         .collect();
     let ridge = peaks.iter().map(|(_, peak)| peak / memory).fold(low, f64::max);
@@ -107,7 +107,7 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         Series::new(name, [(from, from * rate), (end, end * rate)]).styled(Style::Bare)
     };
     for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
-        if let Some(peak) = facts.peak(&quantity) {
+        if let Some(peak) = info.peak(&quantity) {
             let name = format!("{}, {}", roof::name(&quantity), format::bandwidth(peak.value.into()));
             series.push(sloped(name, peak.value.as_f64()));
         }
@@ -117,7 +117,7 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
     }
     let curves = Curves {
-        title: best(facts, rows.iter().filter(|row| point(row).is_some())),
+        title: best(info, rows.iter().filter(|row| point(row).is_some())),
         subtitle: "throughput by arithmetic intensity, medians, below the roofs of memory and arithmetic"
             .to_owned(),
         x: Axis::log10("operations for each byte (flop/byte)", Unit::INTENSITY),
@@ -129,11 +129,11 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
 }
 
 /// The row that is nearest to its roof and not above it, as rows served from a cache are.
-fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
+fn best<'r, 'a: 'r>(info: &DeviceInfo, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
     let shares =
-        rows.filter_map(|row| Some((row, roof_share(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
-    let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
-    let device = plain(&facts.name);
+        rows.filter_map(|row| Some((row, roof_share(row.it)?))).filter(|(_, share)| share.fraction <= 1.0);
+    let best = shares.max_by(|a, b| a.1.fraction.total_cmp(&b.1.fraction));
+    let device = plain(&info.name);
     best.map_or_else(
         || format!("{device}: rows below their roofs"),
         |(row, share)| {
@@ -144,13 +144,13 @@ fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'
 }
 
 /// The share of the roof that binds each row, over its time.
-fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
+fn speed_of_light(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let share = roof_share(row.it)?;
         let (ci, median) = (row.it.samples.time.median_ci, row.it.median());
-        let interval = [ci.high, ci.low].map(|time| share.of_peak * (median / time));
+        let interval = [ci.high, ci.low].map(|time| share.fraction * (median / time));
         let note = format!("{} in {}", roof::phrase(share), format::time(median));
-        Some(named(row, (median.as_f64(), share.of_peak), interval, &note))
+        Some(named(row, (median.as_f64(), share.fraction), interval, &note))
     };
     let series = series(rows, point);
     let shares: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();
@@ -165,7 +165,7 @@ fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         ),
         subtitle: format!(
             "{}: the part of the roof that binds each row (speed of light), by its time",
-            plain(&facts.name)
+            plain(&info.name)
         ),
         x: Axis::log10("time", Unit::TIME),
         y: Axis::linear("part of the roof", Unit::PART),

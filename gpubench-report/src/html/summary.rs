@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use gpubench_records::comparison::{Answer, CaseFinding, Check, Finding};
+use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Finding};
 use gpubench_records::counts::ResultCounts;
 use gpubench_records::verdict::State;
 use gpubench_stats::{Ratio, format};
@@ -23,10 +23,10 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
         section #summary aria-labelledby="summary-title" {
             h2 #summary-title { "Summary" }
             @for note in header::notes(run) { p.note { (plain(&note)) } }
-            @for facts in &run.devices {
+            @for info in &run.devices {
                 p.device {
-                    b { (plain(&facts.device)) } ": " (plain(&facts.name))
-                    @if facts.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
+                    b { (plain(&info.device)) } ": " (plain(&info.name))
+                    @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
                 }
             }
             (verdicts(view))
@@ -61,8 +61,8 @@ fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
 fn slower(view: &View<'_>) -> Markup {
     let run = view.run;
     let Some(gate) = run.gate() else {
-        let slower: Vec<(String, Ratio)> = run.check.iter().flat_map(slower_than).collect();
-        return html! { @if let Some(check) = &run.check {
+        let slower: Vec<(String, Ratio)> = run.baseline_comparison.iter().flat_map(slower_than).collect();
+        return html! { @if let Some(check) = &run.baseline_comparison {
             div {
                 h3 { "Slower than " (plain(&check.baseline)) }
                 @if slower.is_empty() { p { "None." } }
@@ -74,7 +74,7 @@ fn slower(view: &View<'_>) -> Markup {
     let is_less = |line: &&CaseFinding| {
         matches!(line.finding, Finding::Compared { answer: Answer::Slower, regressed: false, .. })
     };
-    let less = run.check.iter().flat_map(|check| &check.lines).filter(is_less).count();
+    let less = run.baseline_comparison.iter().flat_map(|check| &check.findings).filter(is_less).count();
     html! {
         div {
             h3 { "Regressions" }
@@ -87,8 +87,8 @@ fn slower(view: &View<'_>) -> Markup {
 }
 
 /// The results of a check that are called slower.
-fn slower_than(check: &Check) -> impl Iterator<Item = (String, Ratio)> {
-    check.lines.iter().filter_map(|line| match line.finding {
+fn slower_than(check: &BaselineComparison) -> impl Iterator<Item = (String, Ratio)> {
+    check.findings.iter().filter_map(|line| match line.finding {
         Finding::Compared { ratio, answer: Answer::Slower, .. } => {
             Some((format!("{} {}", line.name, line.cache), ratio))
         }
@@ -138,7 +138,7 @@ fn furthest(view: &View<'_>) -> Markup {
         .filter(|row| launch_bound(row.it).is_none())
         .filter_map(|row| Some((roof_share(row.it)?, row)))
         .collect();
-    rows.sort_by(|a, b| a.0.of_peak.total_cmp(&b.0.of_peak));
+    rows.sort_by(|a, b| a.0.fraction.total_cmp(&b.0.fraction));
     // Each case is named once, hot or cold.
     let mut named = HashSet::new();
     rows.retain(|(_, row)| {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::Metrics;
 use gpubench_stats::format;
@@ -39,7 +39,7 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
 struct ArgSweep<'a> {
     name: String,
     arg: &'a str,
-    facts: Option<&'a Facts>,
+    info: Option<&'a DeviceInfo>,
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
@@ -90,7 +90,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let name = plain(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..]));
-        ArgSweep { name, arg, facts: view.facts(first.case.record), rows }
+        ArgSweep { name, arg, info: view.info(first.case.record), rows }
     };
     let several = |sweep: &ArgSweep<'_>| {
         let mut values: Vec<f64> = sweep.rows.iter().map(|(value, _)| *value).collect();
@@ -195,7 +195,7 @@ impl ArgSweep<'_> {
 
     /// The value at which a launch touches as many bytes as the last-level cache holds, between the two rows around it.
     fn knee(&self) -> Option<(f64, Bytes)> {
-        let cache = self.facts?.last_level_cache.filter(|cache| *cache > Bytes::ZERO)?;
+        let cache = self.info?.last_level_cache.filter(|cache| *cache > Bytes::ZERO)?;
         let touched: Vec<(f64, f64)> = self
             .rows
             .iter()

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::method::Cache;
-use gpubench_records::metrics::Share;
+use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_table::text::{plain, split_path};
@@ -73,8 +73,8 @@ impl<'a> View<'a> {
         self.cases.iter().filter(holds).filter_map(measured)
     }
 
-    pub(super) fn facts(&self, record: &Record) -> Option<&'a Facts> {
-        self.run.devices.iter().find(|facts| facts.device == record.device)
+    pub(super) fn info(&self, record: &Record) -> Option<&'a DeviceInfo> {
+        self.run.devices.iter().find(|info| info.device == record.device)
     }
 }
 
@@ -102,8 +102,8 @@ impl PageCase<'_> {
 }
 
 /// The share of the roof that binds a launch, if both roofs are known; else of the known one.
-pub(super) fn roof_share(measured: &Measurement) -> Option<&Share> {
-    measured.metrics.roof.as_ref().or_else(|| measured.metrics.shares.first())
+pub(super) fn roof_share(measured: &Measurement) -> Option<&PeakFraction> {
+    measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
 /// The modules that all paths begin with, such as `kernels::cuda::`.

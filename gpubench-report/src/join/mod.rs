@@ -7,7 +7,7 @@ mod shares;
 use std::collections::HashMap;
 
 use gpubench_records::baseline::{MeasuredRecord, differences};
-use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::files::NamedRun;
 use gpubench_records::id::PlannedCase;
 use gpubench_records::merge::merged;
@@ -54,7 +54,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let mut whole = runs.next().ok_or_else(no_run)?;
     for run in runs {
         whole.started = whole.started.min(run.started);
-        whole.wall += run.wall;
+        whole.wall_time += run.wall_time;
         whole.add_devices(run.devices);
         whole.records.extend(run.records);
         let new: Vec<_> =
@@ -65,7 +65,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
         whole.planned = whole.planned.max(run.planned);
     }
     // These belong to one run alone.
-    (whole.resumed, whole.threshold, whole.check) = (None, None, None);
+    (whole.resumed, whole.regression_threshold, whole.baseline_comparison) = (None, None, None);
     let mut others = others(&mut whole)?;
     whole.records = merged(whole.records);
     for record in &mut whole.records {
@@ -208,19 +208,19 @@ fn others(run: &mut Run) -> Result<HashMap<PlannedCase, Vec<Measurement>>, JoinE
 
 /// Checks that a device that both have is the same.
 fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
-    let name = |facts: &Facts| match facts.text(UUID) {
-        Some(uuid) => format!("{} ({uuid})", facts.name),
-        None => facts.name.clone(),
+    let name = |info: &DeviceInfo| match info.text(UUID) {
+        Some(uuid) => format!("{} ({uuid})", info.name),
+        None => info.name.clone(),
     };
-    for facts in &other.devices {
-        let Some(first) = one.devices.iter().find(|device| device.device == facts.device) else { continue };
-        if name(first) != name(facts) || first.fake != facts.fake {
+    for info in &other.devices {
+        let Some(first) = one.devices.iter().find(|device| device.device == info.device) else { continue };
+        if name(first) != name(info) || first.fake != info.fake {
             return Err(JoinError(format!(
                 "{} is {} in one run and {} in another: only runs on the same device can be merged. `cargo gpubench fleet` \
                  compares GPUs",
-                facts.device,
+                info.device,
                 name(first),
-                name(facts)
+                name(info)
             )));
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{JoinError, Joined, no_run, repetitions};
-use gpubench_records::facts::{Facts, UUID};
+use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::files::NamedRun;
 use gpubench_records::id::{DeviceId, PlannedCase};
 use gpubench_records::record::{Record, Run};
@@ -35,7 +35,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let mut joined = repetitions(runs)?;
     let run = &mut joined.run;
     let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
-    run.devices.retain(|facts| used.contains(&facts.device));
+    run.devices.retain(|info| used.contains(&info.device));
     (run.environment.task, run.environment.host) = (None, host);
     run.planned = run.records.len() + missing.cases;
     run.notes.extend(remarks.iter().chain(&missing.sentences).cloned());
@@ -87,8 +87,8 @@ struct Missing {
 /// The number of devices that measure each case of `run`, at least 1.
 fn devices_of_a_kind(run: &Run) -> usize {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for facts in &run.devices {
-        *kinds.entry(DeviceId::parse(&facts.device).kind).or_default() += 1;
+    for info in &run.devices {
+        *kinds.entry(DeviceId::parse(&info.device).kind).or_default() += 1;
     }
     kinds.into_values().max().unwrap_or(1)
 }
@@ -141,23 +141,23 @@ fn name_devices(runs: &mut [NamedRun]) {
         let environment = &run.environment;
         let node = environment.task.as_ref().and_then(|task| task.node.clone());
         let host = node.or_else(|| environment.host.clone()).unwrap_or_else(|| "host".to_owned());
-        let mut new = |facts: &Facts| {
-            let identity = facts.text(UUID).map_or_else(|| format!("{host} {}", facts.device), str::to_owned);
-            let kind = DeviceId::parse(&facts.device).kind;
-            let is_numbered = facts.device.contains(':');
+        let mut new = |info: &DeviceInfo| {
+            let identity = info.text(UUID).map_or_else(|| format!("{host} {}", info.device), str::to_owned);
+            let kind = DeviceId::parse(&info.device).kind;
+            let is_numbered = info.device.contains(':');
             let name = names.entry(identity).or_insert_with(|| {
                 let kind = format!("{host}/{kind}");
                 let number = numbers.entry(kind.clone()).or_default();
                 *number += 1;
                 if is_numbered { format!("{kind}:{}", *number - 1) } else { kind }
             });
-            (facts.device.clone(), name.clone())
+            (info.device.clone(), name.clone())
         };
         let renamed: BTreeMap<String, String> = run.devices.iter().map(&mut new).collect();
         let rename = |device: &mut String| {
             *device = renamed.get(device).cloned().unwrap_or_else(|| format!("{host}/{device}"));
         };
-        run.devices.iter_mut().for_each(|facts| rename(&mut facts.device));
+        run.devices.iter_mut().for_each(|info| rename(&mut info.device));
         run.records.iter_mut().for_each(|record| rename(&mut record.device));
         run.skipped.iter_mut().for_each(|skipped| rename(&mut skipped.device));
     }
@@ -165,13 +165,13 @@ fn name_devices(runs: &mut [NamedRun]) {
 
 /// Checks that the devices of a kind are of one model.
 fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
-    let mut models: BTreeMap<&str, &Facts> = BTreeMap::new();
-    for facts in runs.iter().flat_map(|named| &named.run.devices) {
-        let first = models.entry(DeviceId::parse(&facts.device).kind).or_insert(facts);
-        if first.name != facts.name || first.fake != facts.fake {
+    let mut models: BTreeMap<&str, &DeviceInfo> = BTreeMap::new();
+    for info in runs.iter().flat_map(|named| &named.run.devices) {
+        let first = models.entry(DeviceId::parse(&info.device).kind).or_insert(info);
+        if first.name != info.name || first.fake != info.fake {
             return Err(JoinError(format!(
                 "{} is {} and {} is {}: shares of one run need GPUs of one model",
-                first.device, first.name, facts.device, facts.name
+                first.device, first.name, info.device, info.name
             )));
         }
     }
@@ -221,7 +221,7 @@ fn is_copy(record: &Record, other: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_records::facts::{Property, Value};
+    use gpubench_records::device_info::{Property, Value};
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::files;
     use gpubench_records::record::Environment;
@@ -284,7 +284,7 @@ mod tests {
         assert!(joined.missing.is_empty() && joined.remarks.is_empty());
         assert_eq!((joined.run.planned, joined.run.environment.task.is_none()), (6, true));
         assert_eq!(joined.run.environment.host, None, "there are several");
-        let uuids: Vec<_> = joined.run.devices.iter().map(|facts| facts.text(UUID)).collect();
+        let uuids: Vec<_> = joined.run.devices.iter().map(|info| info.text(UUID)).collect();
         assert_eq!(uuids, [Some("GPU-a"), Some("GPU-b"), Some("GPU-c")]);
     }
 
@@ -304,7 +304,7 @@ mod tests {
             run.records.extend(on_second);
         }
         for record in runs.iter_mut().flat_map(|run| &mut run.records).filter(|it| it.device == "cuda:1") {
-            record.measurement.as_mut().expect("it was measured").samples.wall += Nanoseconds(1.0);
+            record.measurement.as_mut().expect("it was measured").samples.wall_time += Nanoseconds(1.0);
         }
         let both = joined(&runs).expect("three shares");
         assert_eq!((both.run.records.len(), both.remarks.len()), (12, 0), "{:?}", both.remarks);

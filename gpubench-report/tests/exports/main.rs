@@ -8,7 +8,7 @@ mod survive;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::comparison::{Answer, CaseFinding, Check, Finding, Threshold};
+use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Finding, Threshold};
 use gpubench_records::files;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
@@ -118,10 +118,17 @@ fn a_gate_is_in_what_others_read() {
     for told in ["not judged: 1 case not comparable", "not judged: 1 case of the baseline not measured"] {
         assert!(page.contains(told), "{told}");
     }
-    let ungated = Run { threshold: None, ..run.clone() };
+    let ungated = Run { regression_threshold: None, ..run.clone() };
     let text = exported(JUNIT, &ungated);
     assert!(text.contains("failures=\"0\" errors=\"0\"") && !text.contains("regression"), "{text}");
-    let new = Run { check: Some(Check { lines: Vec::new(), missing: Vec::new(), ..checked(&run) }), ..run };
+    let new = Run {
+        baseline_comparison: Some(BaselineComparison {
+            findings: Vec::new(),
+            missing: Vec::new(),
+            ..checked(&run)
+        }),
+        ..run
+    };
     let text = exported(JUNIT, &new);
     assert!(text.contains("errors=\"1\"") && text.contains("not judged: nothing was compared"), "{text}");
 }
@@ -136,12 +143,12 @@ fn the_top_of_the_page_agrees_with_its_comparison() {
         from.split_once("</section>").expect("it ends").0.to_owned()
     };
     let gated = gated();
-    let without = top(&Run { threshold: None, ..gated.clone() });
+    let without = top(&Run { regression_threshold: None, ..gated.clone() });
     assert!(without.contains("Slower than main") && without.contains("+10.00 %"), "{without}");
     assert!(!without.contains("None.") && !without.contains("Regressions"), "{without}");
     assert!(top(&gated).contains("+10.00 %"));
-    let mut loose = Run { threshold: Some(Threshold::Part(0.25)), ..gated };
-    for line in loose.check.iter_mut().flat_map(|check| &mut check.lines) {
+    let mut loose = Run { regression_threshold: Some(Threshold::Fraction(0.25)), ..gated };
+    for line in loose.baseline_comparison.iter_mut().flat_map(|check| &mut check.findings) {
         if let Finding::Compared { regressed, .. } = &mut line.finding {
             *regressed = false;
         }
@@ -153,8 +160,8 @@ fn the_top_of_the_page_agrees_with_its_comparison() {
     );
 }
 
-fn checked(run: &Run) -> Check {
-    run.check.clone().expect("it was held against a baseline")
+fn checked(run: &Run) -> BaselineComparison {
+    run.baseline_comparison.clone().expect("it was held against a baseline")
 }
 
 /// Four cases with a gate, of which one is the same, one slower, one faster and one not comparable; and one is missing.
@@ -165,14 +172,14 @@ fn gated() -> Run {
         None => Finding::NotComparable(vec!["bytes read 8, were 4".to_owned()]),
         Some(value) => Finding::Compared {
             ratio: ratio(value),
-            now: Nanoseconds(1000.0 * value),
-            then: Nanoseconds(1000.0),
+            time: Nanoseconds(1000.0 * value),
+            baseline_time: Nanoseconds(1000.0),
             processes: [1, 1],
             noise_known: false,
-            assumed: None,
+            assumed_spread: None,
             answer: Answer::of(&ratio(value), 0.005),
             regressed: value > 1.05,
-            again: if value > 1.05 { 8 } else { 0 },
+            remeasured: if value > 1.05 { 8 } else { 0 },
         },
     });
     let lines = run.records.iter().zip(findings).map(|(record, finding)| CaseFinding {
@@ -184,15 +191,15 @@ fn gated() -> Run {
     let lines: Vec<_> = lines.collect();
     assert_eq!(lines.len(), 4);
     let missing = vec!["gpubench_kernels::cuda::gone[n=1] hot".to_owned()];
-    run.check = Some(Check {
+    run.baseline_comparison = Some(BaselineComparison {
         baseline: "main".to_owned(),
-        band: 0.005,
-        together: Some(3),
+        equivalence_margin: 0.005,
+        tested_together: Some(3),
         remarks: Vec::new(),
-        lines,
+        findings: lines,
         missing,
     });
-    run.threshold = Some(Threshold::Part(0.05));
+    run.regression_threshold = Some(Threshold::Fraction(0.05));
     run
 }
 
@@ -226,7 +233,7 @@ fn mixed() -> Run {
         benchmark: "gpubench_kernels::cuda::sum".to_owned(),
         args: vec![Arg { name: "n".to_owned(), value: "64".to_owned() }],
         device: "cuda:0".to_owned(),
-        why: "n is less than a block".to_owned(),
+        reason: "n is less than a block".to_owned(),
     }];
     run
 }

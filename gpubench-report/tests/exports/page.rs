@@ -95,7 +95,7 @@ fn many(records: usize, samples: usize) -> Run {
             record.case.args[0].value = (1 << (number % 10)).to_string();
             let measured = record.measurement.as_mut().expect("it was measured");
             let event = |sample: usize| Nanoseconds(10_000.0 + ((sample * 7919 + number) % 1009) as f64);
-            measured.samples.events = (0..samples).map(event).collect();
+            measured.samples.event_times = (0..samples).map(event).collect();
             record
         })
         .collect();

@@ -37,8 +37,8 @@ fn large() -> Run {
     let mut run = small("gpu.jsonl");
     let mut record = run.records.remove(0);
     let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
-    samples.events = (0..SAMPLES).map(|i| Nanoseconds(3680.0 + (i * 7 % 100) as f64 / 3.0)).collect();
-    samples.time = Summary::of(&samples.times(), samples.timer.step).expect("there are samples");
+    samples.event_times = (0..SAMPLES).map(|i| Nanoseconds(3680.0 + (i * 7 % 100) as f64 / 3.0)).collect();
+    samples.time = Summary::of(&samples.times(), samples.timer.resolution).expect("there are samples");
     let numbered = |number: usize| {
         let mut record = record.clone();
         record.case.args = vec![Arg { name: "n".to_owned(), value: number.to_string() }];

@@ -40,7 +40,7 @@ fn run(cases: &[(String, String, f64)]) -> Run {
         record.case.args = vec![Arg { name: format!("n{number}"), value: arg.clone() }];
         let measured = record.measurement.as_mut().expect("it was measured");
         measured.samples.time.median = Nanoseconds(*median);
-        measured.samples.events[0] = Nanoseconds(*median);
+        measured.samples.event_times[0] = Nanoseconds(*median);
         record
     });
     run.records = made.collect();
@@ -82,7 +82,7 @@ proptest! {
             prop_assert_eq!(rows.cell(row, &format!("arg.{name}")), value);
             let median = measured.samples.time.median.0;
             prop_assert_eq!(rows.number(row, "time_ns").map(f64::to_bits), Some(median.to_bits()));
-            for (number, event) in measured.samples.events.iter().enumerate() {
+            for (number, event) in measured.samples.event_times.iter().enumerate() {
                 let row = first + number;
                 prop_assert_eq!(samples.cell(row, "name"), record.case.name());
                 prop_assert_eq!(samples.cell(row, &format!("arg.{name}")), value);
@@ -91,7 +91,7 @@ proptest! {
                 let time = (*event - measured.samples.timer.overhead).0;
                 prop_assert_eq!(samples.number(row, "time_ns").map(f64::to_bits), Some(time.to_bits()));
             }
-            first += measured.samples.events.len();
+            first += measured.samples.event_times.len();
         }
         prop_assert_eq!(samples.rows.len(), first);
     }

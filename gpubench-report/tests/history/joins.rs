@@ -1,8 +1,8 @@
 //! Series that are joined by commits that were measured under both. In: planted times under two drivers; out: changes of the commits, and none
 //! of the driver.
 
+use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::{Property, UUID, Value};
 use gpubench_records::history::HistoryRun;
 use gpubench_report::history::{CommitOrder, History, HistoryReport};
 use gpubench_stats::units::Nanoseconds;

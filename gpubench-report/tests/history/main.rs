@@ -5,7 +5,7 @@ mod kept;
 mod otava;
 mod rules;
 
-use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_records::device_info::{DRIVER, Property, Value};
 use gpubench_records::files;
 use gpubench_records::history::HistoryRun;
 use gpubench_records::record::{Package, Run};
@@ -40,9 +40,9 @@ fn run_of(template: &Run, commit: usize, day: usize, time: f64) -> Run {
 }
 
 fn with_driver(mut run: Run, driver: &str) -> Run {
-    let facts = &mut run.devices[0];
-    facts.properties.retain(|property| property.name != DRIVER);
-    facts.properties.push(Property::new(DRIVER, Value::Text(driver.to_owned())));
+    let info = &mut run.devices[0];
+    info.properties.retain(|property| property.name != DRIVER);
+    info.properties.push(Property::new(DRIVER, Value::Text(driver.to_owned())));
     run
 }
 

@@ -1,7 +1,7 @@
 //! The changes that are asked for, and the exit code. In: planted times; out: what is told, and what fails.
 
+use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::{Property, UUID, Value};
 use gpubench_records::history::HistoryRun;
 use gpubench_records::record::Run;
 use gpubench_report::history::{History, HistoryReport, HistoryRules};

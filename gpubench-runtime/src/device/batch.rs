@@ -31,7 +31,7 @@ impl Work for Batch<'_> {
 
 /// Returns true if a sample of one launch, which read `event`, is too short for the timer.
 pub(super) fn is_short(event: Nanoseconds, timer: Timer) -> bool {
-    event - timer.overhead < STEPS * timer.step
+    event - timer.overhead < STEPS * timer.resolution
 }
 
 /// Returns the event time of one of `launches` back-to-back launches.
@@ -127,7 +127,7 @@ mod tests {
         let mut sampler =
             sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
         sampler.group(20, &mut events).expect("nothing fails");
-        let floor = Timer::new(Nanoseconds(10.0)).with_floor(Nanoseconds(3.0));
+        let floor = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(3.0));
         let timer = sampler.begin(floor).expect("nothing fails");
         events.clear();
         sampler.group(100, &mut events).expect("nothing fails");

@@ -18,8 +18,8 @@ pub struct DeviceKind {
     pub(crate) examine: fn() -> Vec<Finding>,
     /// The choice if the user names no device.
     pub(crate) choice: DefaultChoice,
-    /// The compute precisions for which some device of this kind reports a peak.
-    pub(crate) precisions: fn() -> Vec<&'static str>,
+    /// The compute data_types for which some device of this kind reports a peak.
+    pub(crate) data_types: fn() -> Vec<&'static str>,
     /// Locks its clocks, if the kind supports that.
     pub(crate) clocks: Option<ClockControl>,
     /// True if Nsight Compute counts what launches on it do.
@@ -42,7 +42,7 @@ impl DeviceKind {
             beside_others: false,
             examine: Vec::new,
             choice: DefaultChoice::Beside,
-            precisions: Vec::new,
+            data_types: Vec::new,
             clocks: None,
             profiled: false,
         }

@@ -89,7 +89,7 @@ pub trait LaunchTimer {
         readings.sort_by(Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
         let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
-        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor))
+        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_empty_span(floor))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The seam between a measurement and the device it runs on. A [`Device`] opens, reports its [`Facts`] and samples
+//! The seam between a measurement and the device it runs on. A [`Device`] opens, reports its [`DeviceInfo`] and samples
 //! launches; the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker`
 //! and `measure`; knows nothing of benchmarks.
 
@@ -30,13 +30,13 @@ pub use memory::Memory;
 pub use monitor::Monitor;
 pub use turns::swapped;
 
-use gpubench_records::certificate::CuptiTimes;
-use gpubench_records::facts::{Facts, Peak};
+use gpubench_records::device_info::{DeviceInfo, Peak};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::LaunchFacts;
+use gpubench_records::launch::LaunchInfo;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::Relaunch;
+use gpubench_records::verification::CuptiTimes;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
@@ -120,9 +120,9 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns an error if the measurement of a peak fails.
-    fn facts(&mut self) -> Result<Facts, DeviceError>;
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError>;
 
-    /// Measures the peaks that the user's cache keeps for later runs. Called after [`Device::facts`] if the cache has none of this device.
+    /// Measures the peaks that the user's cache keeps for later runs. Called after [`Device::info`] if the cache has none of this device.
     #[doc(hidden)]
     fn measure_peaks(&mut self) -> Vec<Peak> {
         Vec::new()
@@ -132,7 +132,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
@@ -150,10 +150,10 @@ pub trait Device: Any {
     /// # Errors
     /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would miss part
     /// of the launch.
-    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         work.launch()?;
-        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
-        Ok(LaunchFacts::default())
+        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        Ok(LaunchInfo::default())
     }
 
     /// Launches `work` once more, waits for it, and returns what it does beside its work on its stream. Asked for where the
@@ -163,7 +163,7 @@ pub trait Device: Any {
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
-        self.observe(work).map(|facts| facts.observations)
+        self.observe(work).map(|info| info.observations)
     }
 
     /// Resets, flushes the cache, launches `work` once, waits for it, and returns its time; no time if the device cannot take cold
@@ -182,7 +182,7 @@ pub trait Device: Any {
         }
         work.reset()?;
         work.launch()?;
-        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
         Ok(None)
     }
 
@@ -278,17 +278,17 @@ pub trait Device: Any {
     /// Moves the inputs that are made next to addresses of the device's memory that depend on `place` alone, a random number, as
     /// far as the device can: inputs of the same sizes that are made in the same order at the same place have the same addresses,
     /// if no others exist.
-    fn displace(&mut self, place: u64) {
+    fn set_allocation_seed(&mut self, place: u64) {
         _ = place;
     }
 
-    /// Makes the inputs of `work` anew at addresses that depend on `place`, as [`Device::displace`] has it, and launches on them. Returns
+    /// Makes the inputs of `work` anew at addresses that depend on `place`, as [`Device::set_allocation_seed`] has it, and launches on them. Returns
     /// false if they stay where they are, which is the default.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     #[doc(hidden)]
-    fn move_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
+    fn relocate_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
         _ = (work, place);
         Ok(false)
     }
@@ -416,15 +416,15 @@ pub trait Work {
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
 
-    /// Makes inputs anew behind a call of `displace`, beside the first ones, which are kept, and drops any others. Returns false if it
+    /// Makes inputs anew behind a call of `set_allocation_seed`, beside the first ones, which are kept, and drops any others. Returns false if it
     /// cannot; then the launches have the first ones.
-    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
-        _ = displace;
+    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
+        _ = set_allocation_seed;
         false
     }
 
     /// Puts the first inputs in the place of all that were made anew.
-    fn take_back(&mut self) {}
+    fn restore_inputs(&mut self) {}
 
     /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known, which is the default.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
@@ -452,18 +452,18 @@ pub trait Sampler {
     /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>;
 
-    /// Makes the inputs of the launches anew, at addresses that depend on `place`, as [`Device::displace`] has it. Returns false if they
+    /// Makes the inputs of the launches anew, at addresses that depend on `place`, as [`Device::set_allocation_seed`] has it. Returns false if they
     /// stay where they are, which is the default. Called between groups of samples.
     ///
     /// # Errors
     /// Returns an error if a launch on them or the device fails.
-    fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+    fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
         _ = place;
         Ok(false)
     }
 
     /// Puts the first inputs in the place of all that were made anew.
-    fn take_back(&mut self) {}
+    fn restore_inputs(&mut self) {}
 
     /// Measures the timer on the path of these samples: its overhead and its resolution.
     ///

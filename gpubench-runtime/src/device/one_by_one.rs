@@ -359,8 +359,8 @@ mod tests {
     #[test]
     fn the_timer_is_measured_with_nothing_between_its_readings() {
         let timer = Counter::default().timer().expect("nothing fails");
-        assert_eq!(timer, Timer::new(Nanoseconds(8.0)).with_floor(Nanoseconds(104.0)));
-        assert_eq!(NoCache.timer().expect("nothing fails").step, Nanoseconds(1.0));
+        assert_eq!(timer, Timer::new(Nanoseconds(8.0)).with_empty_span(Nanoseconds(104.0)));
+        assert_eq!(NoCache.timer().expect("nothing fails").resolution, Nanoseconds(1.0));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         noun: "CUDA device",
         beside_others: true,
         choice: DefaultChoice::First,
-        precisions: cuda::precisions,
+        data_types: cuda::data_types,
         clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
         profiled: true,
     },
@@ -36,7 +36,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         // It launches the work of all others.
         beside_others: false,
         choice: DefaultChoice::StandIn,
-        precisions: Vec::new,
+        data_types: Vec::new,
         clocks: None,
         profiled: false,
     },
@@ -79,9 +79,9 @@ pub(crate) fn runs_beside_others(name: &str) -> bool {
     kind(name).is_some_and(|kind| kind.beside_others)
 }
 
-/// Returns the precisions for which some device reports a peak.
-pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
-    listed().iter().flat_map(|kind| (kind.precisions)())
+/// Returns the data_types for which some device reports a peak.
+pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
+    listed().iter().flat_map(|kind| (kind.data_types)())
 }
 
 /// Returns the clock lock of the device of this name, such as `cuda:0`.

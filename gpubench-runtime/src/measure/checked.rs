@@ -35,10 +35,10 @@ impl CheckedGroups {
     /// # Errors
     /// Returns an error if the timer's own readings are no times.
     pub(super) fn new(timer: Timer) -> Result<Self, Failure> {
-        if timer.is_sound() {
+        if timer.is_valid() {
             return Ok(Self { timer, faults: ClockFaults::default(), starts: Vec::new() });
         }
-        let Timer { step, floor, overhead, .. } = timer;
+        let Timer { resolution: step, empty_span: floor, overhead, .. } = timer;
         let [step, floor, overhead] = [step, floor, overhead].map(Nanoseconds::as_f64);
         let message = format!(
             "broken clock: the timer's step is {step} ns, around nothing it reads {floor} ns, and its overhead is {overhead} ns"
@@ -99,7 +99,7 @@ impl CheckedGroups {
         if samples == 0 {
             return Err(Failure::new(Stage::Sampling, "took no samples"));
         }
-        let Timer { step, simulated, .. } = self.timer;
+        let Timer { resolution: step, simulated, .. } = self.timer;
         let device = self.faults.count(events.iter().copied(), device, wall, (step, simulated));
         let spent = if simulated { device } else { device.max(wall) };
         Ok(Group { samples, device, spent })

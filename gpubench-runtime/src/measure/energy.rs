@@ -41,7 +41,7 @@ pub(crate) fn energy(
         None => Err(EnergyError::NotCounted),
         Some(_) => launch_and_read(sampler, each, left.min(LONGEST), monitor),
     };
-    measured.map_or_else(|error| Energy::Refused(error.to_string()), Energy::Measured)
+    measured.map_or_else(|error| Energy::Unavailable(error.to_string()), Energy::Measured)
 }
 
 /// The reason why the energy of a launch is not known.
@@ -151,7 +151,15 @@ fn evaluate(
     let sensor =
         (!readings.is_empty()).then(|| readings.iter().copied().sum::<Watts>() / readings.len() as f64);
     let per_launch = power.during(elapsed) / launches as f64;
-    Ok(EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates: between, counted })
+    Ok(EnergyMeasurement {
+        per_launch,
+        power,
+        sensor_power: sensor,
+        launches,
+        elapsed,
+        updates: between,
+        counter_time: counted,
+    })
 }
 
 #[cfg(test)]
@@ -182,8 +190,8 @@ mod tests {
         assert!((measured.power.0 - 700.0).abs() < 1e-6, "{measured:?}");
         // 700 W for 0.25 ms each.
         assert!((measured.per_launch.0 - 0.175).abs() < 1e-9, "{measured:?}");
-        assert_eq!((measured.updates, measured.counted), (10, Nanoseconds(1e9)));
-        assert!((measured.sensor.expect("it told").0 - 701.0).abs() < 1e-6);
+        assert_eq!((measured.updates, measured.counter_time), (10, Nanoseconds(1e9)));
+        assert!((measured.sensor_power.expect("it told").0 - 701.0).abs() < 1e-6);
     }
 
     /// A device that counts energy, and a sampler whose launches cannot run back-to-back, or fail.
@@ -221,9 +229,9 @@ mod tests {
     #[test]
     fn launches_that_cannot_follow_one_another_are_refused_in_words() {
         let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST, Box::new(Counts));
-        assert_eq!(refused(None), Energy::Refused("a launch needs a reset before the next".to_owned()));
+        assert_eq!(refused(None), Energy::Unavailable("a launch needs a reset before the next".to_owned()));
         let failure = Failure::new(Stage::Launch, "out of paper");
-        assert_eq!(refused(Some(failure)), Energy::Refused("launch: out of paper".to_owned()));
+        assert_eq!(refused(Some(failure)), Energy::Unavailable("launch: out of paper".to_owned()));
     }
 
     /// A counter that grows by 700 W, and is updated when so much time has passed.
@@ -296,7 +304,7 @@ mod tests {
         assert!((measured.power.0 / 700.0 - 1.0).abs() < 0.2, "{measured:?}");
         let per_launch = measured.power.during(measured.elapsed) / measured.launches as f64;
         assert_eq!(measured.per_launch, per_launch);
-        assert_eq!(measured.sensor, Some(Watts(690.0)));
+        assert_eq!(measured.sensor_power, Some(Watts(690.0)));
         // Every third update is 50 ms behind the last that was asked for.
         assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
     }
@@ -315,7 +323,7 @@ mod tests {
         let begin = Instant::now();
         let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_millis(400));
         let took = begin.elapsed();
-        let Energy::Refused(why) = &energy else { panic!("{energy:?}") };
+        let Energy::Unavailable(why) = &energy else { panic!("{energy:?}") };
         assert!(why.contains("was updated ") && why.contains("less than 10 say little"), "{why}");
         assert!((0.4..1.5).contains(&took.as_secs_f64()), "{took:?}");
     }

@@ -86,7 +86,7 @@ pub fn measure(
     let mut warm_up = warmed.warm_up;
     let others = LAUNCHES_BESIDE as f64 * warmed.launch_time().unwrap_or_default();
     let mut limit = sampling.max_time - warmed.beyond - others;
-    let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
+    let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
     let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
     let mut timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
@@ -155,32 +155,32 @@ pub fn measure(
         device_clock: clocks.after(&warming),
         clock_faults: checked.faults(),
         groups,
-        moves,
-        in_turns: false,
-        waited,
-        elapsed,
-        wall: (end - begin).into(),
+        relocations: moves,
+        interleaved: false,
+        processor_wait: waited,
+        device_time: elapsed,
+        wall_time: (end - begin).into(),
         converged,
         time,
-        stall,
+        dram_stall: stall,
         back_to_back: None,
-        on_stream: None,
-        call: sampler.call().filter(is_number),
-        held: None,
+        stream_time: None,
+        host_call_time: sampler.call().filter(is_number),
+        prequeued_time: None,
         cross_check: cross_check.filter(is_number),
         correction,
-        since_last: since_last(&starts),
-        events,
-        interrupted,
-        interrupted_events,
+        start_intervals: since_last(&starts),
+        event_times: events,
+        interrupted_times: interrupted,
+        interrupted_count: interrupted_events,
         overheads,
     };
     if samples.time.median < SHORT {
         samples.back_to_back = sampler.in_a_row()?.filter(is_number);
     }
     if samples.time.median < LONG {
-        samples.held = sampler.held()?.filter(is_number);
-        samples.on_stream = sampler.on_stream()?.filter(is_number);
+        samples.prequeued_time = sampler.held()?.filter(is_number);
+        samples.stream_time = sampler.on_stream()?.filter(is_number);
     }
     Ok(samples)
 }

@@ -42,11 +42,11 @@ impl Places {
             return Ok(());
         }
         let begin = Instant::now();
-        let moved = sampler.move_inputs(Placement::place(self.moves, self.seed))?;
+        let moved = sampler.relocate_inputs(Placement::place(self.moves, self.seed))?;
         let is_first = self.moves == 0;
         let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > QUICK;
         if moved && is_first && slow {
-            sampler.take_back();
+            sampler.restore_inputs();
         }
         self.may_move = moved && !(is_first && slow);
         self.moves += usize::from(self.may_move);
@@ -100,7 +100,7 @@ mod tests {
             Method::new(Path::Graph)
         }
 
-        fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
             std::thread::sleep(self.slowly);
             let moves = self.left > 0;
             self.left -= usize::from(moves);
@@ -110,7 +110,7 @@ mod tests {
             Ok(moves)
         }
 
-        fn take_back(&mut self) {
+        fn restore_inputs(&mut self) {
             self.taken_back = true;
         }
     }

@@ -18,7 +18,7 @@ use gpubench_records::samples::{self, GroupOverhead, OWN_DELAYS};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::WIDEST;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Decision, MemoryStall, SMALLEST_SAMPLE, StopRule};
+use gpubench_stats::{Decision, DramStall, SMALLEST_SAMPLE, StopRule};
 
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub(super) const MAX_SAMPLES: usize = 1 << 16;
@@ -60,7 +60,7 @@ pub(super) struct TakenSamples {
 /// What a look found in so many samples.
 pub(super) struct Look {
     pub(super) samples: usize,
-    pub(super) stall: Option<MemoryStall>,
+    pub(super) stall: Option<DramStall>,
 }
 
 /// The limits of sampling.
@@ -142,7 +142,7 @@ impl TakenSamples {
                 continue;
             }
             let goes_beyond =
-                read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.interval_time);
+                read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
             let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || read >= MAX_SAMPLES || no_time;
             let mut hopeless = false;
             let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
@@ -159,15 +159,16 @@ impl TakenSamples {
                 if let Some(time) = time {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
                     let decision = if is_last {
-                        rule.check_last(&time, timer.resolution())
+                        rule.check_last(&time, timer.effective_resolution())
                     } else {
-                        rule.check(&time, timer.resolution())
+                        rule.check(&time, timer.effective_resolution())
                     };
                     converged = decision == Decision::Converged;
-                    let growth = rule.growth(&time, timer.resolution());
-                    is_fine = finer.check(&time, timer.resolution()) == Decision::Converged;
+                    let growth = rule.growth(&time, timer.effective_resolution());
+                    is_fine = finer.check(&time, timer.effective_resolution()) == Decision::Converged;
                     // A comparison with what is no number leaves the other one.
-                    let need = if converged { finer.growth(&time, timer.resolution()) } else { growth };
+                    let need =
+                        if converged { finer.growth(&time, timer.effective_resolution()) } else { growth };
                     later = later.max((PART_OF_NEED * need).min(*NEXT_LOOK.end()));
                     let needed = budget.spent() * growth;
                     let enough = PROMISING.max(sampling.min_time);

@@ -15,7 +15,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::samples::Samples;
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::StallPeriod;
+use gpubench_stats::DramStallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
 const STEP: Nanoseconds = Nanoseconds(32.0);
@@ -46,7 +46,7 @@ struct FakeSampler {
 impl FakeSampler {
     fn new(time: fn(usize) -> f64) -> Self {
         let (cost, busy) = (Nanoseconds(1e6), Duration::ZERO);
-        let timer = Timer::new(STEP).with_floor(OVERHEAD).simulated();
+        let timer = Timer::new(STEP).with_empty_span(OVERHEAD).simulated();
         Self {
             time,
             cost,
@@ -63,7 +63,7 @@ impl FakeSampler {
     /// A sampler whose launches take this machine so long, and the device next to nothing.
     fn of_host(time: fn(usize) -> f64, milliseconds: u64) -> Self {
         let busy = Duration::from_millis(milliseconds);
-        let timer = Timer::new(STEP).with_floor(OVERHEAD);
+        let timer = Timer::new(STEP).with_empty_span(OVERHEAD);
         Self { cost: Nanoseconds(2e5), busy, timer, ..Self::new(time) }
     }
 }
@@ -124,11 +124,11 @@ fn launches_of_the_warm_up_are_no_samples() {
     let sampling = Sampling { warm_up: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
     let (samples, steps) = measured(&mut sampler, &sampling);
     assert!(samples.warm_up.steady && samples.warm_up.launches >= 200, "{:?}", samples.warm_up);
-    assert!(samples.events.iter().all(|event| *event == Nanoseconds(101e3)));
+    assert!(samples.event_times.iter().all(|event| *event == Nanoseconds(101e3)));
     assert_eq!(samples.time.median, Nanoseconds(100e3), "the overhead is taken off");
     let first_sample = steps.iter().position(|step| matches!(step, Step::Samples(0))).expect("they begin");
     assert!(steps[..first_sample].iter().all(|step| matches!(step, Step::WarmUp(_))));
-    assert!(matches!(steps.last(), Some(Step::Afterwards(taken)) if *taken == samples.events.len()));
+    assert!(matches!(steps.last(), Some(Step::Afterwards(taken)) if *taken == samples.event_times.len()));
 }
 
 /// Times that agree are not enough while the clock is on its way.
@@ -151,9 +151,9 @@ fn samples_are_warm_up_while_the_clock_moves() {
     sampler.clock = Some(|launches| 2_000_000_000 - 1_000_000 * launches.min(100) as u64);
     let sampling = Sampling { min_time: Nanoseconds::from_seconds(0.06), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    let all = samples.warm_up.launches + samples.events.len();
+    let all = samples.warm_up.launches + samples.event_times.len();
     assert_eq!(sampler.launches, all, "each launch is one or the other");
-    assert_eq!(samples.warm_up.elapsed + samples.elapsed, Nanoseconds(1e6) * all as f64);
+    assert_eq!(samples.warm_up.elapsed + samples.device_time, Nanoseconds(1e6) * all as f64);
     let clock = samples.device_clock.expect("it has counters");
     assert!(clock.during.low.as_f64() >= 1.9e9 && clock.during.high.as_f64() < 1.92e9, "{clock:?}");
     let before = clock.before.expect("it was read in the warm-up");
@@ -163,13 +163,13 @@ fn samples_are_warm_up_while_the_clock_moves() {
     let fixed = Sampling { warm_up_launches: Some(8), samples: Some(64), ..sampling };
     let mut sampler = FakeSampler { clock: sampler.clock, ..FakeSampler::new(steady) };
     let (samples, _) = measured(&mut sampler, &fixed);
-    assert_eq!((samples.warm_up.launches, samples.events.len()), (8, 64));
+    assert_eq!((samples.warm_up.launches, samples.event_times.len()), (8, 64));
 }
 
 #[test]
 fn a_steady_launch_ends_at_the_second_look_with_enough_samples() {
     let (samples, _) = measured(&mut FakeSampler::new(steady), &Sampling::USUAL);
-    let taken = samples.events.len();
+    let taken = samples.event_times.len();
     assert!(samples.converged && taken >= MIN_SAMPLES, "{taken}");
     // Two looks at groups of 8: no more than that is taken.
     assert!(taken <= MIN_SAMPLES + 16, "{taken}");
@@ -186,15 +186,19 @@ fn a_budget_of_device_time_ends_what_does_not_converge() {
     let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
     assert!(!samples.converged);
     // A sample takes 1 ms of the device: 100 of them, but for what the warm-up took beyond its own time.
-    assert!((90..=105).contains(&samples.events.len()), "{}", samples.events.len());
-    assert_eq!(samples.elapsed, Nanoseconds(1e6) * samples.events.len() as f64);
+    assert!((90..=105).contains(&samples.event_times.len()), "{}", samples.event_times.len());
+    assert_eq!(samples.device_time, Nanoseconds(1e6) * samples.event_times.len() as f64);
 }
 
 #[test]
 fn a_least_time_is_sampled_though_the_median_is_known() {
     let sampling = Sampling { min_time: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
     let (samples, _) = measured(&mut FakeSampler::new(steady), &sampling);
-    assert!(samples.converged && (200..=216).contains(&samples.events.len()), "{}", samples.events.len());
+    assert!(
+        samples.converged && (200..=216).contains(&samples.event_times.len()),
+        "{}",
+        samples.event_times.len()
+    );
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn exactly_as_many_samples_and_warm_up_launches_as_asked_for() {
         let sampling = Sampling { samples: Some(wanted), warm_up_launches: Some(13), ..Sampling::USUAL };
         let mut sampler = FakeSampler::new(noisy);
         let (samples, _) = measured(&mut sampler, &sampling);
-        assert_eq!((samples.events.len(), samples.warm_up.launches), (wanted, 13));
+        assert_eq!((samples.event_times.len(), samples.warm_up.launches), (wanted, 13));
         assert_eq!(sampler.launches, wanted + 13);
         assert_eq!(sampler.asked.iter().sum::<usize>(), wanted + 13, "nothing is asked for twice");
     }
@@ -215,7 +219,7 @@ fn no_case_keeps_more_samples_than_the_most() {
     sampler.cost = Nanoseconds(1.0);
     let sampling = Sampling { precision: 1e-9, warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!(samples.events.len(), MAX_SAMPLES);
+    assert_eq!(samples.event_times.len(), MAX_SAMPLES);
     assert!(!samples.converged);
 }
 
@@ -257,17 +261,17 @@ fn a_budget_holds_by_this_machines_clock_too() {
     let begin = Instant::now();
     let (samples, _) = measured(&mut sampler, &budget(0.2));
     let took = begin.elapsed().as_secs_f64();
-    assert!(!samples.converged && samples.events.len() >= 5, "{}", samples.events.len());
+    assert!(!samples.converged && samples.event_times.len() >= 5, "{}", samples.event_times.len());
     // The warm-up never becomes steady: it ends after half of the budget.
     assert!((0.2..0.6).contains(&took), "{took} s");
-    assert!(samples.wall < Nanoseconds::from_seconds(0.4), "{:?}", samples.wall);
+    assert!(samples.wall_time < Nanoseconds::from_seconds(0.4), "{:?}", samples.wall_time);
 }
 
 #[test]
 fn a_group_ends_within_its_budget() {
     let (samples, _) = measured(&mut FakeSampler::new(noisy), &budget(0.1));
     // A sample takes 1 ms of the device, and a group mostly 8. The rest of the warm-up counts too.
-    assert!((85..=100).contains(&samples.events.len()), "{}", samples.events.len());
+    assert!((85..=100).contains(&samples.event_times.len()), "{}", samples.event_times.len());
 }
 
 /// The budget of 3 s is for all launches: the checked one, the warm-up, the samples, and two on fresh inputs. Of a launch of 0.3 s it has
@@ -283,7 +287,7 @@ fn all_launches_of_a_case_count() {
         sampler.cost = Nanoseconds(time(0));
         let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
         assert_eq!(sampler.asked, vec![1; taken + warm_up], "{seconds} s");
-        assert_eq!((samples.warm_up.launches, samples.events.len()), (warm_up, taken), "{seconds} s");
+        assert_eq!((samples.warm_up.launches, samples.event_times.len()), (warm_up, taken), "{seconds} s");
         assert_eq!(samples.converged, taken >= 6, "{seconds} s");
     }
 }
@@ -295,7 +299,11 @@ fn a_deadline_keeps_the_samples_that_are_there() {
     let sampling = Sampling { samples: Some(1000), warm_up: Nanoseconds::ZERO, ..Sampling::USUAL };
     let (begin, limit) = (Instant::now(), Duration::from_millis(300));
     let samples = measure(&mut sampler, &sampling, begin + limit, None, &mut |_| ()).expect("nothing fails");
-    assert!(!samples.converged && (1..60).contains(&samples.events.len()), "{}", samples.events.len());
+    assert!(
+        !samples.converged && (1..60).contains(&samples.event_times.len()),
+        "{}",
+        samples.event_times.len()
+    );
     assert!(begin.elapsed() < limit, "{:?}", begin.elapsed());
 }
 
@@ -309,7 +317,7 @@ fn a_warm_up_that_was_asked_for_costs_no_samples() {
         let sampling = Sampling { min_time: sampling.max_time, ..sampling };
         let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
         assert!(samples.warm_up.elapsed >= Nanoseconds::from_seconds(10.0), "{:?}", samples.warm_up);
-        assert!(samples.events.len() >= 1_000, "{}", samples.events.len());
+        assert!(samples.event_times.len() >= 1_000, "{}", samples.event_times.len());
     }
 }
 
@@ -339,7 +347,7 @@ fn what_no_clock_gives_is_counted() {
             let faults = samples.clock_faults.expect("there are some");
             assert_eq!(faults.negative > 0, number == 0, "{faults}");
             assert_eq!(faults.no_times > 0, number > 0, "{faults}");
-            assert!(samples.events.iter().all(|event| event.is_finite()));
+            assert!(samples.event_times.iter().all(|event| event.is_finite()));
             let json = serde_json::to_string(&samples).expect("JSON");
             assert_eq!(serde_json::from_str::<Samples>(&json).expect("it is read"), samples);
         }
@@ -356,8 +364,8 @@ fn the_time_of_a_group_may_be_none() {
         // In no time there is no room for a sample.
         let found = if cost == 0.0 { faults.overfull_groups } else { faults.untimed_groups };
         assert_eq!(found, faults.groups, "{cost}: {faults}");
-        assert!(samples.elapsed.is_finite() && samples.warm_up.elapsed.is_finite(), "{cost}");
-        assert!(!samples.events.is_empty());
+        assert!(samples.device_time.is_finite() && samples.warm_up.elapsed.is_finite(), "{cost}");
+        assert!(!samples.event_times.is_empty());
     }
 }
 
@@ -377,7 +385,7 @@ fn a_timer_that_reads_no_times_is_refused() {
         for place in 0..3 {
             let mut sampler = FakeSampler::new(steady);
             let timer = &mut sampler.timer;
-            *[&mut timer.step, &mut timer.overhead, &mut timer.floor][place] = Nanoseconds(broken);
+            *[&mut timer.resolution, &mut timer.overhead, &mut timer.empty_span][place] = Nanoseconds(broken);
             let failed = measure(&mut sampler, &Sampling::USUAL, later(), None, &mut |_| ());
             let failed = failed.expect_err("it is no timer").to_string();
             assert!(failed.starts_with("sampling: broken clock: the timer's step is "), "{failed}");
@@ -415,11 +423,15 @@ fn a_simulated_device_has_this_machines_time_beyond_its_budget() {
     let mut sampler = FakeSampler::of_host(noisy, 3);
     (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e6), true);
     let (samples, _) = measured(&mut sampler, &budget(0.1));
-    assert!((85..=100).contains(&samples.events.len()), "{}", samples.events.len());
+    assert!((85..=100).contains(&samples.event_times.len()), "{}", samples.event_times.len());
     let mut sampler = FakeSampler::of_host(noisy, 20);
     (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e5), true);
     let (samples, _) = measured(&mut sampler, &Sampling { warm_up: Nanoseconds::ZERO, ..budget(0.1) });
-    assert!(!samples.converged && samples.wall < Nanoseconds::from_seconds(3.0), "{:?}", samples.wall);
+    assert!(
+        !samples.converged && samples.wall_time < Nanoseconds::from_seconds(3.0),
+        "{:?}",
+        samples.wall_time
+    );
 }
 
 /// A sampler whose groups each have an overhead of their own, in nanoseconds.
@@ -464,7 +476,7 @@ fn what_would_need_hours_is_given_up() {
     let (samples, _) =
         measured(&mut FakeSampler::new(noisy), &Sampling { precision: 1e-3, ..Sampling::USUAL });
     assert!(!samples.converged, "{:?}", samples.time);
-    let spent = samples.elapsed;
+    let spent = samples.device_time;
     assert!((0.3..0.6).contains(&spent.as_seconds()), "{spent:?}");
 }
 
@@ -506,17 +518,17 @@ fn samples_are_kept_with_their_starts() {
         let mut sampler = Started { sampler: FakeSampler::new(steady), broken, starts: Vec::new() };
         let sampling = Sampling { samples: Some(64), ..Sampling::USUAL };
         let (samples, _) = measured(&mut sampler, &sampling);
-        assert_eq!(samples.since_last.len(), samples.events.len());
+        assert_eq!(samples.start_intervals.len(), samples.event_times.len());
         let starts = samples.starts();
         assert_eq!(starts[0], Nanoseconds::ZERO);
         // Behind a reading that is no time the next one begins twice as late.
         let steps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_f64()).collect();
         assert!(steps.iter().all(|step| *step == 2e5 || (broken && *step == 4e5)), "{steps:?}");
         assert_eq!(steps.contains(&4e5), broken);
-        assert_eq!((samples.stall, samples.evened()), (None, samples.times()));
+        assert_eq!((samples.dram_stall, samples.stall_corrected()), (None, samples.times()));
     }
     let (samples, _) = measured(&mut FakeSampler::new(steady), &Sampling::USUAL);
-    assert!(samples.since_last.is_empty() && samples.starts().is_empty());
+    assert!(samples.start_intervals.is_empty() && samples.starts().is_empty());
 }
 
 /// A launch of 60 µs on a device that holds memory up for 2 µs every 100: six samples of ten take 2 µs longer, and all take 1.2 on the
@@ -529,10 +541,10 @@ fn a_stall_of_the_memory_is_in_the_time_by_its_mean() {
         60e3 + if phase < 61_780.0 { 2e3 } else { 0.0 }
     });
     let (period, error, length) = (Nanoseconds(101_310.0), Nanoseconds(20.0), Nanoseconds(2e3));
-    fake.timer.memory_stall = Some(StallPeriod { period, error, length });
+    fake.timer.dram_stall_period = Some(DramStallPeriod { period, error, length });
     let (samples, _) =
         measured(&mut Started { sampler: fake, broken: false, starts: Vec::new() }, &Sampling::USUAL);
-    let stall = samples.stall.expect("it waits for memory");
+    let stall = samples.dram_stall.expect("it waits for memory");
     assert!((stall.share - 0.61).abs() < 0.03 && (stall.length - length).abs() < STEP, "{stall:?}");
     let expected = Nanoseconds(60e3 + 0.61 * 2e3);
     assert!((samples.time.median - expected).abs() < 2.0 * STEP, "{:?}", samples.time);

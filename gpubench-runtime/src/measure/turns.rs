@@ -133,7 +133,7 @@ pub fn compare(
         };
         let Some(confidence) = confidence else { continue };
         let ratio = turns.ratio(confidence);
-        let answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.band));
+        let answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.equivalence_margin));
         answered = Some((ratio, answer));
         if done || answer != Answer::Undecided {
             break;
@@ -142,8 +142,13 @@ pub fn compare(
     let end = Instant::now();
     let turns = turns.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
-    let comparison =
-        Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone(), seed: Some(seed) };
+    let comparison = Comparison {
+        ratio,
+        equivalence_margin: sampling.equivalence_margin,
+        answer,
+        rounds: turns.rounds.clone(),
+        seed: Some(seed),
+    };
     let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end, turns.rounds.len()));
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
@@ -157,26 +162,26 @@ pub fn compare(
             device_clock: turns.clocks.after(&turns.warming),
             clock_faults: turns.checked.faults(),
             groups: turns.rounds.len(),
-            moves: 0,
-            in_turns: true,
-            waited: None,
-            elapsed: turns.elapsed,
-            wall,
+            relocations: 0,
+            interleaved: true,
+            processor_wait: None,
+            device_time: turns.elapsed,
+            wall_time: wall,
             // The answer says if there are enough samples.
             converged: true,
             time: time.ok_or_else(|| took_none(turns.checked.faults()))?,
-            stall: None,
+            dram_stall: None,
             back_to_back: None,
-            on_stream: None,
-            call: None,
-            held: None,
+            stream_time: None,
+            host_call_time: None,
+            prequeued_time: None,
             cross_check: None,
             correction: None,
-            events,
-            interrupted: Vec::new(),
-            interrupted_events: 0,
+            event_times: events,
+            interrupted_times: Vec::new(),
+            interrupted_count: 0,
             overheads: Vec::new(),
-            since_last: Vec::new(),
+            start_intervals: Vec::new(),
         })
     });
     Ok(ComparedSamples { samples: [first?, second?], comparison })
@@ -270,7 +275,7 @@ impl RunningComparison {
             Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
             None => self.resolved = false,
         }
-        self.unresolved += resolution_of_pairs(&pairs, self.timer.step);
+        self.unresolved += resolution_of_pairs(&pairs, self.timer.resolution);
         Ok(())
     }
 

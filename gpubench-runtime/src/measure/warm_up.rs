@@ -98,7 +98,7 @@ pub(super) fn warm_up(
         warm_up.elapsed += group.device;
         clocks.read(sampler, warm_up.launches, warm_up.elapsed);
         medians.extend(stats::median(&events));
-        let times_agree = !events.is_empty() && agree(&medians, timer.step);
+        let times_agree = !events.is_empty() && agree(&medians, timer.resolution);
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, group, events, overhead: sampler.overhead() });
     }

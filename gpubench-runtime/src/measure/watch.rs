@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::conditions::{Conditions, Reading, Span, TimedReading};
+use gpubench_records::conditions::{Conditions, Reading, SensorRange, TimedReading};
 use gpubench_records::threads;
 
 /// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
@@ -46,7 +46,7 @@ impl Watch {
             during.push(before.1.clone());
         }
         let (before, after) = (first.1.clone(), last.1.clone());
-        Some(Conditions { before, during: Span::of(&during), after, over_time })
+        Some(Conditions { before, during: SensorRange::of(&during), after, over_time })
     }
 }
 

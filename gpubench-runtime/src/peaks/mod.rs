@@ -8,7 +8,7 @@ use crate::device::{Device, DeviceError};
 use crate::devices::kinds;
 use crate::environment::host;
 use crate::settings::peaks_of;
-use gpubench_records::facts::{Facts, Peak, Quantity};
+use gpubench_records::device_info::{DeviceInfo, Peak, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
@@ -31,14 +31,14 @@ pub(crate) fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
 
 /// Returns the facts of `device`. Measures the peaks that `ceilings` is to keep unless it has them, and stores them there if they are
 /// certain: [`PeakSources::add_to`] then adds them. Peaks that are not stored are among the facts.
-pub(crate) fn facts_of(
+pub(crate) fn device_of(
     device: &mut dyn Device,
     ceilings: Option<&CeilingCache>,
-) -> Result<Facts, DeviceError> {
-    let mut facts = device.facts()?;
-    let stored = ceilings.and_then(|ceilings| ceilings.read(&facts).ok()).unwrap_or_default();
+) -> Result<DeviceInfo, DeviceError> {
+    let mut info = device.info()?;
+    let stored = ceilings.and_then(|ceilings| ceilings.read(&info).ok()).unwrap_or_default();
     if !stored.is_empty() {
-        return Ok(facts);
+        return Ok(info);
     }
     let peaks = device.measure_peaks();
     let is_kept = peaks.iter().all(|peak| !peak.uncertain)
@@ -46,40 +46,40 @@ pub(crate) fn facts_of(
             let named = |peak: &Peak| Ceiling { name: peak.quantity.name().to_owned(), peak: peak.clone() };
             let measured: Vec<Ceiling> = peaks.iter().map(named).collect();
             // Without a folder that can be written each run measures them.
-            ceilings.keep(&facts, &measured).is_ok_and(|file| file.is_some())
+            ceilings.keep(&info, &measured).is_ok_and(|file| file.is_some())
         });
     if !is_kept {
-        facts.add(peaks);
+        info.add(peaks);
     }
-    Ok(facts)
+    Ok(info)
 }
 
 impl PeakSources {
-    /// Warns about precisions of the user's file that are neither known for GPUs nor `used`. They may belong
+    /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
-    pub fn unknown_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
-        let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
+    pub fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
+        let known: BTreeSet<&str> = used.chain(kinds::data_types()).collect();
         let names: BTreeSet<&String> = self.stated.values().flat_map(BTreeMap::keys).collect();
         let compute = names.into_iter().filter_map(|name| match Quantity::named(name) {
-            Quantity::Compute(precision) => Some(precision),
+            Quantity::Compute(data_type) => Some(data_type),
             _ => None,
         });
-        let unknown = compute.filter(|precision| !known.contains(&**precision));
+        let unknown = compute.filter(|data_type| !known.contains(&**data_type));
         unknown
-            .map(|precision| format!("peaks: no benchmark of this program has the data type `{precision}`"))
+            .map(|data_type| format!("peaks: no benchmark of this program has the data type `{data_type}`"))
             .collect()
     }
 
     /// Adds the known peaks of this device. Returns notes for the reader of its results.
-    pub fn add_to(&self, facts: &mut Facts) -> Vec<String> {
-        let mut peaks = peaks_of(&self.stated, facts);
-        let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(facts));
+    pub fn add_to(&self, info: &mut DeviceInfo) -> Vec<String> {
+        let mut peaks = peaks_of(&self.stated, info);
+        let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
         let (measured, note) = match measured {
             Ok(measured) => (measured, None),
             Err(unusable) => (Vec::new(), Some(unusable.to_string())),
         };
         peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
-        facts.add(peaks);
+        info.add(peaks);
         note.into_iter().collect()
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     use std::fs;
 
     use crate::device::{SampleOptions, Sampler, Work};
-    use gpubench_records::facts::{PeakSource, THREADS, Value};
+    use gpubench_records::device_info::{PeakSource, THREADS, Value};
     use gpubench_records::failure::Failure;
     use gpubench_stats::units::Rate;
 
@@ -101,10 +101,10 @@ mod tests {
     }
 
     impl Device for Cpu {
-        fn facts(&mut self) -> Result<Facts, DeviceError> {
-            let mut facts = Facts::new("host", "a CPU").with_property(THREADS, Value::Count(2));
-            facts.runs_program_code = true;
-            Ok(facts)
+        fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+            let mut info = DeviceInfo::new("host", "a CPU").with_property(THREADS, Value::Count(2));
+            info.runs_program_code = true;
+            Ok(info)
         }
 
         fn measure_peaks(&mut self) -> Vec<Peak> {
@@ -125,10 +125,10 @@ mod tests {
 
     /// Returns the peaks in GB/s that a run with this cache has.
     fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
-        let mut facts = facts_of(cpu, ceilings.as_ref()).expect("nothing fails");
+        let mut info = device_of(cpu, ceilings.as_ref()).expect("nothing fails");
         let sources = PeakSources { ceilings, ..PeakSources::default() };
-        assert_eq!(sources.add_to(&mut facts), [""; 0]);
-        facts.peaks.iter().map(|peak| peak.value.0 / 1e9).collect()
+        assert_eq!(sources.add_to(&mut info), [""; 0]);
+        info.peaks.iter().map(|peak| peak.value.0 / 1e9).collect()
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         fs::write(&file, "no JSON").expect("it can be written");
         assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[2.0], [2.0]], "a damaged file");
 
-        cache().expect("a folder was given").forget(&cpu.facts().expect("nothing fails")).expect("it can be");
+        cache().expect("a folder was given").forget(&cpu.info().expect("nothing fails")).expect("it can be");
         assert_eq!(peaks(&mut cpu, cache()), [3.0], "asked for again");
     }
 

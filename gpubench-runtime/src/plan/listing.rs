@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arg, Fate};
+use super::{Arg, JobStatus};
 use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage};
@@ -15,7 +15,7 @@ use gpubench_records::selection::amount;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
     /// The selected combinations, the last axis varying fastest.
-    pub combinations: Vec<(Vec<Arg>, Fate)>,
+    pub combinations: Vec<(Vec<Arg>, JobStatus)>,
     /// The names of its axes.
     pub axes: Vec<String>,
     /// An axis that cannot take the user's value, and the reason.
@@ -68,7 +68,7 @@ impl Listing<'_> {
         let own = self.generics.len();
         let fate = |args: &[Arg]| {
             if refused.is_some() || !case.skips() {
-                return Fate::Measured;
+                return JobStatus::Measured;
             }
             let skipped = catch(Stage::Args, || {
                 for (axis, arg) in axes.iter().zip(&args[own..]) {
@@ -77,12 +77,12 @@ impl Listing<'_> {
                 Ok(case.skipped())
             });
             match skipped {
-                Ok(None) => Fate::Measured,
-                Ok(Some(why)) => Fate::Skipped(why.to_owned()),
-                Err(failure) => Fate::Broken(failure),
+                Ok(None) => JobStatus::Measured,
+                Ok(Some(why)) => JobStatus::Skipped(why.to_owned()),
+                Err(failure) => JobStatus::Broken(failure),
             }
         };
-        let fates: Vec<Fate> = combinations.iter().map(|args| fate(args)).collect();
+        let fates: Vec<JobStatus> = combinations.iter().map(|args| fate(args)).collect();
         Ok(Listed {
             combinations: combinations.into_iter().zip(fates).collect(),
             axes: axes.iter().map(|axis| axis.name().to_owned()).collect(),

@@ -52,13 +52,13 @@ pub struct Job {
     pub with: Option<BenchmarkId>,
     /// What it shares with jobs on other devices.
     #[serde(default)]
-    pub shares: Shares,
+    pub shares: SharedResource,
 }
 
 /// What a job shares with jobs on other devices, which decides about those that may run beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Shares {
+pub enum SharedResource {
     /// Nothing: it runs beside all that do not share the machine.
     #[default]
     Nothing,
@@ -68,7 +68,7 @@ pub enum Shares {
     Machine,
 }
 
-impl Shares {
+impl SharedResource {
     /// The part of the machine that a job shares whose bytes move over `link`.
     fn over(link: Option<Link>) -> Self {
         match link {
@@ -100,7 +100,7 @@ impl Display for Job {
 #[non_exhaustive]
 pub struct Plan {
     /// Ordered by device, then source, then arguments.
-    pub jobs: Vec<(Job, Fate)>,
+    pub jobs: Vec<(Job, JobStatus)>,
     /// The number of further jobs that are left out because their benchmark is ignored.
     pub ignored: usize,
     /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
@@ -112,7 +112,7 @@ pub struct Plan {
 /// The fate of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Fate {
+pub enum JobStatus {
     /// It is measured.
     Measured,
     /// It is left out, for the reason that its benchmark gives.
@@ -198,13 +198,13 @@ impl Plan {
 
     /// Lets each job run alone.
     pub(crate) fn one_at_a_time(&mut self) {
-        self.jobs.iter_mut().for_each(|(job, _)| job.shares = Shares::Machine);
+        self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     }
 
     /// Returns the number of cases that will be measured, or that have already failed.
     #[must_use]
     pub fn cases(&self) -> usize {
-        let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
+        let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, JobStatus::Skipped(_)));
         planned.map(|(job, _)| job.caches.len()).sum()
     }
 
@@ -235,8 +235,8 @@ impl Plan {
             false => vec![Cache::Hot],
         });
         let shares = match kinds::runs_beside_others(variant.device) {
-            true => Shares::over(entry.options.link),
-            false => Shares::Machine,
+            true => SharedResource::over(entry.options.link),
+            false => SharedResource::Machine,
         };
         let job = |args: Vec<Arg>| Job {
             benchmark: benchmark.clone(),
@@ -252,7 +252,7 @@ impl Plan {
             Ok(listed) => listed,
             Err(failure) => {
                 let wanted = selection.cases.matches(&benchmark);
-                let listed = wanted.then_some((generics.clone(), Fate::Broken(failure)));
+                let listed = wanted.then_some((generics.clone(), JobStatus::Broken(failure)));
                 Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
             }
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::error::Unpaired;
 use super::lister::{ListedVariant, Lister};
-use super::{Arg, BenchmarkId, Fate, Job, PlanError, Shares};
+use super::{Arg, BenchmarkId, Job, JobStatus, PlanError, SharedResource};
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::id::DeviceId;
@@ -14,17 +14,17 @@ use gpubench_records::id::DeviceId;
 /// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
 /// others.
 pub(super) fn pair(
-    jobs: Vec<(Job, Fate)>,
+    jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
     named: &BenchmarkId,
     lister: &mut dyn Lister,
-) -> Result<Vec<(Job, Fate)>, PlanError> {
+) -> Result<Vec<(Job, JobStatus)>, PlanError> {
     let wanted = Wanted::find(named, entries)?;
-    let measured = jobs.iter().filter(|(_, fate)| *fate == Fate::Measured).map(|(job, _)| job);
+    let measured = jobs.iter().filter(|(_, fate)| *fate == JobStatus::Measured).map(|(job, _)| job);
     let mut partners = wanted.partners(&measured.collect::<Vec<_>>(), entries, lister).into_iter();
     let mut paired = Vec::with_capacity(jobs.len());
     for (job, fate) in jobs {
-        let Some(partner) = (fate == Fate::Measured).then(|| partners.next()).flatten() else {
+        let Some(partner) = (fate == JobStatus::Measured).then(|| partners.next()).flatten() else {
             paired.push((job, fate));
             continue;
         };
@@ -33,14 +33,14 @@ pub(super) fn pair(
             name: named.to_string(),
             why,
         })?;
-        let fate = skipped.map_or(Fate::Measured, Fate::Skipped);
-        let shares = job.shares.max(Shares::over(wanted.entry.options.link));
+        let fate = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
+        let shares = job.shares.max(SharedResource::over(wanted.entry.options.link));
         paired.push((Job { with: Some(with), shares, ..job }, fate));
     }
     let itself = |job: &Job| {
         job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)
     };
-    if paired.iter().any(|(job, fate)| *fate == Fate::Measured && !itself(job)) {
+    if paired.iter().any(|(job, fate)| *fate == JobStatus::Measured && !itself(job)) {
         paired.retain(|(job, _)| !itself(job));
     }
     Ok(paired)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Fate, Job};
+use super::{Job, JobStatus};
 use gpubench_records::id::{BenchmarkId, DeviceId};
 use gpubench_records::task::Part;
 
@@ -17,13 +17,13 @@ fn unit(job: &Job) -> Unit {
 /// Returns the jobs of `part`. Units with the most cases go first, each to the task with the fewest cases so far, and of several such tasks to
 /// the first. What is measured on one kind of device is distributed by itself, so that a task without such a device does not
 /// change the shares of the others.
-pub(super) fn share(mut jobs: Vec<(Job, Fate)>, part: Part) -> Vec<(Job, Fate)> {
+pub(super) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
     let mut units: Vec<(usize, Unit)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (job, fate) in &jobs {
         let unit = unit(job);
         if seen.insert(unit.clone()) {
-            let cases = if matches!(fate, Fate::Skipped(_)) { 0 } else { job.caches.len() };
+            let cases = if matches!(fate, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
             units.push((cases, unit));
         }
     }
@@ -45,21 +45,21 @@ pub(super) fn share(mut jobs: Vec<(Job, Fate)>, part: Part) -> Vec<(Job, Fate)> 
 }
 
 /// Returns the number of cases of `jobs`, each counted once however many devices measure it.
-pub(super) fn cases(jobs: &[(Job, Fate)]) -> usize {
+pub(super) fn cases(jobs: &[(Job, JobStatus)]) -> usize {
     let mut seen = BTreeSet::new();
     let measured =
-        jobs.iter().filter(|(job, fate)| !matches!(fate, Fate::Skipped(_)) && seen.insert(unit(job)));
+        jobs.iter().filter(|(job, fate)| !matches!(fate, JobStatus::Skipped(_)) && seen.insert(unit(job)));
     measured.map(|(job, _)| job.caches.len()).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Shares;
+    use crate::plan::SharedResource;
     use gpubench_records::method::Cache;
     use proptest::prelude::*;
 
-    fn job(name: &str, device: &str, caches: &[Cache]) -> (Job, Fate) {
+    fn job(name: &str, device: &str, caches: &[Cache]) -> (Job, JobStatus) {
         let (benchmark, device) = (name.to_owned(), device.to_owned());
         let job = Job {
             benchmark,
@@ -68,14 +68,14 @@ mod tests {
             caches: caches.to_vec(),
             timeout: None,
             with: None,
-            shares: Shares::Nothing,
+            shares: SharedResource::Nothing,
         };
-        (job, Fate::Measured)
+        (job, JobStatus::Measured)
     }
 
     const BOTH: [Cache; 2] = [Cache::Hot, Cache::Cold];
 
-    fn names(jobs: &[(Job, Fate)]) -> Vec<&str> {
+    fn names(jobs: &[(Job, JobStatus)]) -> Vec<&str> {
         jobs.iter().map(|(job, _)| &*job.benchmark).collect()
     }
 
@@ -141,7 +141,7 @@ mod tests {
                 prop_assert!(places.is_sorted());
                 prop_assert!(cases(share) <= cases(&jobs) / of + BOTH.len());
             }
-            let order = |(one, _): &(Job, Fate), (other, _): &(Job, Fate)| one.benchmark.cmp(&other.benchmark);
+            let order = |(one, _): &(Job, JobStatus), (other, _): &(Job, JobStatus)| one.benchmark.cmp(&other.benchmark);
             all.sort_by(order);
             jobs.sort_by(order);
             prop_assert_eq!(all, jobs);

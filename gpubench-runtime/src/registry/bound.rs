@@ -159,7 +159,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         }
     }
 
-    fn take_back(&mut self) {
+    fn restore_inputs(&mut self) {
         if std::mem::take(&mut self.first_are_aside) {
             std::mem::swap(&mut self.inputs, &mut self.others);
         }

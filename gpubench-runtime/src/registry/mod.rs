@@ -143,7 +143,7 @@ pub trait Case {
     fn lay_aside(&mut self);
     /// Puts the first inputs, if they were laid aside, in the place of the others. The last of these are kept, since `setup` may have left
     /// their addresses elsewhere, as in a constant of a module.
-    fn take_back(&mut self);
+    fn restore_inputs(&mut self);
     /// Makes fresh inputs, which replace any earlier ones but those that were laid aside.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ pub struct BenchmarkOptions {
     /// Measures the energy of a launch too.
     pub energy: bool,
     /// The compute peak to compare the function with, such as `f32` or `f64`.
-    pub precision: &'static str,
+    pub data_type: &'static str,
     /// The sampling budget of a case in seconds, if the function overrides the run's.
     pub max_time: Option<f64>,
     /// The wall limit of a case in seconds, if the function overrides the run's.
@@ -41,7 +41,7 @@ impl BenchmarkOptions {
     pub const DEFAULT: Self = Self {
         cold: false,
         energy: false,
-        precision: "f32",
+        data_type: "f32",
         max_time: None,
         timeout: None,
         ignore: false,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Fate, Plan};
+use crate::plan::{JobStatus, Plan};
 use crate::runner::RunError;
 use gpubench_records::id::PlannedCase;
 use gpubench_records::record::Record;
@@ -46,7 +46,7 @@ impl OtherRecords {
 /// # Errors
 /// Returns an error that names the cases that do not have exactly one record of each repetition.
 pub(super) fn audit(plan: &Plan, records: &[Record], runs: usize) -> Result<(), RunError> {
-    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
+    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, JobStatus::Skipped(_)));
     let cases = planned.flat_map(|(job, _)| job.caches.iter().map(|cache| job.case(*cache)));
     let mut counts: BTreeMap<PlannedCase, (usize, usize)> = BTreeMap::new();
     for case in cases {

@@ -10,7 +10,7 @@ use crate::device::Available;
 use crate::devices::kinds;
 use crate::plan::Plan;
 use crate::worker::{Reply, Request};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::id::DeviceId;
 
 /// The limit for the facts of a device. This is no case, and may take longer than a case may.
@@ -27,8 +27,8 @@ impl Runner<'_, '_> {
         let beside_others = |device: &str| kinds::runs_beside_others(DeviceId::parse(device).kind);
         let some_beside = devices.iter().any(|found| beside_others(&found.device));
         for Available { device, .. } in devices {
-            let facts = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
-                Some(facts) => Ok(facts),
+            let info = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
+                Some(info) => Ok(info),
                 None => self.device(device)?,
             };
             if self.lanes.count() > 1 && some_beside && !beside_others(device) {
@@ -36,10 +36,10 @@ impl Runner<'_, '_> {
                 let lane = self.lanes.of(device);
                 self.renew(lane..lane + 1)?;
             }
-            match facts {
-                Ok(mut facts) => {
-                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut facts));
-                    self.results.run.devices.push(self.resumed.on(facts));
+            match info {
+                Ok(mut info) => {
+                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
+                    self.results.run.devices.push(self.resumed.on(info));
                 }
                 Err(why) if devices.len() == 1 => {
                     return Err(RunError::Device { device: device.clone(), why });
@@ -57,12 +57,12 @@ impl Runner<'_, '_> {
     }
 
     /// Asks the lane of `device` for its facts.
-    fn device(&mut self, device: &str) -> Result<Result<Facts, DeviceRefusal>, RunError> {
-        self.lanes.send(self.lanes.of(device), Command::Facts(device.to_owned()));
+    fn device(&mut self, device: &str) -> Result<Result<DeviceInfo, DeviceRefusal>, RunError> {
+        self.lanes.send(self.lanes.of(device), Command::DeviceInfo(device.to_owned()));
         let mut answer = Err(DeviceRefusal::NoFacts);
         loop {
             match self.lanes.wait()?.1 {
-                LaneEvent::Facts(facts) => answer = facts.map(|facts| *facts),
+                LaneEvent::DeviceInfo(info) => answer = info.map(|info| *info),
                 LaneEvent::Done(done) => return done.map(|()| answer).map_err(RunError::from),
                 LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
                 LaneEvent::Step(_) | LaneEvent::Interval { .. } | LaneEvent::Record(_) => {}
@@ -73,23 +73,23 @@ impl Runner<'_, '_> {
 
 impl Lane<'_> {
     /// Sends the facts of `device`. A device that has none is not asked again.
-    pub(super) fn facts(&mut self, device: &str) -> Result<(), Ended> {
-        let answer = facts(&mut self.supervisor, self.config, device);
+    pub(super) fn info(&mut self, device: &str) -> Result<(), Ended> {
+        let answer = info(&mut self.supervisor, self.config, device);
         self.tell_remarks();
         let answer = answer?;
         if let Err(why) = &answer {
             self.refused.insert(device.to_owned(), Refused { why: why.clone(), times: OPENINGS });
         }
-        self.tell(LaneEvent::Facts(answer));
+        self.tell(LaneEvent::DeviceInfo(answer));
         Ok(())
     }
 }
 
 /// Asks a worker for the facts of `device`, and a new one if the first is lost, unless that took its whole limit.
-fn facts(supervisor: &mut Supervisor<'_>, config: &RunConfig, device: &str) -> Result<FactsAnswer, Ended> {
-    let mut asked = ask_facts(supervisor, config, device)?;
+fn info(supervisor: &mut Supervisor<'_>, config: &RunConfig, device: &str) -> Result<InfoAnswer, Ended> {
+    let mut asked = ask_info(supervisor, config, device)?;
     if matches!(&asked, Err(lost) if !lost.timed_out()) {
-        asked = ask_facts(supervisor, config, device)?;
+        asked = ask_info(supervisor, config, device)?;
     }
     Ok(asked.unwrap_or_else(|lost| Err(DeviceRefusal::WorkerLost(lost.failure()))))
 }
@@ -99,28 +99,28 @@ pub(crate) fn facts_with_peaks(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,
     device: &str,
-) -> Result<(Facts, Vec<String>), RunError> {
-    let answer = facts(supervisor, config, device)?;
-    let mut facts = *answer.map_err(|why| RunError::Device { device: device.to_owned(), why })?;
-    let notes = config.peak_sources.add_to(&mut facts);
-    Ok((facts, notes))
+) -> Result<(DeviceInfo, Vec<String>), RunError> {
+    let answer = info(supervisor, config, device)?;
+    let mut info = *answer.map_err(|why| RunError::Device { device: device.to_owned(), why })?;
+    let notes = config.peak_sources.add_to(&mut info);
+    Ok((info, notes))
 }
 
-fn ask_facts(
+fn ask_info(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,
     device: &str,
-) -> Result<Result<FactsAnswer, Lost>, Ended> {
+) -> Result<Result<InfoAnswer, Lost>, Ended> {
     let ceilings = config.peak_sources.ceilings.clone();
-    let request = Request::Facts { device: device.to_owned(), ceilings };
+    let request = Request::DeviceInfo { device: device.to_owned(), ceilings };
     let mut answer = Err(DeviceRefusal::NoFacts);
     let limit = FACTS_LIMIT.max(config.timeout);
     let lost = supervisor.ask(&request, limit, &mut |reply| match reply {
         // The name under which its cases ask for it, whatever it calls itself.
-        Reply::Facts(mut facts) => {
-            device.clone_into(&mut facts.device);
-            facts.properties.extend(config.locked_to(device));
-            answer = Ok(Box::new(facts));
+        Reply::DeviceInfo(mut info) => {
+            device.clone_into(&mut info.device);
+            info.properties.extend(config.locked_to(device));
+            answer = Ok(Box::new(info));
         }
         Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
         _ => {}
@@ -129,4 +129,4 @@ fn ask_facts(
 }
 
 /// The facts of a device, or the reason that it cannot be used.
-type FactsAnswer = Result<Box<Facts>, DeviceRefusal>;
+type InfoAnswer = Result<Box<DeviceInfo>, DeviceRefusal>;

@@ -11,12 +11,12 @@ use super::round::{FailedTry, Round};
 use super::supervisor::{Ended, Lost};
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
-use gpubench_records::certificate::CuptiPass;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
 use gpubench_records::verdict::Reason;
+use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Bytes;
 
 /// The limit for write detection, which may well hang.
@@ -61,17 +61,17 @@ impl Unchecked {
 impl Lane<'_> {
     /// Measures a job. Cases that fail are tried once more. If it seems to have written less than it claims, runs write
     /// detection before its records are told.
-    pub(super) fn job(&mut self, job: Job, facts: Option<Box<Facts>>) -> Result<(), Ended> {
-        let mut first = Round::first(self.teller(), facts.clone());
-        let mut ended = self.measure(job.clone(), facts.clone(), &mut first);
+    pub(super) fn job(&mut self, job: Job, info: Option<Box<DeviceInfo>>) -> Result<(), Ended> {
+        let mut first = Round::first(self.teller(), info.clone());
+        let mut ended = self.measure(job.clone(), info.clone(), &mut first);
         let mut in_doubt = first.in_doubt;
         let (again, blamed): (Vec<_>, Vec<_>) =
             first.failed.into_iter().partition(|failed| self.is_tried_again(&job, failed));
         blamed.into_iter().for_each(|failed| self.tell(LaneEvent::Record(Box::new(failed.record))));
-        let mut second = Round::second(self.teller(), facts.clone(), again);
+        let mut second = Round::second(self.teller(), info.clone(), again);
         if ended.is_ok() && !second.caches().is_empty() {
             self.supervisor.replace(&job.device);
-            ended = self.measure(Job { caches: second.caches(), ..job.clone() }, facts.clone(), &mut second);
+            ended = self.measure(Job { caches: second.caches(), ..job.clone() }, info.clone(), &mut second);
         }
         second.failed.iter().for_each(|failed| *self.confirmed.entry(failed.kind()).or_default() += 1);
         // After an interrupt nobody knows if these would have failed again: they are left for the run that resumes this one.
@@ -85,8 +85,8 @@ impl Lane<'_> {
             Some(enough) => self.writes(&job, enough),
         };
         for (mut record, _) in in_doubt {
-            if let Some(facts) = &facts {
-                record.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), facts);
+            if let Some(info) = &info {
+                record.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), info);
             }
             self.tell(LaneEvent::Record(Box::new(record)));
         }
@@ -102,7 +102,12 @@ impl Lane<'_> {
     }
 
     /// Measures a job. Each lost worker costs one of its cases. All records go to `round`.
-    fn measure(&mut self, mut job: Job, facts: Option<Box<Facts>>, round: &mut Round) -> Result<(), Ended> {
+    fn measure(
+        &mut self,
+        mut job: Job,
+        info: Option<Box<DeviceInfo>>,
+        round: &mut Round,
+    ) -> Result<(), Ended> {
         let tell = self.teller();
         while !job.caches.is_empty() {
             if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
@@ -111,11 +116,11 @@ impl Lane<'_> {
                 job.caches.iter().for_each(|cache| round.end_with(failed(*cache)));
                 return Ok(());
             }
-            let Some(facts) = facts.clone() else { return Ok(()) };
+            let Some(info) = info.clone() else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
             let verify = self.config.verify;
             let request =
-                Request::Measure { job: job.clone(), sampling, facts, limit, verify, unchecked: false };
+                Request::Measure { job: job.clone(), sampling, info, limit, verify, unchecked: false };
             let mut unchecked = Unchecked::default();
             let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
             let (mut refused, mut sampled) = (None, None);
@@ -130,7 +135,7 @@ impl Lane<'_> {
                 Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
                 Reply::Step(step) => tell(LaneEvent::Step(step)),
                 Reply::Interval { samples, half_width } => tell(LaneEvent::Interval { samples, half_width }),
-                Reply::Facts(_)
+                Reply::DeviceInfo(_)
                 | Reply::Tested(_)
                 | Reply::Writes(_)
                 | Reply::Planning(_)

@@ -14,7 +14,7 @@ use super::supervisor::{Ended, Lost, Supervisor};
 use crate::device::Available;
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Stage, Step};
 use gpubench_records::record::Record;
 use gpubench_records::threads;
@@ -25,9 +25,9 @@ const STACK: usize = 8 << 20;
 /// What a lane is asked for.
 pub(super) enum Command {
     /// The facts of this device.
-    Facts(String),
+    DeviceInfo(String),
     /// The records of a job on a device with these facts, if they are known.
-    Measure(Box<Job>, Option<Box<Facts>>),
+    Measure(Box<Job>, Option<Box<DeviceInfo>>),
     /// New workers for whatever comes next.
     Renew,
 }
@@ -35,7 +35,7 @@ pub(super) enum Command {
 /// What a lane says.
 pub(super) enum LaneEvent {
     /// The facts of a device, or the reason that it cannot be used.
-    Facts(Result<Box<Facts>, DeviceRefusal>),
+    DeviceInfo(Result<Box<DeviceInfo>, DeviceRefusal>),
     /// The current case has come to this step.
     Step(Step),
     /// The median of the current case is known to this part of it, from so many samples.
@@ -140,8 +140,8 @@ impl Lane<'_> {
     fn run(mut self, commands: &Receiver<Command>) {
         for command in commands {
             let done = match command {
-                Command::Facts(device) => self.facts(&device),
-                Command::Measure(job, facts) => self.job(*job, facts),
+                Command::DeviceInfo(device) => self.info(&device),
+                Command::Measure(job, info) => self.job(*job, info),
                 Command::Renew => {
                     self.supervisor.dismiss();
                     Ok(())

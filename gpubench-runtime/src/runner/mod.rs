@@ -37,10 +37,10 @@ use self::supervisor::Supervisor;
 use crate::device::Available;
 use crate::environment::environment;
 use crate::peaks::PeakSources;
-use crate::plan::{Fate, Job, Plan};
+use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::resume::ResumedRecords;
 use crate::worker::Libraries;
-use gpubench_records::facts::{Property, Value};
+use gpubench_records::device_info::{Property, Value};
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
@@ -142,7 +142,7 @@ fn measure_by<'a>(
         program,
         environment: environment(task),
         started,
-        wall: resumed.wall(),
+        wall_time: resumed.wall(),
         notes,
         resumed: None,
         sampling: config.sampling,
@@ -151,10 +151,11 @@ fn measure_by<'a>(
         devices: Vec::new(),
         records: Vec::new(),
         skipped: skipped(plan),
-        threshold: None,
-        check: None,
+        regression_threshold: None,
+        baseline_comparison: None,
     };
-    let is_traced = |(job, fate): &(Job, Fate)| *fate == Fate::Measured && kinds::is_profiled(&job.device);
+    let is_traced =
+        |(job, fate): &(Job, JobStatus)| *fate == JobStatus::Measured && kinds::is_profiled(&job.device);
     if config.verify && !plan.jobs.iter().any(is_traced) {
         observer.warning("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
@@ -169,16 +170,16 @@ fn measure_by<'a>(
     let mut run = results.run;
     // What was measured several times may have ended early.
     run.records = merged(run.records);
-    run.wall += Nanoseconds::from(begin.elapsed());
+    run.wall_time += Nanoseconds::from(begin.elapsed());
     (run, ended)
 }
 
 /// Returns the cases that benchmarks leave out.
 fn skipped(plan: &Plan) -> Vec<Skipped> {
-    let why = |fate: &Fate| if let Fate::Skipped(why) = fate { Some(why.clone()) } else { None };
+    let why = |fate: &JobStatus| if let JobStatus::Skipped(why) = fate { Some(why.clone()) } else { None };
     let skipped = plan.jobs.iter().filter_map(|(job, fate)| Some((job.clone(), why(fate)?)));
     skipped
-        .map(|(Job { benchmark, args, device, .. }, why)| Skipped { benchmark, args, device, why })
+        .map(|(Job { benchmark, args, device, .. }, why)| Skipped { benchmark, args, device, reason: why })
         .collect()
 }
 
@@ -237,7 +238,7 @@ impl Runner<'_, '_> {
     /// Measures `plan` once. After an error nothing new begins, and what is in progress comes to its end.
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         let rows = Rows::of(plan);
-        let scheduled = |(number, (job, _)): (usize, &(Job, Fate))| Scheduled {
+        let scheduled = |(number, (job, _)): (usize, &(Job, JobStatus))| Scheduled {
             lane: self.lanes.of(&job.device),
             row: rows.of_job(number),
             shares: job.shares,
@@ -275,7 +276,7 @@ impl Runner<'_, '_> {
                 }
                 LaneEvent::Record(record) => self.results.add((number, job), *record),
                 LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
-                LaneEvent::Facts(_) => {}
+                LaneEvent::DeviceInfo(_) => {}
                 LaneEvent::Done(done) => {
                     schedule.end(number);
                     match done {
@@ -292,18 +293,18 @@ impl Runner<'_, '_> {
         let (job, fate) = &plan.jobs[number];
         let left = self.left_of(number, job);
         match fate {
-            Fate::Skipped(_) => {}
-            Fate::Broken(failure) => self.results.fail((number, job), &left, failure),
-            Fate::Measured if left.caches.is_empty() => {}
-            Fate::Measured => {
+            JobStatus::Skipped(_) => {}
+            JobStatus::Broken(failure) => self.results.fail((number, job), &left, failure),
+            JobStatus::Measured if left.caches.is_empty() => {}
+            JobStatus::Measured => {
                 if (self.stop)() {
                     return Err(RunError::Interrupted);
                 }
                 self.locks.iter_mut().try_for_each(Lock::keep)?;
                 self.results.observer.job_started(job);
-                let facts = self.results.run.devices.iter().find(|facts| facts.device == job.device);
-                let facts = facts.cloned().map(Box::new);
-                self.lanes.send(self.lanes.of(&job.device), Command::Measure(Box::new(left), facts));
+                let info = self.results.run.devices.iter().find(|info| info.device == job.device);
+                let info = info.cloned().map(Box::new);
+                self.lanes.send(self.lanes.of(&job.device), Command::Measure(Box::new(left), info));
                 return Ok(true);
             }
         }

@@ -74,10 +74,10 @@ impl<'a> RunResults<'a> {
 
     /// Adds a new record of `job`, which has this number in its plan.
     pub(super) fn add(&mut self, (number, job): (usize, &Job), mut record: Record) {
-        if let Some(facts) = self.run.facts_of(&record) {
-            record.measured_on(facts);
+        if let Some(info) = self.run.device_of(&record) {
+            record.measured_on(info);
         }
-        record.again = usize::from(self.is_again);
+        record.remeasured = usize::from(self.is_again);
         self.observer.record_finished(&record);
         self.keep((number, job), record);
     }
@@ -131,7 +131,7 @@ mod tests {
     use gpubench_records::files::load;
 
     use super::*;
-    use crate::plan::{Fate, Shares};
+    use crate::plan::{JobStatus, SharedResource};
 
     /// Sees samples in each job that is finished, and may be done with them then.
     struct Reader {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn samples(record: &Record) -> usize {
-        record.measurement.as_ref().map_or(0, |measured| measured.samples.events.len())
+        record.measurement.as_ref().map_or(0, |measured| measured.samples.event_times.len())
     }
 
     #[test]
@@ -165,9 +165,9 @@ mod tests {
             caches: vec![record.case.cache],
             timeout: None,
             with: None,
-            shares: Shares::Nothing,
+            shares: SharedResource::Nothing,
         };
-        let plan = Plan { jobs: vec![(job.clone(), Fate::Measured)], ..Plan::default() };
+        let plan = Plan { jobs: vec![(job.clone(), JobStatus::Measured)], ..Plan::default() };
         for (is_done, left) in [(false, samples(record)), (true, 0)] {
             let mut reader = Reader { is_done, seen: 0 };
             let mut results = RunResults::new(Run { records: Vec::new(), ..stored.clone() }, &mut reader);

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::peaks::PeakSources;
-use crate::plan::{Fate, Job, Plan};
-use gpubench_records::facts::{Facts, Peak, PeakSource, Property};
+use crate::plan::{Job, JobStatus, Plan};
+use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
 use gpubench_records::id::{BenchmarkId, PlannedCase};
@@ -27,7 +27,7 @@ pub struct ResumedRecords {
     /// The name of that run, its duration, and its devices.
     name: String,
     wall: Nanoseconds,
-    devices: Vec<Facts>,
+    devices: Vec<DeviceInfo>,
     records: BTreeMap<CaseKey, Record>,
     remarks: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl ResumedRecords {
             resumed.remark(format!("{difference}: all cases are measured again"));
             return resumed;
         }
-        (resumed.wall, resumed.devices) = (run.wall, std::mem::take(&mut run.devices));
+        (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
         let mut again = 0;
         // A failure does not tell if it happened in a comparison.
@@ -108,32 +108,32 @@ impl ResumedRecords {
     /// Returns the facts of `device` without asking it, if all of its cases in `plan` have a record and the
     /// user gives the same peaks as then.
     #[must_use]
-    pub fn instead_of(&self, device: &str, plan: &Plan, peak_sources: &PeakSources) -> Option<Facts> {
+    pub fn instead_of(&self, device: &str, plan: &Plan, peak_sources: &PeakSources) -> Option<DeviceInfo> {
         let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
-        let facts = self.facts(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
+        let info = self.info(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
         // Only the facts that the device reports: peaks from other sources may have changed.
-        let mut bare = facts.clone();
+        let mut bare = info.clone();
         bare.peaks.retain(|peak| peak.source != PeakSource::User);
         let mut now = bare.clone();
         peak_sources.add_to(&mut now);
-        (given(&now) == given(facts)).then_some(bare)
+        (given(&now) == given(info)).then_some(bare)
     }
 
-    /// Returns the facts to use for a device that reports these `facts`. On the same device, these are the
+    /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
     /// facts of the kept records. On another device, the kept records are dropped.
-    pub fn on(&mut self, facts: Facts) -> Facts {
-        let Some(theirs) = self.facts(&facts.device).cloned() else { return facts };
-        let Some(difference) = other_device(&theirs, &facts) else { return theirs };
+    pub fn on(&mut self, info: DeviceInfo) -> DeviceInfo {
+        let Some(theirs) = self.info(&info.device).cloned() else { return info };
+        let Some(difference) = other_device(&theirs, &info) else { return theirs };
         let before = self.records.len();
-        self.records.retain(|(case, _), _| case.device != facts.device);
+        self.records.retain(|(case, _), _| case.device != info.device);
         let cases = format::counted(before - self.records.len(), "case");
         self.remark(format!("{difference}: {cases} measured again"));
-        facts
+        info
     }
 
-    fn facts(&self, device: &str) -> Option<&Facts> {
-        self.devices.iter().find(|facts| facts.device == device)
+    fn info(&self, device: &str) -> Option<&DeviceInfo> {
+        self.devices.iter().find(|info| info.device == device)
     }
 
     fn has(&self, job: &Job, cache: Cache) -> bool {
@@ -170,7 +170,7 @@ impl ResumedRecords {
 
 /// Returns all cases that will be measured, or that have already failed.
 fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
-    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
+    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, JobStatus::Skipped(_)));
     planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
 }
 
@@ -210,13 +210,22 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
         return None;
     }
     let Sampling { precision, samples, warm_up, warm_up_launches, min_time, .. } = now;
-    let Sampling { max_time, interval_time, own_max_time: _, flush, path, energy, band, .. } = now;
+    let Sampling {
+        max_time,
+        extended_max_time: interval_time,
+        benchmark_max_time: _,
+        flush,
+        path,
+        energy,
+        equivalence_margin: band,
+        ..
+    } = now;
     let differs = [
         ("--precision", then.precision != *precision),
         ("--samples", then.samples != *samples),
-        ("--max-time or --quick", (then.max_time, then.interval_time) != (*max_time, *interval_time)),
+        ("--max-time or --quick", (then.max_time, then.extended_max_time) != (*max_time, *interval_time)),
         ("--warmup", (then.warm_up, then.warm_up_launches) != (*warm_up, *warm_up_launches)),
-        ("equivalence-margin or --fail-on-regression", then.band != *band),
+        ("equivalence-margin or --fail-on-regression", then.equivalence_margin != *band),
         ("--min-time", then.min_time != *min_time),
         ("--flush", then.flush != *flush),
         ("--path", then.path != *path),
@@ -228,7 +237,7 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
 /// gave for it. Measured peaks are ignored, because they differ from run to run.
-fn other_device(then: &Facts, now: &Facts) -> Option<String> {
+fn other_device(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     let device = &now.device;
     if then.name != now.name {
         return Some(format!("`{device}` was {}, and is {}", then.name, now.name));
@@ -243,8 +252,8 @@ fn other_device(then: &Facts, now: &Facts) -> Option<String> {
 }
 
 /// Returns the peaks that the user gives.
-fn given(facts: &Facts) -> Vec<&Peak> {
-    facts.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
+fn given(info: &DeviceInfo) -> Vec<&Peak> {
+    info.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
 }
 
 #[cfg(test)]
@@ -254,14 +263,14 @@ mod tests {
     /// A driver may tell more or less of the same device: that is another machine, as far as times go.
     #[test]
     fn another_device_is_told_by_a_property() {
-        use gpubench_records::facts::Value;
+        use gpubench_records::device_info::Value;
 
         let of = |properties: &[(&str, &str)]| {
-            let mut facts = Facts::new("cuda:0", "H200");
+            let mut info = DeviceInfo::new("cuda:0", "H200");
             let property =
                 |(name, value): &(&str, &str)| Property::new(*name, Value::Text((*value).to_owned()));
-            facts.properties = properties.iter().map(property).collect();
-            facts
+            info.properties = properties.iter().map(property).collect();
+            info
         };
         let then = of(&[("clock", "1980 MHz"), ("driver", "580")]);
         let told = |name| Some(format!("`cuda:0` is another device now (its {name} is another)"));
@@ -283,14 +292,14 @@ mod tests {
             (Sampling { precision: 0.01, ..THEN }, "--precision"),
             (Sampling { samples: Some(40), ..THEN }, "--samples"),
             (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
-            (Sampling { own_max_time: false, ..THEN }, "--max-time"),
+            (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
             (Sampling { warm_up: time, ..THEN }, "--warmup"),
             (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
             (Sampling { min_time: time, ..THEN }, "--min-time"),
             (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
             (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
             (Sampling { energy: Some(true), ..THEN }, "--energy"),
-            (Sampling { band: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
+            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
         ] {
             let told = format!("it was sampled with other settings ({flag} differs)");
             assert_eq!(sampled_otherwise(&THEN, &now), Some(told));

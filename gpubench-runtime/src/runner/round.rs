@@ -2,7 +2,7 @@
 //! as they are made; out: those that are certain, told at once, and the others.
 
 use super::lane::LaneEvent;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
@@ -33,23 +33,23 @@ pub(super) struct Round {
     /// Records whose claim is in doubt, which are not told yet, with the bytes that they must be seen to write.
     pub(super) in_doubt: Vec<(Record, Bytes)>,
     /// The device's facts, by which claims are judged.
-    facts: Option<Box<Facts>>,
+    info: Option<Box<DeviceInfo>>,
 }
 
 impl Round {
     /// Begins the first round. Its failures are not told.
-    pub(super) fn first(tell: impl Fn(LaneEvent) + 'static, facts: Option<Box<Facts>>) -> Self {
+    pub(super) fn first(tell: impl Fn(LaneEvent) + 'static, info: Option<Box<DeviceInfo>>) -> Self {
         let (failed, in_doubt) = (Vec::new(), Vec::new());
-        Self { tell: Box::new(tell), unchecked: None, failed, in_doubt, facts }
+        Self { tell: Box::new(tell), unchecked: None, failed, in_doubt, info }
     }
 
     /// Begins the round that checks these failures.
     pub(super) fn second(
         tell: impl Fn(LaneEvent) + 'static,
-        facts: Option<Box<Facts>>,
+        info: Option<Box<DeviceInfo>>,
         failures: Vec<FailedTry>,
     ) -> Self {
-        Self { unchecked: Some(failures), ..Self::first(tell, facts) }
+        Self { unchecked: Some(failures), ..Self::first(tell, info) }
     }
 
     /// Returns the cases that this round checks.
@@ -86,7 +86,7 @@ impl Round {
                 (self.tell)(LaneEvent::Record(Box::new(record.clone())));
             }
             self.failed.push(FailedTry { record, failure, is_final });
-        } else if let Some(enough) = self.facts.as_ref().and_then(|facts| record.claim_in_doubt(facts)) {
+        } else if let Some(enough) = self.info.as_ref().and_then(|info| record.claim_in_doubt(info)) {
             self.in_doubt.push((record, enough));
         } else {
             (self.tell)(LaneEvent::Record(Box::new(record)));

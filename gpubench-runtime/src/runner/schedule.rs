@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::plan::Shares;
+use crate::plan::SharedResource;
 
 /// A job as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Scheduled {
     /// The number of its row: jobs that differ in their device alone have the same.
     pub(super) row: usize,
     /// What it shares with jobs on other lanes.
-    pub(super) shares: Shares,
+    pub(super) shares: SharedResource,
 }
 
 /// The jobs that are left, and those in progress.
@@ -38,9 +38,9 @@ impl Schedule {
             let Scheduled { lane, shares, .. } = jobs[job];
             match shares {
                 _ if lanes < 2 => alone.push_back(job),
-                Shares::Nothing => beside[lane][0].push_back(job),
-                Shares::Link => beside[lane][1].push_back(job),
-                Shares::Machine => alone.push_back(job),
+                SharedResource::Nothing => beside[lane][0].push_back(job),
+                SharedResource::Link => beside[lane][1].push_back(job),
+                SharedResource::Machine => alone.push_back(job),
             }
         }
         Self { jobs: jobs.to_vec(), running: vec![None; lanes], beside, alone }
@@ -52,7 +52,7 @@ impl Schedule {
         if self.alone_in_progress() {
             return None;
         }
-        let link_is_free = in_progress().all(|shares| shares != Shares::Link);
+        let link_is_free = in_progress().all(|shares| shares != SharedResource::Link);
         let free: Vec<usize> = (0..self.running.len()).filter(|lane| self.running[*lane].is_none()).collect();
         let mut beside = None;
         for lane in free {
@@ -75,7 +75,7 @@ impl Schedule {
     /// Returns true if the job in progress is one that runs alone.
     fn alone_in_progress(&self) -> bool {
         let one_lane = self.running.len() < 2;
-        self.running.iter().flatten().any(|job| one_lane || self.jobs[*job].shares == Shares::Machine)
+        self.running.iter().flatten().any(|job| one_lane || self.jobs[*job].shares == SharedResource::Machine)
     }
 
     /// Ends a job in progress.
@@ -100,7 +100,8 @@ mod tests {
 
     /// Four rows on two lanes, in the order of devices, of which the second is a transfer and the third one of the CPU.
     fn jobs() -> Vec<Scheduled> {
-        let shares = [Shares::Nothing, Shares::Link, Shares::Machine, Shares::Nothing];
+        let shares =
+            [SharedResource::Nothing, SharedResource::Link, SharedResource::Machine, SharedResource::Nothing];
         let job = move |lane, row: usize| Scheduled { lane, row, shares: shares[row] };
         (0..2).flat_map(|lane| (0..4).map(move |row| job(lane, row))).collect()
     }
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn jobs_that_all_run_alone_are_in_the_order_of_rows() {
         let alone: Vec<_> =
-            jobs().into_iter().map(|job| Scheduled { shares: Shares::Machine, ..job }).collect();
+            jobs().into_iter().map(|job| Scheduled { shares: SharedResource::Machine, ..job }).collect();
         assert_eq!(steps(Schedule::of(&alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
     }
 

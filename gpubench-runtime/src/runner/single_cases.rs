@@ -9,7 +9,7 @@ use super::supervisor::Supervisor;
 use super::{RunConfig, RunError};
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
@@ -21,7 +21,7 @@ pub(crate) struct SingleCases<'a> {
     /// The number of cases of each benchmark that have failed twice at a stage.
     confirmed: BTreeMap<(String, Stage), usize>,
     /// The facts of the devices that were used so far.
-    pub(crate) devices: Vec<Facts>,
+    pub(crate) devices: Vec<DeviceInfo>,
     /// Notes on their peaks.
     pub(crate) notes: Vec<String>,
 }
@@ -35,21 +35,21 @@ impl<'a> SingleCases<'a> {
     }
 
     /// Returns the facts of a device.
-    pub(crate) fn facts(&mut self, device: &str) -> Result<Facts, RunError> {
-        if let Some(known) = self.devices.iter().find(|facts| facts.device == device) {
+    pub(crate) fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
+        if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
         }
-        let (facts, notes) = facts_with_peaks(&mut self.supervisor, self.config, device)?;
+        let (info, notes) = facts_with_peaks(&mut self.supervisor, self.config, device)?;
         self.notes.extend(notes);
-        self.devices.push(facts.clone());
-        Ok(facts)
+        self.devices.push(info.clone());
+        Ok(info)
     }
 
     /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
     pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
-        let (limit, facts) = (self.config.limit(job), Box::new(self.facts(&job.device)?));
+        let (limit, info) = (self.config.limit(job), Box::new(self.info(&job.device)?));
         let request =
-            Request::Measure { job: job.clone(), sampling, facts, limit, verify: false, unchecked: true };
+            Request::Measure { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
         self.confirm(job, &request, |reply| match reply {
             Reply::Record(record) => Some(usable(*record)),
             _ => None,

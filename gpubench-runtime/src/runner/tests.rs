@@ -22,10 +22,10 @@ use super::supervisor::Supervisor;
 use super::{Beginning, Plans, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::{Fate, Job, Plan, Shares};
+use crate::plan::{Job, JobStatus, Plan, SharedResource};
 use crate::worker::Libraries;
 use crate::worker::{Loss, Reply, Request, Worker};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
@@ -116,15 +116,15 @@ impl Worker for FakeWorker {
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        if let Request::Measure { job, facts, .. } = request {
-            assert_eq!(facts.device, job.device, "a job comes with the facts of its device");
+        if let Request::Measure { job, info, .. } = request {
+            assert_eq!(info.device, job.device, "a job comes with the facts of its device");
             if job.benchmark.starts_with("slow") {
                 self.shared.take_part(format!("{job} on {}", job.device));
             }
         }
         let mut script = self.shared.lock();
         match request {
-            Request::Facts { device, .. } => {
+            Request::DeviceInfo { device, .. } => {
                 script.asked.push((self.number, format!("facts of {device}")));
                 if script.befalls(|fault| matches!(fault, Fault::EndsOver(name) if name == device)) {
                     return Err(Loss::Ended(ExitStatus::from_raw(9)));
@@ -134,7 +134,7 @@ impl Worker for FakeWorker {
                 }
                 reply(match script.closed.contains(&device.as_str()) {
                     true => Reply::NoDevice("it is closed".to_owned()),
-                    false => Reply::Facts(facts(device)),
+                    false => Reply::DeviceInfo(info(device)),
                 });
             }
             Request::Measure { job, .. } => {
@@ -185,10 +185,10 @@ impl Worker for FakeWorker {
     }
 }
 
-fn facts(device: &str) -> Facts {
-    let mut facts = Facts::new(device, "a fake");
-    facts.fake = true;
-    facts
+fn info(device: &str) -> DeviceInfo {
+    let mut info = DeviceInfo::new(device, "a fake");
+    info.fake = true;
+    info
 }
 
 #[derive(Default)]
@@ -226,10 +226,11 @@ fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
         caches: vec![Cache::Hot, Cache::Cold],
         timeout: None,
         with: None,
-        shares: Shares::Nothing,
+        shares: SharedResource::Nothing,
     };
-    let of_device =
-        |device: &&str| benchmarks.iter().map(|name| (job(device, name), Fate::Measured)).collect::<Vec<_>>();
+    let of_device = |device: &&str| {
+        benchmarks.iter().map(|name| (job(device, name), JobStatus::Measured)).collect::<Vec<_>>()
+    };
     Plan { jobs: devices.iter().flat_map(of_device).collect(), ..Plan::default() }
 }
 
@@ -374,7 +375,8 @@ fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
 fn devices_are_measured_side_by_side_and_one_that_shares_the_machine_alone() {
     let mut plan = plan(&["slow kernel", "slow cpu", "slow sum"], &["fake:0", "fake:1"]);
     for (job, _) in &mut plan.jobs {
-        job.shares = if job.benchmark == "slow cpu" { Shares::Machine } else { Shares::Nothing };
+        job.shares =
+            if job.benchmark == "slow cpu" { SharedResource::Machine } else { SharedResource::Nothing };
     }
     let together = |plan: &Plan| {
         let done = measured(plan, &[]);
@@ -396,7 +398,7 @@ fn devices_are_measured_side_by_side_and_one_that_shares_the_machine_alone() {
 #[test]
 fn transfers_are_measured_one_at_a_time() {
     let mut plan = plan(&["slow up", "slow down"], &["fake:0", "fake:1"]);
-    plan.jobs.iter_mut().for_each(|(job, _)| job.shares = Shares::Link);
+    plan.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Link);
     let done = measured(&plan, &[]);
     assert!(done.ended.is_ok() && done.run.records.len() == 8);
     assert!(done.script.together.iter().all(|(_, others)| *others == 1), "{:?}", done.script.together);
@@ -576,8 +578,8 @@ fn a_repeat_that_fails_is_the_row_that_is_shown() {
 #[test]
 fn skipped_and_broken_jobs_reach_no_worker() {
     let mut plan = plan(&["a", "b", "c"], &["fake"]);
-    plan.jobs[0].1 = Fate::Skipped("too small".to_owned());
-    plan.jobs[1].1 = Fate::Broken(Failure::new(Stage::Args, "no values"));
+    plan.jobs[0].1 = JobStatus::Skipped("too small".to_owned());
+    plan.jobs[1].1 = JobStatus::Broken(Failure::new(Stage::Args, "no values"));
     let done = measured(&plan, &[]);
     assert_eq!(done.rows(), [invalid("b hot"), invalid("b cold"), valid("c hot"), valid("c cold")]);
     assert_eq!(done.run.skipped.len(), 1);
@@ -590,7 +592,7 @@ fn what_is_measured_again_joins_its_row() {
     let all = plan(&["a", "b", "c"], &["fake"]);
     let mut seen = Vec::new();
     let mut again = |run: &Run| {
-        seen.push(run.records.iter().map(|record| record.again).collect::<Vec<_>>());
+        seen.push(run.records.iter().map(|record| record.remeasured).collect::<Vec<_>>());
         (seen.len() <= 2).then(|| plan(&["b"], &["fake"]))
     };
     let plans = Plans { plan: &all, again: &mut again };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use crate::plan::{Fate, Job, Plan};
+use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{RunConfig, RunError};
 use crate::worker::{Reply, Request};
@@ -76,10 +76,10 @@ pub(super) fn run_by(
     plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
-            Fate::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
-            Fate::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
-            Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
-            Fate::Measured => {
+            JobStatus::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
+            JobStatus::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
+            JobStatus::Measured if supervisor.stops() => Err(RunError::Interrupted),
+            JobStatus::Measured => {
                 job_started(job);
                 let is_used = supervisor.is_used(&job.device);
                 match test(&mut supervisor, job, config.limit(job)) {

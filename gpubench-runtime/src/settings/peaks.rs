@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, UUID};
+use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID};
 use gpubench_stats::units::Rate;
 
 /// Returns the user's peaks of this device: those of its UUID, then those of its name or of its word on the command line.
-pub(crate) fn peaks_of(peaks: &BTreeMap<String, BTreeMap<String, String>>, device: &Facts) -> Vec<Peak> {
+pub(crate) fn peaks_of(peaks: &BTreeMap<String, BTreeMap<String, String>>, device: &DeviceInfo) -> Vec<Peak> {
     let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
     let stated = names.into_iter().flatten().filter_map(|name| peaks.get(name)).flatten();
     let peak = |(quantity, value): (&String, &String)| {
@@ -49,7 +49,7 @@ fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_records::facts::Value;
+    use gpubench_records::device_info::Value;
 
     fn peaks(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
         toml::from_str(text).expect("TOML")
@@ -65,9 +65,9 @@ mod tests {
             "#,
         );
         let of = |name, uuid: &str, device| {
-            let mut facts = Facts::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()));
-            facts.add(peaks_of(&peaks, &facts));
-            let values = facts.peaks.into_iter().map(|peak| (peak.quantity.name().to_owned(), peak.value.0));
+            let mut info = DeviceInfo::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()));
+            info.add(peaks_of(&peaks, &info));
+            let values = info.peaks.into_iter().map(|peak| (peak.quantity.name().to_owned(), peak.value.0));
             values.collect::<Vec<_>>()
         };
         let [memory, tensor] =

@@ -8,7 +8,7 @@ use gpubench_stats::units::Nanoseconds;
 /// The rules of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
 const QUICK: Sampling = Sampling {
     max_time: Nanoseconds::from_seconds(0.05),
-    interval_time: Nanoseconds::from_seconds(0.3),
+    extended_max_time: Nanoseconds::from_seconds(0.3),
     energy: Some(false),
     ..Sampling::USUAL
 };
@@ -23,8 +23,8 @@ impl Settings {
         let band = match (self.equivalence_margin, self.fail_on_regression) {
             (Some(margin), _) => margin.fraction(),
             // A difference that is a regression matters.
-            (None, Some(Threshold::Part(part))) => part.min(usual.band),
-            (None, _) => usual.band,
+            (None, Some(Threshold::Fraction(part))) => part.min(usual.equivalence_margin),
+            (None, _) => usual.equivalence_margin,
         };
         let (warm_up, warm_up_launches) = match self.warmup {
             Some(WarmUp::Time(time)) => (time.into(), None),
@@ -38,12 +38,12 @@ impl Settings {
             warm_up_launches,
             min_time,
             max_time: self.max_time.map_or(usual.max_time.max(min_time), Into::into),
-            interval_time: self.max_time.map_or(usual.interval_time, |_| Nanoseconds::ZERO),
-            own_max_time: !is_quick && self.max_time.is_none() && self.min_time.is_none(),
+            extended_max_time: self.max_time.map_or(usual.extended_max_time, |_| Nanoseconds::ZERO),
+            benchmark_max_time: !is_quick && self.max_time.is_none() && self.min_time.is_none(),
             flush: self.flush.map(Into::into),
             path: self.path.and_then(super::PathChoice::path),
             energy: self.energy.or(usual.energy),
-            band,
+            equivalence_margin: band,
         }
     }
 }
@@ -60,6 +60,6 @@ mod tests {
         let max_time = Some(Duration::from_secs(1));
         let rules = Settings { quick: Some(true), max_time, ..Settings::default() }.sampling();
         assert_eq!((rules.max_time, rules.energy), (Nanoseconds::from_seconds(1.0), Some(false)));
-        assert_eq!((rules.interval_time, rules.own_max_time), (Nanoseconds::ZERO, false));
+        assert_eq!((rules.extended_max_time, rules.benchmark_max_time), (Nanoseconds::ZERO, false));
     }
 }

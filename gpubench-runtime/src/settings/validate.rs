@@ -49,7 +49,7 @@ impl Settings {
             Some(format!("{flag} {wrong}: give 1 to {most}"))
         };
         let threshold = match self.fail_on_regression {
-            Some(Threshold::Part(part)) => fraction("--fail-on-regression", Some(Percent(100.0 * part))),
+            Some(Threshold::Fraction(part)) => fraction("--fail-on-regression", Some(Percent(100.0 * part))),
             _ => None,
         };
         let no_time = self.timeout.filter(std::time::Duration::is_zero);

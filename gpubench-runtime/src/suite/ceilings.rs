@@ -24,10 +24,10 @@ pub(super) fn settle(plan: &mut Plan) {
 /// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
-    let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
-    for (facts, reached) in run.devices.iter_mut().zip(reached) {
+    let reached: Vec<_> = run.devices.iter().map(|info| kinds::reached(run, &info.device)).collect();
+    for (info, reached) in run.devices.iter_mut().zip(reached) {
         let stored = match ceiling_cache(options.cache_dir.as_deref()) {
-            Some(folder) => folder.keep(facts, &reached).map_err(SuiteError::from),
+            Some(folder) => folder.keep(info, &reached).map_err(SuiteError::from),
             None => Err(SuiteError::NoCeilingsFolder),
         };
         match stored {
@@ -35,7 +35,7 @@ pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvent
             Ok(None) => {}
             Err(error) => problems.push(error),
         }
-        facts.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
+        info.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
     }
     problems
 }
@@ -44,6 +44,6 @@ pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvent
 pub(super) fn peak_sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, Vec<String>) {
     let ceilings = ceiling_cache(options.cache_dir.as_deref()).filter(|_| task != Task::MeasurePeaks);
     let sources = PeakSources { stated: options.peaks.clone(), ceilings };
-    let remarks = sources.unknown_precisions(entries.iter().map(|entry| entry.options.precision));
+    let remarks = sources.unknown_data_types(entries.iter().map(|entry| entry.options.data_type));
     (sources, remarks)
 }

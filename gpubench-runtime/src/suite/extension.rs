@@ -6,11 +6,11 @@ use super::SuiteError;
 use super::cli::Exit;
 use super::progress::Progress;
 use super::show::Printer;
-use crate::plan::{Fate, Job};
+use crate::plan::{Job, JobStatus};
 use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::RunError;
 use crate::runner::single_cases::{Answer, SingleCases};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::record::{Program, Record};
 use gpubench_records::sampling::Sampling;
 use gpubench_table::Page;
@@ -31,7 +31,7 @@ pub struct Extension {
 /// The selected cases, on locked devices, and the ways to measure and to print.
 pub struct Session<'a> {
     /// The jobs, each of one case, with their benchmarks.
-    pub jobs: Vec<(&'static Entry, Job, Fate)>,
+    pub jobs: Vec<(&'static Entry, Job, JobStatus)>,
     /// The sampling options of the user.
     pub sampling: Sampling,
     /// This program.
@@ -48,13 +48,13 @@ impl Session<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be opened.
-    pub fn facts(&mut self, device: &str) -> Result<Facts, RunError> {
-        self.cases.facts(device)
+    pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
+        self.cases.info(device)
     }
 
     /// Returns the facts of the devices that were used so far, and notes on their peaks.
     #[must_use]
-    pub fn used_devices(&self) -> (&[Facts], &[String]) {
+    pub fn used_devices(&self) -> (&[DeviceInfo], &[String]) {
         (&self.cases.devices, &self.cases.notes)
     }
 

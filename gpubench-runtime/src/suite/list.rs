@@ -9,7 +9,7 @@ use super::cli::TextFormat;
 use super::prepare::{found, kinds_of, lister};
 use super::sharing::Sharing;
 use crate::devices::select;
-use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
+use crate::plan::{Ignored, Job, JobStatus, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use crate::settings::Settings;
 use gpubench_records::method::Cache;
@@ -65,7 +65,7 @@ fn text(plan: &Plan, format: TextFormat) -> String {
     for (job, fate) in &plan.jobs {
         let name = printable(&job.to_string());
         _ = match (format, fate) {
-            (TextFormat::Pretty | TextFormat::Junit, Fate::Skipped(why)) => {
+            (TextFormat::Pretty | TextFormat::Junit, JobStatus::Skipped(why)) => {
                 writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
             }
             (TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse, _) => {
@@ -75,7 +75,7 @@ fn text(plan: &Plan, format: TextFormat) -> String {
         };
     }
     if matches!(format, TextFormat::Pretty | TextFormat::Junit) {
-        let skipped = plan.jobs.iter().filter(|(_, fate)| matches!(fate, Fate::Skipped(_))).count();
+        let skipped = plan.jobs.iter().filter(|(_, fate)| matches!(fate, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
         _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
@@ -92,8 +92,8 @@ struct ListedJob<'a> {
     skipped: Option<&'a str>,
 }
 
-fn as_json(job: &Job, fate: &Fate) -> String {
-    let skipped = if let Fate::Skipped(why) = fate { Some(&**why) } else { None };
+fn as_json(job: &Job, fate: &JobStatus) -> String {
+    let skipped = if let JobStatus::Skipped(why) = fate { Some(&**why) } else { None };
     let line = ListedJob { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
     serde_json::to_string(&line).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::progress::Progress;
 use super::show::{LiveOutput, Printer};
-use crate::plan::{Fate, Job, Plan};
+use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
 use gpubench_records::record::{Record, Run};
@@ -43,7 +43,7 @@ impl<'a> Live<'a> {
 impl RunEvents for Live<'_> {
     fn planned(&mut self, plan: &Plan, runs: usize) {
         self.progress.planned(plan, runs);
-        let has_rows = |fate: &Fate| !matches!(fate, Fate::Skipped(_));
+        let has_rows = |fate: &JobStatus| !matches!(fate, JobStatus::Skipped(_));
         let jobs = plan.jobs.iter().filter(|(_, fate)| has_rows(fate));
         self.jobs = jobs.map(|(job, _)| job.clone()).collect();
         self.streams = runs == 1 && self.printer.prints_rows();

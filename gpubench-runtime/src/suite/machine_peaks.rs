@@ -29,10 +29,10 @@ pub(super) fn measure_again(
     let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
     let config = run_config(options, sources, None, None);
     let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &|| false);
-    let mut facts = || facts_with_peaks(&mut supervisor, &config, device);
+    let mut info = || facts_with_peaks(&mut supervisor, &config, device);
     // The device tells which file is its own.
-    ceilings.forget(&facts()?.0)?;
-    let measured = facts()?.0;
+    ceilings.forget(&info()?.0)?;
+    let measured = info()?.0;
     supervisor.dismiss();
     printer.print(&report::peaks_of(&measured))?;
     Ok(Exit::Done)

@@ -276,22 +276,22 @@ pub(super) fn compare(
     selection: &Selection,
 ) {
     // A device that is left out has no missing cases, unless another of its model is there.
-    let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
-    let models: Vec<String> = run.devices.iter().map(|facts| facts.name.clone()).collect();
+    let devices: Vec<String> = run.devices.iter().map(|info| info.device.clone()).collect();
+    let models: Vec<String> = run.devices.iter().map(|info| info.name.clone()).collect();
     let is_selected = |record: &Record| {
         let CaseId { benchmark, args, model, cache } = &record.case;
         (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
             && selection.takes(entries, benchmark, args, *cache)
     };
-    run.threshold = options.fail_on_regression;
+    run.regression_threshold = options.fail_on_regression;
     baselines.check(run, &is_selected);
 }
 
 /// Stores a run as a baseline, without its own comparison.
 pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), SuiteError> {
-    let check = run.check.take();
+    let check = run.baseline_comparison.take();
     let saved = baselines.save(run).map_err(SuiteError::BaselineNotSaved);
-    run.check = check;
+    run.baseline_comparison = check;
     saved
 }
 

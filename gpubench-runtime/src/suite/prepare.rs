@@ -219,7 +219,7 @@ fn resumed(
     sharing: &mut Sharing,
     lister: &mut WorkerLister<'_>,
 ) -> Result<RunSetup, SuiteError> {
-    let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|info| info.device.clone()).collect();
     let mut notes = earlier.run.notes.clone();
     let still_valid = |earlier, plan: &Plan| {
         let limit = options.time_limit().into();

@@ -254,7 +254,7 @@ mod tests {
     use std::sync::{Arc, Mutex, MutexGuard};
 
     use super::*;
-    use crate::plan::{Fate, Shares};
+    use crate::plan::{JobStatus, SharedResource};
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::Cache;
 
@@ -303,12 +303,12 @@ mod tests {
             caches: vec![Cache::Hot, Cache::Cold],
             timeout: None,
             with: None,
-            shares: Shares::Nothing,
+            shares: SharedResource::Nothing,
         }
     }
 
     fn plan(benchmarks: &[&str]) -> Plan {
-        let jobs = benchmarks.iter().map(|benchmark| (job(benchmark), Fate::Measured)).collect();
+        let jobs = benchmarks.iter().map(|benchmark| (job(benchmark), JobStatus::Measured)).collect();
         Plan { jobs, ..Plan::default() }
     }
 

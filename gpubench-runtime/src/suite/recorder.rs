@@ -45,7 +45,7 @@ impl<'a> Recorder<'a> {
 
     /// Ends the file of the run.
     pub(super) fn end(mut self, run: &Run) -> RunFile {
-        let ended = self.store.take().map(|store| store.end(run.wall));
+        let ended = self.store.take().map(|store| store.end(run.wall_time));
         let stored = ended.is_some();
         if let Some(Err(error)) = ended {
             self.lost(&error);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::prepared::{Launches, on, remarked, set_up, settle};
+use super::prepared::{Launches, on, remarked, set_up, synchronize};
 use crate::catch::catch;
 use crate::device::{Device, Inputs};
 use crate::registry::Case;
@@ -48,7 +48,7 @@ pub(super) fn no_time_for_fresh_inputs(
     samples: &Samples,
     left: Duration,
 ) -> Option<Reason> {
-    let each = samples.wall / samples.events.len().max(1) as f64;
+    let each = samples.wall_time / samples.event_times.len().max(1) as f64;
     let (needed, left) = (Nanoseconds::from(set_up) + FRESH_LAUNCHES * each, left.into());
     (needed >= left).then_some(Reason::NoTimeForFreshInputs { needed, left })
 }
@@ -65,7 +65,7 @@ impl Afterwards<'_> {
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
             check_failed = on(self.device, Stage::Check, || self.case.check()).err();
-            settle(self.device, Stage::Check)?;
+            synchronize(self.device, Stage::Check)?;
         }
         Ok(OnUsedInputs { relaunch, check_failed })
     }
@@ -96,7 +96,7 @@ impl Afterwards<'_> {
     fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {
         let fresh = self.timed(Inputs::Fresh)?;
         let checked = on(self.device, Stage::Check, || self.case.check())?;
-        settle(self.device, Stage::Check)?;
+        synchronize(self.device, Stage::Check)?;
         let used = self.timed(Inputs::Used)?;
         // The second launch is the freshest where the first one met new memory.
         let reuse = match (fresh.or(used), used) {

@@ -17,7 +17,7 @@ use crate::device::{Device, PairSampler, SampleOptions};
 use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::Cache;
@@ -33,7 +33,7 @@ pub(super) struct ComparisonTask<'a> {
     /// The benchmarks and variants of both.
     pub(super) found: [(&'a Entry, &'a Variant); 2],
     pub(super) sampling: &'a Sampling,
-    pub(super) facts: &'a Facts,
+    pub(super) info: &'a DeviceInfo,
     /// The longest wall time of a case.
     pub(super) limit: Duration,
     /// True to check neither outputs nor writes.
@@ -141,7 +141,7 @@ impl Hot {
 
 impl Inner<'_, '_> {
     fn record(&mut self, partner: &mut dyn Case, cache: Cache, hot: Option<Hot>) -> Record {
-        let ComparisonTask { job, with, found, sampling, facts, limit, unchecked } = *self.outer.task;
+        let ComparisonTask { job, with, found, sampling, info, limit, unchecked } = *self.outer.task;
         let [own, other] = found.map(|(entry, _)| &entry.options);
         let sampling = own_sampling(own, sampling);
         let (begin, host_works) = (Instant::now(), [own, other].map(|options| options.host_work));
@@ -188,7 +188,7 @@ impl Inner<'_, '_> {
             (Err(failure), _) => return Record::failed(job.case(cache), failure),
         };
         let found = |options: &BenchmarkOptions, samples, prepared, hot| {
-            MeasurementContext { options, sampling: &sampling, facts }.build(
+            MeasurementContext { options, sampling: &sampling, info }.build(
                 (samples, None),
                 prepared,
                 cache,
@@ -236,7 +236,7 @@ fn check_again(
     verdict: Verdict,
 ) -> Verdict {
     let samples = &measurement.samples;
-    let at = Step::Afterwards(samples.events.len());
+    let at = Step::Afterwards(samples.event_times.len());
     let (relaunch, unchecked) = match no_time_for_fresh_inputs(set_up, samples, left) {
         Some(reason) => (None, Some(reason)),
         None => afterwards.on_fresh_inputs(at, None, None),
@@ -290,7 +290,7 @@ impl Rounds for Beside<'_> {
         for whose in order {
             self.works[whose].0.clear();
         }
-        self.device.displace(placement.place);
+        self.device.set_allocation_seed(placement.place);
         for whose in order {
             self.of(whose, set_up)?;
         }

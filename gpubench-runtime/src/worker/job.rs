@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Reply;
 use super::afterwards::{Afterwards, OnUsedInputs, no_time_for_fresh_inputs};
 use super::measurement::MeasurementContext;
-use super::places::{may_move, take_back, trace_options};
+use super::places::{may_move, restore_inputs, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
@@ -14,14 +14,14 @@ use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceO
 use crate::measure;
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
-use gpubench_records::certificate::CuptiPass;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, Verdict, launched, methods_disagree};
+use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made; behind all of them go the checks by other
@@ -48,7 +48,7 @@ pub(super) struct JobTask<'a> {
     pub(super) job: &'a Job,
     pub(super) found: (&'a Entry, &'a Variant),
     pub(super) sampling: &'a Sampling,
-    pub(super) facts: &'a Facts,
+    pub(super) info: &'a DeviceInfo,
     /// The longest wall time of a case.
     pub(super) limit: Duration,
     /// True if CUPTI traces launches after the samples.
@@ -66,7 +66,7 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
 
 /// Returns `sampling` with the benchmark's own options applied.
 pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> Sampling {
-    let own = options.max_time.filter(|_| sampling.own_max_time);
+    let own = options.max_time.filter(|_| sampling.benchmark_max_time);
     Sampling { max_time: own.map_or(sampling.max_time, Nanoseconds::from_seconds), ..*sampling }
 }
 
@@ -135,7 +135,7 @@ impl JobVisitor<'_> {
             true => Ok(Err("it does not see the host's part, which belongs to this launch".to_owned())),
             false => catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)).map(Ok),
         };
-        take_back(&mut Launches(case), self.device);
+        restore_inputs(&mut Launches(case), self.device);
         let pass = match traced {
             Ok(Ok(Some(times))) => CuptiPass::Traced(Box::new(times)),
             Ok(Ok(None)) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
@@ -174,7 +174,8 @@ impl JobVisitor<'_> {
         prepared: &PreparedCase,
         measurement: &mut Measurement,
     ) -> Vec<Reason> {
-        let (at, host_work) = (Step::Afterwards(measurement.samples.events.len()), self.options.host_work);
+        let (at, host_work) =
+            (Step::Afterwards(measurement.samples.event_times.len()), self.options.host_work);
         let used = match has_time_for_used_inputs(self.sampling.max_time, &measurement.samples) {
             true => Afterwards { case, device: self.device, host_work }.on_used_inputs().map(Some),
             false => Ok(None),
@@ -183,7 +184,7 @@ impl JobVisitor<'_> {
             Ok((left, used)) => (left, used.unwrap_or_default()),
             Err(failure) => {
                 let mut failure = remarked(failure.at(at), self.device);
-                if measurement.samples.moves > 0 {
+                if measurement.samples.relocations > 0 {
                     failure.message.push_str(KEPT_OUTSIDE);
                 }
                 return vec![Reason::FailedAfterwards(failure)];
@@ -219,7 +220,7 @@ impl JobVisitor<'_> {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampling = Sampling { max_time: self.budget(), ..self.sampling };
-        let may_move = may_move(cache, prepared, self.options.accumulates, self.task.facts);
+        let may_move = may_move(cache, prepared, self.options.accumulates, self.task.info);
         let deadline = self.case_began + self.task.limit;
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
@@ -241,7 +242,7 @@ impl JobVisitor<'_> {
             }
             false => Ok(None),
         };
-        take_back(&mut Launches(case), self.device);
+        restore_inputs(&mut Launches(case), self.device);
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
             // The sampler's own failures already contain the driver's words.
@@ -251,7 +252,7 @@ impl JobVisitor<'_> {
             Err(failure) => return Record::failed(self.task.job.case(cache), remarked(failure, self.device)),
         };
         let context =
-            MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.task.facts };
+            MeasurementContext { options: &self.options, sampling: &self.sampling, info: self.task.info };
         let (mut measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
         if self.task.unchecked {
             return Record::new(self.task.job.case(cache), Some(measurement), verdict);
@@ -277,7 +278,7 @@ const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
 /// Returns true if the budget of a case has room for the launches on used inputs, besides those on fresh ones.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
-    let spent = samples.warm_up.elapsed + samples.elapsed + measure::LAUNCHES_BESIDE as f64 * each;
+    let spent = samples.warm_up.elapsed + samples.device_time + measure::LAUNCHES_BESIDE as f64 * each;
     USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
 }
 
@@ -297,16 +298,16 @@ fn energy(
 ) -> Energy {
     let meter = match meter {
         Ok(meter) => meter,
-        Err(why) => return Energy::Refused(format!("there are no sensors: {why}")),
+        Err(why) => return Energy::Unavailable(format!("there are no sensors: {why}")),
     };
     let each = samples.back_to_back.unwrap_or(samples.time.median);
     let each = match samples.method.path {
         Path::Graph => each,
         // Launching one may take this machine longer than it takes the device.
-        _ => each.max(samples.wall / samples.events.len().max(1) as f64),
+        _ => each.max(samples.wall_time / samples.event_times.len().max(1) as f64),
     };
-    let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall;
+    let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
     let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)));
-    measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
+    measured.unwrap_or_else(|failure| Energy::Unavailable(failure.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use super::prepared::PreparedCase;
 use crate::registry::BenchmarkOptions;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::Measurement;
@@ -15,7 +15,7 @@ use gpubench_stats::units::Nanoseconds;
 pub(super) struct MeasurementContext<'a> {
     pub(super) options: &'a BenchmarkOptions,
     pub(super) sampling: &'a Sampling,
-    pub(super) facts: &'a Facts,
+    pub(super) info: &'a DeviceInfo,
 }
 
 impl MeasurementContext<'_> {
@@ -28,22 +28,22 @@ impl MeasurementContext<'_> {
         cache: Cache,
         hot: Option<Nanoseconds>,
     ) -> (Measurement, Verdict) {
-        let BenchmarkOptions { precision, link, item, .. } = *self.options;
+        let BenchmarkOptions { data_type: precision, link, item, .. } = *self.options;
         let (median, timer) = (samples.time.median, samples.timer);
-        let metrics = if resolved(median, timer.step) {
-            let hot = hot.filter(|hot| resolved(*hot, timer.step));
-            Metrics::of(&prepared.counts, median, self.facts, (precision, link), hot)
+        let metrics = if resolved(median, timer.resolution) {
+            let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
+            Metrics::of(&prepared.counts, median, self.info, (precision, link), hot)
         } else {
             Metrics::default()
         };
         let metrics = metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch));
         let measurement = Measurement {
             counts: prepared.counts,
-            precision: precision.to_owned(),
+            data_type: precision.to_owned(),
             item: item.map(str::to_owned),
             link,
             checked: prepared.checked,
-            seen: prepared.seen.clone(),
+            launch: prepared.seen.clone(),
             relaunch: None,
             verification: None,
             energy,
@@ -51,11 +51,11 @@ impl MeasurementContext<'_> {
             samples,
         };
         let claim = measurement.claim(cache);
-        let verdict = judge(&measurement.samples, self.sampling.precision, &claim, self.facts);
-        let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.seen, self.facts);
+        let verdict = judge(&measurement.samples, self.sampling.precision, &claim, self.info);
+        let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.launch, self.info);
         let reservations =
-            launched::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
-        let missing = missing_work(&claim, &measurement.samples, &measurement.seen, self.facts);
+            launched::reservations(&measurement.launch, &measurement.samples, self.options.host_work);
+        let missing = missing_work(&claim, &measurement.samples, &measurement.launch, self.info);
         let verdict = reservations.into_iter().chain(missing).fold(verdict, Verdict::and);
         let verdict = if self.options.host_work { launched::with_host_work(verdict) } else { verdict };
         (measurement, verdict)

@@ -27,17 +27,17 @@ use serde::{Deserialize, Serialize};
 use crate::catch::ThreadPanics;
 use crate::device::{Device, DeviceError};
 use crate::devices::kinds;
-use crate::peaks::{CeilingCache, facts_of};
+use crate::peaks::{CeilingCache, device_of};
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
-use gpubench_records::certificate::CuptiPass;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
 use gpubench_records::id::DeviceId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
+use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Bytes;
 
 pub use self::pipe::serve;
@@ -52,7 +52,7 @@ pub(crate) use self::seam::{Loss, Worker};
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
     /// Send the facts of a device.
-    Facts {
+    DeviceInfo {
         /// The device.
         device: String,
         /// The store of peaks that need not be measured again.
@@ -66,7 +66,7 @@ pub enum Request {
         /// The sampling options.
         sampling: Sampling,
         /// The facts of its device.
-        facts: Box<Facts>,
+        info: Box<DeviceInfo>,
         /// The longest wall time of a case.
         limit: Duration,
         /// True if CUPTI traces launches after the samples.
@@ -110,7 +110,7 @@ pub enum Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The facts of the device in the request.
-    Facts(Facts),
+    DeviceInfo(DeviceInfo),
     /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
     /// The median of the current case is known to this part of it, as a fraction, from so many samples.
@@ -155,7 +155,7 @@ impl Request {
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         match self {
-            Self::Facts { device, .. } => Some(device),
+            Self::DeviceInfo { device, .. } => Some(device),
             Self::Measure { job, .. }
             | Self::Test { job }
             | Self::Writes { job, .. }
@@ -178,7 +178,7 @@ impl Request {
 pub(crate) enum WorkerError {
     /// The benchmark is not in this program.
     #[error("there is no benchmark `{0}` in this program")]
-    NoBenchmark(String),
+    InvalidBenchmarkId(String),
     /// The benchmark is written for another kind of device.
     #[error("`{benchmark}` does not run on `{device}`")]
     OtherDevice {
@@ -235,18 +235,18 @@ impl WorkerState {
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
     pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         match request {
-            Request::Facts { device, ceilings } => {
+            Request::DeviceInfo { device, ceilings } => {
                 let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
-                let facts = opened.and_then(|device| Ok(facts_of(device, ceilings.as_ref())?));
-                reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
+                let info = opened.and_then(|device| Ok(device_of(device, ceilings.as_ref())?));
+                reply(info.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::DeviceInfo));
             }
-            Request::Measure { job, sampling, facts, limit, verify, unchecked } => {
+            Request::Measure { job, sampling, info, limit, verify, unchecked } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
                     None => {
                         let (limit, verify, unchecked) = (*limit, *verify, *unchecked);
-                        let task = job::JobTask { job, found, sampling, facts, limit, verify, unchecked };
+                        let task = job::JobTask { job, found, sampling, info, limit, verify, unchecked };
                         job::run(&task, device, reply);
                     }
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
@@ -258,7 +258,7 @@ impl WorkerState {
                                 with,
                                 found,
                                 sampling,
-                                facts,
+                                info,
                                 limit,
                                 unchecked,
                             },
@@ -304,7 +304,7 @@ impl WorkerState {
                 let arithmetic = leaks::arithmetic();
                 watched(reply, |reply| work(found, device, reply));
                 let left_context = matches!(device.make_current(), Ok(Some(_)));
-                if device.settle().is_err() {
+                if device.synchronize().is_err() {
                     reply(Reply::DeviceLost);
                 } else if left_context || leaks::arithmetic() != arithmetic {
                     reply(Reply::Changed);
@@ -327,7 +327,7 @@ impl WorkerState {
         device: &str,
     ) -> Result<(&'static Entry, &'static Variant), WorkerError> {
         let entry = self.entries.iter().find(|entry| entry.path() == benchmark);
-        let entry = entry.ok_or_else(|| WorkerError::NoBenchmark(benchmark.to_owned()))?;
+        let entry = entry.ok_or_else(|| WorkerError::InvalidBenchmarkId(benchmark.to_owned()))?;
         let kind = DeviceId::parse(device).kind;
         let chosen = |variant: &Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
         let variant = entry.variants.iter().find(|variant| variant.device == kind && chosen(variant));

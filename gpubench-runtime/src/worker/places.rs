@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::prepared::{Launches, PreparedCase};
 use crate::device::{Device, TraceOptions, Work};
 use crate::measure::Placement;
-use gpubench_records::facts::Facts;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Measurement;
 use gpubench_records::samples::Samples;
@@ -22,15 +22,15 @@ const MOST: Bytes = Bytes(320 << 20);
 
 /// Returns true if the inputs of a case may be made anew before its groups. Those of a launch that builds on what the one before left
 /// would be others each time, and of a launch that was not looked at, such as one that races, nobody knows how much memory it has.
-pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, facts: &Facts) -> bool {
-    let quick = prepared.first_launch + prepared.set_up <= if facts.fake { QUICK_SIMULATED } else { QUICK };
-    let little = prepared.seen.written.as_ref().is_some_and(|written| written.looked_at <= MOST);
+pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
+    let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
+    let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
     cache == Cache::Hot && quick && little && !accumulates
 }
 
 /// Puts the first inputs in the place of others.
-pub(super) fn take_back(launches: &mut Launches<'_>, device: &mut dyn Device) {
-    launches.take_back();
+pub(super) fn restore_inputs(launches: &mut Launches<'_>, device: &mut dyn Device) {
+    launches.restore_inputs();
     // Inputs that were dropped may have left another device current.
     _ = device.make_current();
 }
@@ -38,7 +38,7 @@ pub(super) fn take_back(launches: &mut Launches<'_>, device: &mut dyn Device) {
 /// Returns the options by which the launches of a case are traced as they were sampled.
 pub(super) fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
-    let places = (samples.moves > 0).then(|| drawn(samples));
+    let places = (samples.relocations > 0).then(|| drawn(samples));
     TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
 }
 

@@ -10,7 +10,7 @@ use crate::device::{Device, Memory, Work, not_left};
 use crate::registry::{ArgAxis, BenchmarkOptions, Case};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
-use gpubench_records::launch::LaunchFacts;
+use gpubench_records::launch::LaunchInfo;
 use gpubench_records::observation::Observation;
 use gpubench_records::verdict::observed;
 use gpubench_records::work::Counts;
@@ -29,7 +29,7 @@ pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Fai
 pub(super) struct PreparedCase {
     pub(super) counts: Counts,
     pub(super) checked: bool,
-    pub(super) seen: LaunchFacts,
+    pub(super) seen: LaunchInfo,
     /// The time that making the inputs took; zero for those of another that shares them.
     pub(super) set_up: Duration,
     /// The time that the first launch took, with everything that is looked at.
@@ -76,13 +76,7 @@ impl PreparedCase {
         let begin = Instant::now();
         launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
         let first_launch = begin.elapsed();
-        Ok(Self {
-            counts,
-            checked: false,
-            seen: LaunchFacts::default(),
-            set_up: Duration::ZERO,
-            first_launch,
-        })
+        Ok(Self { counts, checked: false, seen: LaunchInfo::default(), set_up: Duration::ZERO, first_launch })
     }
 
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
@@ -103,14 +97,14 @@ impl PreparedCase {
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         let first_launch = begin.elapsed();
         let ignored =
-            |seen: &LaunchFacts| matches!(seen.observations.first(), Some(Observation::IgnoresError { .. }));
+            |seen: &LaunchInfo| matches!(seen.observations.first(), Some(Observation::IgnoresError { .. }));
         if ignored(&seen) {
             return Err(refusal(&seen, options));
         }
         report_step(Step::Check);
         let checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
-        settle(device, Stage::Check)?;
+        synchronize(device, Stage::Check)?;
         if observed::needs_another_look(&seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
@@ -125,7 +119,7 @@ impl PreparedCase {
 }
 
 /// Returns the failure of a launch that does what no time can stand for.
-fn refusal(seen: &LaunchFacts, options: &BenchmarkOptions) -> Failure {
+fn refusal(seen: &LaunchInfo, options: &BenchmarkOptions) -> Failure {
     let why = observed::refused(seen, options.host_work).unwrap_or_default();
     Failure::new(Stage::Launch, why)
 }
@@ -151,7 +145,7 @@ fn opened(case: &mut dyn Case, device: &mut dyn Device) -> Result<Duration, Fail
 /// Makes the inputs.
 pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
     on(device, Stage::Setup, || case.setup()).map_err(|failure| remarked(failure, device))?;
-    settle(device, Stage::Setup)
+    synchronize(device, Stage::Setup)
 }
 
 /// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
@@ -162,7 +156,7 @@ fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
     }
     let done = on(device, Stage::Reset, || catch(Stage::Reset, || case.reset()));
     done.map_err(|failure| remarked(failure, device))?;
-    settle(device, Stage::Reset)
+    synchronize(device, Stage::Reset)
 }
 
 /// Launches once on fresh inputs, and waits for it.
@@ -170,12 +164,12 @@ pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
     reset(case, device)?;
     let launched = on(device, Stage::Launch, || catch(Stage::Launch, || Launches(case).launch()));
     launched.map_err(|failure| remarked(failure, device))?;
-    settle(device, Stage::Launch)
+    synchronize(device, Stage::Launch)
 }
 
 /// Waits for the device, and reports late errors as failures of `stage`.
-pub(super) fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
-    device.settle().map_err(|error| Failure::new(stage, error))
+pub(super) fn synchronize(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
+    device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
 /// Adds the device's knowledge of the error to a failure that the user's code returned.
@@ -193,7 +187,7 @@ pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
 /// that reply, since what belongs to a lost device must not be dropped; only a worker inside the supervisor's own
 /// process returns.
 pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
-    let lost = device.settle().is_err();
+    let lost = device.synchronize().is_err();
     if lost {
         reply(Reply::DeviceLost);
     }
@@ -220,26 +214,26 @@ impl Work for Launches<'_> {
         launched
     }
 
-    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
+    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = catch(Stage::Setup, || {
             let counts = self.0.counts()?;
             self.0.lay_aside();
-            displace();
+            set_allocation_seed();
             self.0.setup()?;
             Ok(self.0.counts()? == counts)
         });
         // Inputs of another size are those of another case.
         let moved = moved.unwrap_or(false);
         if !moved {
-            self.take_back();
+            self.restore_inputs();
         }
         moved
     }
 
-    fn take_back(&mut self) {
+    fn restore_inputs(&mut self) {
         // Of inputs whose `drop` panics nothing is left to be done.
         _ = catch(Stage::Setup, || {
-            self.0.take_back();
+            self.0.restore_inputs();
             Ok(())
         });
     }

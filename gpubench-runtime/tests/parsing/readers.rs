@@ -104,12 +104,12 @@ fn shown(run: &Run) {
 fn resumed(run: Run) {
     let plan = plan_of(run.records.iter().map(Record::planned));
     let (program, sampling) = (run.program.clone(), run.sampling);
-    let facts = run.devices.first().cloned();
+    let info = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
     let mut resumed =
         ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
-    drop(facts.as_ref().map(|facts| resumed.instead_of(&facts.device, &plan, &PeakSources::default())));
-    drop(facts.map(|facts| resumed.on(facts)));
+    drop(info.as_ref().map(|info| resumed.instead_of(&info.device, &plan, &PeakSources::default())));
+    drop(info.map(|info| resumed.on(info)));
     assert!(resumed.of(&plan).len() <= plan.cases());
     drop(resumed.remarks());
 }
@@ -140,8 +140,8 @@ fn file_of_settings(bytes: &[u8]) -> bool {
 fn as_messages(file: Vec<u8>) -> Vec<u8> {
     let Ok(stored) = read(Cursor::new(&file)) else { return file };
     let replies = stored.run.records.into_iter().map(|record| Reply::Record(Box::new(record)));
-    let facts = stored.run.devices.into_iter().map(Reply::Facts);
-    let lines = facts.chain(replies).chain([Reply::DeviceLost, Reply::Done]);
+    let info = stored.run.devices.into_iter().map(Reply::DeviceInfo);
+    let lines = info.chain(replies).chain([Reply::DeviceLost, Reply::Done]);
     lines
         .flat_map(|reply| [serde_json::to_vec(&reply).expect("it is JSON"), b"\n".to_vec()].concat())
         .collect()

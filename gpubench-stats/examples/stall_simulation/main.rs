@@ -10,7 +10,7 @@
 mod simulated;
 
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{MemoryStall, Modes, StallPeriod, median_below_step};
+use gpubench_stats::{DramStall, DramStallPeriod, Modes, median_below_step};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use simulated::{Launch, Memory, Own, STEP, samples};
@@ -49,7 +49,7 @@ fn periods(rng: &mut StdRng, draws: usize) {
         let (mut found, mut within, mut largest): (usize, usize, f64) = (0, 0, 0.0);
         for _ in 0..draws {
             let taken = samples(rng, &reads(Own::Steady), memory, 32);
-            if let Some(it) = StallPeriod::find(&taken.starts, &taken.times, STEPS) {
+            if let Some(it) = DramStallPeriod::find(&taken.starts, &taken.times, STEPS) {
                 found += 1;
                 let error = (it.period.as_f64() - period).abs();
                 within += usize::from(error <= it.error.as_f64());
@@ -63,7 +63,7 @@ fn periods(rng: &mut StdRng, draws: usize) {
         let found = (0..draws)
             .filter(|_| {
                 let taken = samples(rng, &reads(own), NONE, 32);
-                StallPeriod::find(&taken.starts, &taken.times, STEPS).is_some()
+                DramStallPeriod::find(&taken.starts, &taken.times, STEPS).is_some()
             })
             .count();
         println!("{:28}  {found:6}", format!("{own:?}"));
@@ -86,8 +86,8 @@ const OWN: [Own; 12] = [
 ];
 
 /// The period that a device's reads gave, somewhat wrong.
-fn known(rng: &mut StdRng) -> StallPeriod {
-    StallPeriod {
+fn known(rng: &mut StdRng) -> DramStallPeriod {
+    DramStallPeriod {
         period: Nanoseconds(STALLS.period + rng.random_range(-20.0..20.0)),
         error: Nanoseconds(20.0),
         length: Nanoseconds(STALLS.length),
@@ -108,11 +108,11 @@ fn rows(rng: &mut StdRng, draws: usize) {
             for _ in 0..draws {
                 let taken = samples(rng, &launch, STALLS, GROUPS);
                 let device = known(rng);
-                free += usize::from(StallPeriod::find(&taken.starts, &taken.times, STEPS).is_some());
-                let stall = MemoryStall::find(&taken.starts, &taken.times, STEPS, &device);
+                free += usize::from(DramStallPeriod::find(&taken.starts, &taken.times, STEPS).is_some());
+                let stall = DramStall::find(&taken.starts, &taken.times, STEPS, &device);
                 found += usize::from(stall.is_some());
-                let evened = stall.map(|stall| stall.evened(&taken.starts, &taken.times));
-                let times = evened.as_ref().unwrap_or(&taken.times);
+                let stall_corrected = stall.map(|stall| stall.stall_corrected(&taken.starts, &taken.times));
+                let times = stall_corrected.as_ref().unwrap_or(&taken.times);
                 let error = stall.map_or(Nanoseconds::ZERO, |stall| stall.error);
                 let median = taken.median(times, error).expect("groups");
                 let (low, high) = (median.interval.low.as_f64(), median.interval.high.as_f64());
@@ -138,13 +138,13 @@ fn no_stalls(rng: &mut StdRng, draws: usize) {
             let (mut found, mut free, mut moved): (usize, usize, f64) = (0, 0, 0.0);
             for _ in 0..draws {
                 let taken = samples(rng, &cold(time, 0.0, own), NONE, GROUPS);
-                free += usize::from(StallPeriod::find(&taken.starts, &taken.times, STEPS).is_some());
+                free += usize::from(DramStallPeriod::find(&taken.starts, &taken.times, STEPS).is_some());
                 let device = known(rng);
-                if let Some(stall) = MemoryStall::find(&taken.starts, &taken.times, STEPS, &device) {
+                if let Some(stall) = DramStall::find(&taken.starts, &taken.times, STEPS, &device) {
                     found += 1;
-                    let evened = stall.evened(&taken.starts, &taken.times);
+                    let stall_corrected = stall.stall_corrected(&taken.starts, &taken.times);
                     let by = |times: &[Nanoseconds]| median_below_step(times, STEPS).unwrap_or_default();
-                    moved = moved.max((by(&evened) - by(&taken.times)).abs().as_f64());
+                    moved = moved.max((by(&stall_corrected) - by(&taken.times)).abs().as_f64());
                 }
             }
             println!(
@@ -173,11 +173,12 @@ fn modes(rng: &mut StdRng, draws: usize) {
             let (mut before, mut after, mut found) = (0, 0, 0);
             for _ in 0..draws {
                 let taken = samples(rng, &cold(time, 1.0, own), STALLS, GROUPS);
-                let stall = MemoryStall::find(&taken.starts, &taken.times, STEPS, &known(rng));
+                let stall = DramStall::find(&taken.starts, &taken.times, STEPS, &known(rng));
                 found += usize::from(stall.is_some());
-                let evened = stall.map(|stall| stall.evened(&taken.starts, &taken.times));
+                let stall_corrected = stall.map(|stall| stall.stall_corrected(&taken.starts, &taken.times));
                 before += usize::from(Modes::of(&taken.times, STEPS).is_some());
-                after += usize::from(Modes::of(evened.as_ref().unwrap_or(&taken.times), STEPS).is_some());
+                after +=
+                    usize::from(Modes::of(stall_corrected.as_ref().unwrap_or(&taken.times), STEPS).is_some());
             }
             println!("{time:9.0}  {:16} {before:6} {after:6}   stall found {found:6}", format!("{own:?}"));
         }

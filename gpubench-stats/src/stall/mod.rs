@@ -1,5 +1,5 @@
 //! The periodic stall of a device's memory, in the samples of a case. In: the starts of samples, their times, and the
-//! [`StallPeriod`] of the device; out: a [`MemoryStall`], with which samples it slowed, and by how much it slows a launch at a
+//! [`DramStallPeriod`] of the device; out: a [`DramStall`], with which samples it slowed, and by how much it slows a launch at a
 //! random moment.
 //!
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::period::StallPeriod;
+pub use self::period::DramStallPeriod;
 
 use self::edges::Edges;
 use self::folded::{Folded, scores};
@@ -55,7 +55,7 @@ const PARTS: RangeInclusive<f64> = 0.015..=0.985;
 /// The stall of a device's memory in the samples of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MemoryStall {
+pub struct DramStall {
     /// The time from one stall to the next.
     pub period: Nanoseconds,
     /// The time by which a stall delays a launch.
@@ -72,7 +72,7 @@ pub struct MemoryStall {
     pub error: Nanoseconds,
 }
 
-impl MemoryStall {
+impl DramStall {
     /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran, on a device whose memory is held up
     /// like this. A timer read the times in steps of `step`. Nothing if the launch does not wait for the memory.
     #[must_use]
@@ -80,7 +80,7 @@ impl MemoryStall {
         starts: &[Nanoseconds],
         times: &[Nanoseconds],
         step: Nanoseconds,
-        device: &StallPeriod,
+        device: &DramStallPeriod,
     ) -> Option<Self> {
         if starts.len() != times.len() || times.len() < FEWEST {
             return None;
@@ -133,7 +133,7 @@ impl MemoryStall {
 
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
     #[must_use]
-    pub fn evened(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
+    pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let Self { period, from, width, length, .. } = *self;
         let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };
         let delay = |start: &Nanoseconds| if span.holds(start.as_f64()) { length } else { Nanoseconds::ZERO };
@@ -143,7 +143,7 @@ impl MemoryStall {
 }
 
 /// Returns the parts of a period in which a launch of this time may start and meet a stall more than otherwise.
-fn parts(middle: Nanoseconds, device: &StallPeriod) -> Option<RangeInclusive<f64>> {
+fn parts(middle: Nanoseconds, device: &DramStallPeriod) -> Option<RangeInclusive<f64>> {
     let periods = |time: Nanoseconds| (time + device.length / 2.0) / device.period;
     let (least, greatest) = (periods(*WAITS.start() * middle), periods(*WAITS.end() * middle));
     if !(least > 0.0 && greatest.is_finite()) {
@@ -156,7 +156,7 @@ fn parts(middle: Nanoseconds, device: &StallPeriod) -> Option<RangeInclusive<f64
 }
 
 /// Searches the period in the first samples, and then closer in more of them.
-fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &StallPeriod) -> Span {
+fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &DramStallPeriod) -> Span {
     let period = device.period.as_f64();
     let around = device.error.as_f64() + SAME_PERIOD * period;
     let mut range = period - around..=period + around;
@@ -198,8 +198,8 @@ fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Op
 mod tests {
     use super::*;
 
-    const DEVICE: StallPeriod =
-        StallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), length: Nanoseconds(2e3) };
+    const DEVICE: DramStallPeriod =
+        DramStallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), length: Nanoseconds(2e3) };
 
     #[track_caller]
     fn has_parts(time: f64, expected: [f64; 2]) {
@@ -227,7 +227,7 @@ mod tests {
     /// By hand: a fifth of launches is delayed by 1000 ns, which is 200 for each.
     #[test]
     fn evened_times_have_the_mean_delay() {
-        let stall = MemoryStall {
+        let stall = DramStall {
             period: Nanoseconds(100.0),
             length: Nanoseconds(1000.0),
             from: Nanoseconds(90.0),
@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(stall.mean_delay(), Nanoseconds(200.0));
         let (starts, times) = ([0.0, 50.0, 95.0, 195.0, 250.0], [5000.0, 4000.0, 5000.0, 5001.0, 4003.0]);
-        let found = stall.evened(&starts.map(Nanoseconds), &times.map(Nanoseconds));
+        let found = stall.stall_corrected(&starts.map(Nanoseconds), &times.map(Nanoseconds));
         assert_eq!(found, [4200.0, 4200.0, 4200.0, 4201.0, 4203.0].map(Nanoseconds));
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let time = |number: usize| Nanoseconds(40e3 + (number * 7 % 11) as f64 * 20.0 + delay(number));
         let starts: Vec<_> = (0..3000).map(at).map(Nanoseconds).collect();
         let times: Vec<_> = (0..3000).map(time).collect();
-        let found = MemoryStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE).expect("it is planted");
+        let found = DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE).expect("it is planted");
         assert!((found.period.0 - 100e3).abs() < 1.0 && (found.share - 0.41).abs() < 0.002, "{found:?}");
     }
 
@@ -268,7 +268,7 @@ mod tests {
     fn a_planted_stall_is_found_and_what_is_none_is_not() {
         let find = |delayed: &dyn Fn(usize, bool) -> f64| {
             let (starts, times) = samples(delayed);
-            MemoryStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE)
+            DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE)
         };
         let found = find(&|_, meets| if meets { 2e3 } else { 0.0 }).expect("it is planted");
         assert!((found.period.0 - 100e3).abs() < 5.0 && (found.length.0 - 2e3).abs() < 100.0, "{found:?}");
@@ -297,10 +297,10 @@ mod tests {
         assert_eq!(of_width(1e3), None, "a few late samples");
         let (starts, times) = samples(|_, meets| if meets { 2e3 } else { 0.0 });
         let few =
-            |count: usize| MemoryStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
+            |count: usize| DramStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
         assert_eq!(few(FEWEST - 1), None);
         assert_eq!(
-            MemoryStall::find(&starts[1..], &times, Nanoseconds(1.0), &DEVICE),
+            DramStall::find(&starts[1..], &times, Nanoseconds(1.0), &DEVICE),
             None,
             "a start is missing"
         );

@@ -32,7 +32,7 @@ const BINS: usize = 64;
 /// The memory of a device is held up for a time, again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StallPeriod {
+pub struct DramStallPeriod {
     /// The time from one stall to the next.
     pub period: Nanoseconds,
     /// The most by which the period may be wrong.
@@ -41,7 +41,7 @@ pub struct StallPeriod {
     pub length: Nanoseconds,
 }
 
-impl StallPeriod {
+impl DramStallPeriod {
     /// Finds the period between 25 and 250 µs in reads of memory, with their starts and times in the order they ran; each takes a
     /// quarter of the period at most. A timer read the times in steps of `step`.
     ///
@@ -228,18 +228,18 @@ mod tests {
     fn a_planted_period_is_found_and_slow_reads_at_other_times_have_none() {
         let step = Nanoseconds(32.0);
         let (starts, times) = reads(1000, |_, meets| meets);
-        let found = StallPeriod::find(&starts, &times, step).expect("it is planted");
+        let found = DramStallPeriod::find(&starts, &times, step).expect("it is planted");
         assert!((found.period.0 - 100e3).abs() <= found.error.0 && found.error.0 < 100.0, "{found:?}");
         assert!((found.length.0 - 2e3).abs() < 100.0, "{found:?}");
-        assert_eq!(StallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
+        assert_eq!(DramStallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
         assert_eq!(
-            StallPeriod::find(&starts[..100], &times[..100], step),
+            DramStallPeriod::find(&starts[..100], &times[..100], step),
             None,
             "eight slow reads are too few"
         );
         let of = |slow: &dyn Fn(usize, bool) -> bool| {
             let (starts, times) = reads(1000, slow);
-            StallPeriod::find(&starts, &times, step)
+            DramStallPeriod::find(&starts, &times, step)
         };
         let drawn = |number: usize| crate::random::random(number as u64);
         assert_eq!(of(&|_, _| false), None, "none is slow");
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(of(&|number, meets| meets || number % 11 == 0), None, "as many are slow at other times");
         assert!(of(&|number, meets| meets && drawn(number) % 5 > 0).is_some(), "four in five are");
         // A late read is no longer than noise where the timer is coarse.
-        assert_eq!(StallPeriod::find(&starts, &times, Nanoseconds(600.0)), None);
+        assert_eq!(DramStallPeriod::find(&starts, &times, Nanoseconds(600.0)), None);
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn moved(count: usize, rng: &mut StdRng, planted: impl Fn(f64) -> f64) -> Vec<Na
     (0..count).map(time).map(Nanoseconds).collect()
 }
 
-/// LaunchFacts: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
+/// LaunchInfo: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
 #[test]
 fn planted_drift_is_found() {
     let planted: [(&str, usize, Series); 6] = [
@@ -72,7 +72,7 @@ fn planted_drift_is_found() {
     }
 }
 
-/// 5 % apart, with noise of 0.5 %. LaunchFacts: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
+/// 5 % apart, with noise of 0.5 %. LaunchInfo: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
 /// all.
 #[test]
 fn planted_modes_are_found() {
@@ -98,5 +98,5 @@ fn planted_modes_are_found() {
     let found = Modes::of(&mixed(1000, &mut StdRng::seed_from_u64(10), 0.2), Nanoseconds(0.0));
     let found = found.expect("two modes");
     assert!((found.low.0 - 1e4).abs() < 15.0 && (found.high.0 - 1.05e4).abs() < 25.0, "{found:?}");
-    assert!((found.share_high - 0.2).abs() < 0.05, "{found:?}");
+    assert!((found.high_fraction - 0.2).abs() < 0.05, "{found:?}");
 }

@@ -5,7 +5,7 @@
 mod simulated;
 
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{MemoryStall, Modes, StallPeriod};
+use gpubench_stats::{DramStall, DramStallPeriod, Modes};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
@@ -14,8 +14,8 @@ use self::simulated::{Launch, Memory, Own, STEP, Samples, noisy_samples, samples
 const STALLS: Memory = Memory { period: 100_190.0, length: 1400.0 };
 const NONE: Memory = Memory { period: 100_190.0, length: 0.0 };
 const STEPS: Nanoseconds = Nanoseconds(STEP);
-const DEVICE: StallPeriod =
-    StallPeriod { period: Nanoseconds(100_203.0), error: Nanoseconds(20.0), length: Nanoseconds(1400.0) };
+const DEVICE: DramStallPeriod =
+    DramStallPeriod { period: Nanoseconds(100_203.0), error: Nanoseconds(20.0), length: Nanoseconds(1400.0) };
 
 fn reads(own: Own) -> Launch {
     Launch { time: 10e3, waits: 0.9, own, between: 2500.0 }
@@ -25,12 +25,12 @@ fn cold(time: f64, waits: f64, own: Own) -> Launch {
     Launch { time, waits, own, between: 51_000.0 }
 }
 
-fn period(taken: &Samples) -> Option<StallPeriod> {
-    StallPeriod::find(&taken.starts, &taken.times, STEPS)
+fn period(taken: &Samples) -> Option<DramStallPeriod> {
+    DramStallPeriod::find(&taken.starts, &taken.times, STEPS)
 }
 
-fn stall(taken: &Samples) -> Option<MemoryStall> {
-    MemoryStall::find(&taken.starts, &taken.times, STEPS, &DEVICE)
+fn stall(taken: &Samples) -> Option<DramStall> {
+    DramStall::find(&taken.starts, &taken.times, STEPS, &DEVICE)
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn a_device_without_stalls_has_no_period() {
             assert_eq!(period(&samples(rng, &reads(own), NONE, 32)), None, "{own:?}");
         }
     }
-    assert_eq!(StallPeriod::find(&[], &[], STEPS), None);
+    assert_eq!(DramStallPeriod::find(&[], &[], STEPS), None);
     for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
         let bad = [Nanoseconds(bad); 1000];
-        assert_eq!(StallPeriod::find(&bad, &bad, STEPS), None);
-        assert_eq!(MemoryStall::find(&bad, &bad, STEPS, &DEVICE), None);
+        assert_eq!(DramStallPeriod::find(&bad, &bad, STEPS), None);
+        assert_eq!(DramStall::find(&bad, &bad, STEPS, &DEVICE), None);
     }
 }
 
@@ -97,9 +97,9 @@ fn times_are_those_of_random_moments() {
         for _ in 0..40 {
             let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
-            let evened = stall.evened(&taken.starts, &taken.times);
-            assert_eq!(Modes::of(&evened, STEPS), None, "{time} ns");
-            let median = taken.median(&evened, stall.error).expect("eight groups");
+            let stall_corrected = stall.stall_corrected(&taken.starts, &taken.times);
+            assert_eq!(Modes::of(&stall_corrected, STEPS), None, "{time} ns");
+            let median = taken.median(&stall_corrected, stall.error).expect("eight groups");
             sum += median.time.as_f64() - expected;
             let interval = median.interval.low.as_f64()..=median.interval.high.as_f64();
             held += usize::from(interval.contains(&expected));
@@ -146,8 +146,9 @@ fn modes_of_a_launch_are_its_own() {
     for own in [Own::Chance(0.5), Own::Every(2), Own::Every(3)] {
         let told = (0..40).filter(|_| {
             let taken = samples(rng, &cold(12e3, 1.0, own), STALLS, 8);
-            let evened = stall(&taken).map(|stall| stall.evened(&taken.starts, &taken.times));
-            Modes::of(&evened.unwrap_or(taken.times), STEPS).is_some()
+            let stall_corrected =
+                stall(&taken).map(|stall| stall.stall_corrected(&taken.starts, &taken.times));
+            Modes::of(&stall_corrected.unwrap_or(taken.times), STEPS).is_some()
         });
         let told = told.count();
         assert!(told >= 38, "{own:?}: {told} of 40");

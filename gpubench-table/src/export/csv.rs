@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::id::Arg;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::record::{Measurement, Record, Run};
@@ -63,13 +63,13 @@ columns! {
         "effective_samples": |it| it.samples.time.effective_samples,
         "converged": |it| it.samples.converged,
         "back_to_back_ns": |it| it.samples.back_to_back,
-        "on_stream_ns": |it| it.samples.on_stream,
+        "on_stream_ns": |it| it.samples.stream_time,
         "overhead_ns": |it| it.samples.overhead(),
-        "timer_step_ns": |it| it.samples.timer.step,
+        "timer_step_ns": |it| it.samples.timer.resolution,
         "path": |it| it.samples.method.path,
         "flush": |it| it.samples.method.flush,
         "link": |it| it.link,
-        "precision": |it| &*it.precision,
+        "precision": |it| &*it.data_type,
         "read_bytes": |it| it.counts.reads,
         "written_bytes": |it| it.counts.writes,
         "moved_bytes": |it| it.counts.bytes,
@@ -82,7 +82,7 @@ columns! {
         "throughput_flop_per_s": |it| it.metrics.throughput,
         "items_per_s": |it| it.metrics.items,
         "bandwidth_of_peak": |it| it.metrics.share(&Link::quantity(it.link)),
-        "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.precision.clone())),
+        "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.data_type.clone())),
         "intensity_flop_per_byte": |it| it.metrics.intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,
         "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch),
@@ -123,7 +123,7 @@ pub fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
 }
 
 fn device_name<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {
-    run.devices.iter().find(|facts| facts.device == record.device).map(|facts| &*facts.name)
+    run.devices.iter().find(|info| info.device == record.device).map(|info| &*info.name)
 }
 
 fn reasons(record: &Record) -> String {

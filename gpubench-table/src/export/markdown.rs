@@ -10,14 +10,14 @@ use crate::columns::columns_of;
 use crate::rows::Row;
 use crate::together;
 use crate::{gate, header, remarks};
-use gpubench_records::comparison::{Check, Finding};
+use gpubench_records::comparison::{BaselineComparison, Finding};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
 
 /// Writes `run` as Markdown.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let check = run.check.as_ref().map(checked).unwrap_or_default();
+    let check = run.baseline_comparison.as_ref().map(checked).unwrap_or_default();
     let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     out.write_all(parts.join("\n").as_bytes())
@@ -26,9 +26,9 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 /// The devices with their names, and the notes that a reader must see first.
 fn devices(run: &Run) -> String {
     let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
-    let devices = run.devices.iter().map(|facts| {
-        let fake = if facts.fake { " (a fake: its times are made up)" } else { "" };
-        format!("**{}**: {}{fake}  \n", escaped(&facts.device), escaped(&facts.name))
+    let devices = run.devices.iter().map(|info| {
+        let fake = if info.fake { " (a fake: its times are made up)" } else { "" };
+        format!("**{}**: {}{fake}  \n", escaped(&info.device), escaped(&info.name))
     });
     notes.chain(devices).collect()
 }
@@ -65,28 +65,36 @@ fn reasons(run: &Run) -> String {
         }
     }
     for skipped in &run.skipped {
-        _ = writeln!(text, "- skipped {}: {}", escaped(&skipped.name()), escaped(&skipped.why));
+        _ = writeln!(text, "- skipped {}: {}", escaped(&skipped.name()), escaped(&skipped.reason));
     }
     text
 }
 
 /// The cases of a run that was held against a baseline.
-fn checked(check: &Check) -> String {
-    let band = format::plus_minus(check.band);
+fn checked(check: &BaselineComparison) -> String {
+    let band = format::plus_minus(check.equivalence_margin);
     let mut text =
         format!("**Against baseline {}**, where {band} does not matter\n\n", escaped(&check.baseline));
     text += &row(["case", "cache", "time", "was", "change", "answer"]);
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
-    for line in &check.lines {
+    for line in &check.findings {
         let cache = line.cache.to_string();
         let [now, then, change, answer] = match &line.finding {
-            Finding::Compared { ratio, now, then, assumed, answer, again, .. } => {
+            Finding::Compared {
+                ratio,
+                time: now,
+                baseline_time: then,
+                assumed_spread: assumed,
+                answer,
+                remeasured: again,
+                ..
+            } => {
                 let answer = together::answer(*answer, *assumed, *again);
                 [format::time(*now), format::time(*then), format::change(ratio.value), answer]
             }
             Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
             Finding::New => no_times("new".to_owned()),
-            Finding::NoNumber(why) => no_times(format!("no number: {why}")),
+            Finding::NoTime(why) => no_times(format!("no number: {why}")),
         };
         text += &row([&*line.name, &*cache, &*now, &*then, &*change, &*answer]);
     }

@@ -25,7 +25,7 @@ pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> 
         advice.push("more work per launch, or several launches back-to-back or in a graph".to_owned());
     }
     advice.extend(in_a_graph(measured));
-    let seen = &measured.seen;
+    let seen = &measured.launch;
     // In a launch of several kernels the slow one is not known.
     if let (Some(all), [only], 1) = (&seen.multiprocessors, &seen.kernels[..], seen.kernel_count) {
         let shape = [tail(only, all), idle(only, all, launch_bound), lanes(only), local(only)];
@@ -37,8 +37,8 @@ pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> 
 
 /// The time that a graph saves a launch of several kernels.
 fn in_a_graph(measured: &Measurement) -> Option<String> {
-    let saved = measured.samples.on_stream? - measured.median();
-    let counts = saved > 0.1 * measured.median() && saved > measured.samples.timer.spread;
+    let saved = measured.samples.stream_time? - measured.median();
+    let counts = saved > 0.1 * measured.median() && saved > measured.samples.timer.empty_launch_spread;
     counts.then(|| {
         format!("launch it in a graph, as measured here: on the stream it takes {} more", format::time(saved))
     })
@@ -74,21 +74,21 @@ fn lanes(kernel: &Kernel) -> Option<String> {
 }
 
 fn local(kernel: &Kernel) -> Option<String> {
-    (kernel.local > Bytes(0)).then(|| {
+    (kernel.local_memory > Bytes(0)).then(|| {
         format!(
             "no local memory ({} a thread): registers spill, or an array has a computed index",
-            format::bytes(kernel.local)
+            format::bytes(kernel.local_memory)
         )
     })
 }
 
 /// Threads that may be too few to hide the latency of memory.
 fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -> Option<String> {
-    use gpubench_records::facts::Quantity::MemoryBandwidth;
+    use gpubench_records::device_info::Quantity::MemoryBandwidth;
 
     let what = occupancy_limit(kernel, all)?;
     let share = measured.metrics.share(&MemoryBandwidth)?;
-    let binds = measured.metrics.roof.as_ref().is_none_or(|roof| roof.quantity == MemoryBandwidth);
+    let binds = measured.metrics.roofline.as_ref().is_none_or(|roof| roof.quantity == MemoryBandwidth);
     let full = wave_count(kernel, all) >= 1.0;
     (binds && full && share < LITTLE_TRAFFIC && occupancy(kernel, all) < FEW_THREADS).then(|| {
         format!(
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
         let mut spills = at(1);
         assert_eq!(local(&spills), None);
-        spills.local = Bytes(8);
+        spills.local_memory = Bytes(8);
         assert!(local(&spills).is_some());
     }
 }

@@ -4,7 +4,7 @@
 mod advice;
 mod watched;
 
-use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
+use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
 use gpubench_records::work::Counts;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
@@ -19,7 +19,7 @@ const REGISTERS_AT_ONCE: u64 = 256;
 const RESERVED_SHARED: Bytes = Bytes(1024);
 
 /// The kernels of a launch that were observed.
-pub(super) fn kernels(seen: &LaunchFacts) -> Vec<String> {
+pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
     let mut sentences: Vec<String> =
         seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
     let more = seen.kernel_count.saturating_sub(sentences.len());
@@ -35,8 +35,8 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         format!("{name}: {} of {}", sizes(kernel.grid, "block"), sizes(kernel.block, "thread")),
         format!("{} a thread", format::counted(kernel.registers as usize, "register")),
     ];
-    if kernel.local > Bytes(0) {
-        words.push(format!("{} of local memory a thread", format::bytes(kernel.local)));
+    if kernel.local_memory > Bytes(0) {
+        words.push(format!("{} of local memory a thread", format::bytes(kernel.local_memory)));
     }
     let (fixed, added) = (kernel.static_shared, kernel.dynamic_shared);
     if fixed + added > Bytes::ZERO {
@@ -122,9 +122,9 @@ fn block_capacity(kernel: &Kernel, all: &Multiprocessors) -> u64 {
 }
 
 /// The memory that a launch changed, beside its claim.
-pub(super) fn writes(counts: &Counts, seen: &LaunchFacts) -> Option<String> {
+pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
-    if written.nothing() && written.looked_at == Bytes(0) && counts.bytes.is_none() {
+    if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {
@@ -137,15 +137,15 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchFacts) -> Option<String> {
 
 fn changed(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
-        let why = match written.when_altered {
+        let why = match written.writes_other_contents {
             Some(true) => ": it writes the values that are already there",
             Some(false) => ", nor on memory that holds other values: it writes nothing",
             None if counts.writes.is_none() => "",
             None => ": it may write the values that are already there",
         };
-        return format!("nothing changed in {} of memory{why}", format::bytes(written.looked_at));
+        return format!("nothing changed in {} of memory{why}", format::bytes(written.examined));
     }
-    let same = match (written.changed_when_altered, counts.writes) {
+    let same = match (written.changed_on_other_contents, counts.writes) {
         (Some(altered), _) => {
             format!("; on memory that holds other values, {} changed", format::bytes(altered))
         }
@@ -154,12 +154,17 @@ fn changed(written: &Written, counts: &Counts) -> String {
         }
         _ => String::new(),
     };
-    let [changed, looked_at, block] = [written.changed, written.looked_at, written.block].map(format::bytes);
+    let [changed, looked_at, block] =
+        [written.changed, written.examined, written.block_size].map(format::bytes);
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
 }
 
 fn unseen(written: &Written) -> String {
-    written.unseen.as_ref().map(|why| format!("; some writes may be missing: {why}")).unwrap_or_default()
+    written
+        .unseen_reason
+        .as_ref()
+        .map(|why| format!("; some writes may be missing: {why}"))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -195,7 +200,7 @@ mod tests {
         );
         // 65,536 registers are those of 2 blocks of 256 threads with 128.
         let mut spills = launched(396, 0, 128, 0, 2);
-        (spills.local, spills.block) = (Bytes(64), [16, 16, 1]);
+        (spills.local_memory, spills.block) = (Bytes(64), [16, 16, 1]);
         assert_eq!(
             told(spills),
             "f: 396 blocks of 256 threads (16 × 16); 128 registers a thread; 64 B of local memory a thread; \
@@ -205,7 +210,7 @@ mod tests {
         let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
         assert!(shared.contains("12.5 % of its threads (limited by shared memory)"), "{shared}");
-        let mut many = LaunchFacts::default();
+        let mut many = LaunchInfo::default();
         (many.kernels, many.kernel_count) = (vec![launched(1, 32, 8, 0, 32); 4], 9);
         assert_eq!(kernels(&many).last().map(String::as_str), Some("and 5 more"));
     }
@@ -214,13 +219,14 @@ mod tests {
     fn what_was_written_is_told_beside_what_is_claimed() {
         let written = |changed, unseen: Option<&str>, when_altered| {
             let mut written = Written::new(Bytes(1 << 20), Bytes(512), Bytes(changed));
-            (written.unseen, written.when_altered) = (unseen.map(str::to_owned), when_altered);
-            let mut seen = LaunchFacts::default();
+            (written.unseen_reason, written.writes_other_contents) =
+                (unseen.map(str::to_owned), when_altered);
+            let mut seen = LaunchInfo::default();
             seen.written = Some(written);
             seen
         };
         let counts = Counts { writes: Some(4096), ..Counts::default() };
-        let told = |seen: LaunchFacts| writes(&counts, &seen).expect("there is something");
+        let told = |seen: LaunchInfo| writes(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
             "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it claims to write 4 KiB"
@@ -235,12 +241,12 @@ mod tests {
                 .contains("nor on memory that holds other values: it writes nothing;")
         );
         let mut half = written(2048, None, Some(true));
-        half.written.as_mut().expect("it is there").changed_when_altered = Some(Bytes(2048));
+        half.written.as_mut().expect("it is there").changed_on_other_contents = Some(Bytes(2048));
         assert_eq!(
             told(half),
             "2 KiB of 1 MiB of memory changed, in blocks of 512 B; on memory that holds other values, 2 KiB changed; it \
              claims to write 4 KiB"
         );
-        assert_eq!(writes(&counts, &LaunchFacts::default()), None);
+        assert_eq!(writes(&counts, &LaunchInfo::default()), None);
     }
 }

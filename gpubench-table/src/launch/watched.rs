@@ -1,14 +1,14 @@
 //! What a launch was seen to do, for `--explain`. In: observations, the launches after the samples, and the time of a call on the
 //! host; out: sentences.
 
-use gpubench_records::launch::LaunchFacts;
+use gpubench_records::launch::LaunchInfo;
 use gpubench_records::relaunch::{Relaunch, Reuse, Rewritten};
 use gpubench_records::samples::Samples;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
 /// Returns a sentence for each thing that the launch does beside its work on the given stream.
-pub(crate) fn beside(seen: &LaunchFacts) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn beside(seen: &LaunchInfo) -> impl Iterator<Item = String> + '_ {
     seen.observations.iter().map(ToString::to_string)
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn outputs(relaunch: &Relaunch) -> Option<String> {
 
 /// Returns the time of a call of the launch function, if that is longer than the time of the launch.
 pub(crate) fn host(samples: &Samples) -> Option<String> {
-    let call = samples.call.filter(|call| *call > samples.time.median)?;
+    let call = samples.host_call_time.filter(|call| *call > samples.time.median)?;
     Some(format!(
         "a call of the launch function takes {} on the host, longer than the launch: an application that waits for each is bound \
          by that",

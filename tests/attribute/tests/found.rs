@@ -148,7 +148,7 @@ family! {
 macro_rules! with_options {
     ($function:ident, $name:literal, $group:expr, $tag:literal, $seconds:expr, $condition:expr, $why:literal, $count:expr) => {
         #[gpu_bench(
-            name = $name, group = $group, tags = [$tag], max_time = $seconds, timeout = $seconds, precision = $tag,
+            name = $name, group = $group, tags = [$tag], max_time = $seconds, timeout = $seconds, data_type = $tag,
             args(n = [2]), skip_if = $condition, $why, items = $count, $why,
         )]
         fn $function(_: &Stream) {}
@@ -167,7 +167,7 @@ fn launch_functions_are_found_and_do_what_they_say() {
     let options = |name| OURS.entry(name).options;
     assert_eq!((options("first").group, options("first").cold), (Some("grouped"), true));
     assert_eq!((options("second").group, options("second").max_time), (Some("text"), Some(0.5)));
-    assert_eq!((options("first").item, options("second").precision), (Some("words"), "tag"));
+    assert_eq!((options("first").item, options("second").data_type), (Some("words"), "tag"));
     assert_eq!((OURS.run("first").skipped, OURS.run("second").skipped), (None, Some("words")));
     assert_eq!(OURS.run("second").counts.items, Some(3));
 

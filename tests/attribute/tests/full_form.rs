@@ -21,7 +21,7 @@ use crate::support::Benchmarks;
     name = "a x plus y",
     group = "blas",
     tags = ["nightly", "level 1"],
-    precision = "f64",
+    data_type = "f64",
     max_time = 0.5,
     timeout = 5,
     link = d2d,
@@ -61,7 +61,7 @@ fn every_option_is_taken() {
     assert_eq!((entry.line, entry.column), (10, 1));
     let options = BenchmarkOptions {
         cold: true,
-        precision: "f64",
+        data_type: "f64",
         max_time: Some(0.5),
         timeout: Some(5.0),
         ignore: true,

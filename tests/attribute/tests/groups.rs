@@ -12,7 +12,7 @@ group!(
     max_time = 0.5,
     tags = ["bus", "slow"],
     link = h2d,
-    precision = "f64",
+    data_type = "f64",
     timeout = 2,
     ignore,
     energy
@@ -30,7 +30,7 @@ mod elsewhere {
 fn as_the_group(_stream: &host::Stream) {}
 
 #[gpu_bench(
-    group = TRANSFERS, cold = false, max_time = 1, tags = ["own"], link = d2h, precision = "f16", timeout = 3,
+    group = TRANSFERS, cold = false, max_time = 1, tags = ["own"], link = d2h, data_type = "f16", timeout = 3,
     ignore = false, energy = false
 )]
 fn otherwise(_stream: &host::Stream) {}
@@ -52,7 +52,7 @@ fn benchmarks_say_more_than_their_group() {
         energy: true,
         max_time: Some(0.5),
         timeout: Some(2.0),
-        precision: "f64",
+        data_type: "f64",
         ignore: true,
         group: Some("transfers"),
         group_tags: &["bus", "slow"],
@@ -65,7 +65,7 @@ fn benchmarks_say_more_than_their_group() {
         energy: false,
         max_time: Some(1.0),
         timeout: Some(3.0),
-        precision: "f16",
+        data_type: "f16",
         ignore: false,
         tags: &["own"],
         link: Some(Link::D2h),

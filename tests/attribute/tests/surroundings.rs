@@ -49,7 +49,7 @@ mod shadowed {
 
     #[::gpubench::gpu_bench(
         args(n = [2usize]), setup = pair, check = |x, n| assert_eq!(x.len(), n), reads = x.len(), flops = n,
-        cold, max_time = 1, precision = "f64"
+        cold, max_time = 1, data_type = "f64"
     )]
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn among_shadows(x: &[u8; 2], n: usize, stream: &S) {

@@ -16,7 +16,7 @@ use gpubench::device::swapped;
 use gpubench::device::{
     Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
-use gpubench::facts::{Facts, Peak, PeakSource, Quantity, UUID, Value};
+use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
 use gpubench::method::{Cache, Flush, Method, Path, Timer};
 use gpubench::units::{Bytes, Joules, Nanoseconds, Rate};
@@ -89,17 +89,17 @@ impl LaunchStream for Clockwork {
 }
 
 impl Device for Tower {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let cache = Bytes(32 << 10);
         let memory = Quantity::MemoryBandwidth;
-        let facts = Facts::new(Self::KIND, "a clock with known hands")
+        let info = DeviceInfo::new(Self::KIND, "a clock with known hands")
             .with_property("hands", Value::Count(2))
             .with_property("cache", Value::Bytes(cache))
             .with_last_level_cache(cache)
             .with_peak(Peak::new(memory, Rate(BANDWIDTH), PeakSource::Measured, "by definition"));
         Ok(match env::var("CLOCKWORK_UUID") {
-            Ok(uuid) => facts.with_property(UUID, Value::Text(uuid)),
-            Err(_) => facts,
+            Ok(uuid) => info.with_property(UUID, Value::Text(uuid)),
+            Err(_) => info,
         })
     }
 
@@ -219,7 +219,7 @@ impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
 }
 
 fn timer() -> Timer {
-    Timer::new(Nanoseconds(STEP as f64)).with_floor(Nanoseconds(FLOOR as f64)).simulated()
+    Timer::new(Nanoseconds(STEP as f64)).with_empty_span(Nanoseconds(FLOOR as f64)).simulated()
 }
 
 fn method(cache: Cache) -> Method {

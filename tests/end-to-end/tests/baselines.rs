@@ -53,8 +53,8 @@ fn text(path: &Path) -> &str {
 /// The finding about a case.
 #[track_caller]
 fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
-    let check = run.check.as_ref().expect("it was held against a baseline");
-    let line = check.lines.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
+    let check = run.baseline_comparison.as_ref().expect("it was held against a baseline");
+    let line = check.findings.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
     &line.unwrap_or_else(|| panic!("no `{name}` in {check:?}")).finding
 }
 
@@ -83,7 +83,7 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     // A threshold below the band is one all the same.
     let arguments = ["told[n=10]", "--baseline", "main", "--fail-on-regression", "0.4%", "--arg", "n=10"];
     let (_, run) = target.measure(&arguments, &[]);
-    assert_eq!(run.sampling.band, 0.004);
+    assert_eq!(run.sampling.equivalence_margin, 0.004);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn each_difference_that_matters_is_told() {
     assert!(shown.contains("not as it was then: clocks locked then, not told now"), "{shown}");
     // Nor is what did not hold then.
     let (_, found) = against("\"state\":\"valid\"", "\"state\":\"invalid\"");
-    assert_eq!(found, Finding::NoNumber("invalid then".to_owned()));
+    assert_eq!(found, Finding::NoTime("invalid then".to_owned()));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn what_seems_slower_is_measured_again_before_it_is_a_regression() {
     ended.shows("measured again, in place of the rows above:");
     assert_eq!(ended.stderr, "measuring 1 case again, which seems slower than the baseline\n");
     let [record] = &run.records[..] else { panic!("one row: {run:?}") };
-    assert_eq!((record.again, record.other_processes.len()), (2, 2), "nothing is lost");
+    assert_eq!((record.remeasured, record.other_processes.len()), (2, 2), "nothing is lost");
 
     let ended = target.run(&gate, &[("SUITE_TIME", "110")]).with_code(3);
     ended.shows("slower, measured again 8 times");

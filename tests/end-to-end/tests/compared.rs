@@ -59,12 +59,12 @@ fn every_answer_comes_out() {
     let (own, other) =
         (longer.measurement.as_ref().expect("a number"), longer.compared.as_ref().expect("another"));
     assert_eq!(
-        (other.with.to_string(), own.samples.events.len()),
-        ("compared::plain[n=10]".to_owned(), other.measurement.samples.events.len())
+        (other.with.to_string(), own.samples.event_times.len()),
+        ("compared::plain[n=10]".to_owned(), other.measurement.samples.event_times.len())
     );
     assert_eq!((own.median().0, other.measurement.median().0), (326_400.0, 320_000.0));
     let pairs: usize = other.comparison.rounds.iter().map(|round| round.pairs).sum();
-    assert_eq!(pairs, own.samples.events.len());
+    assert_eq!(pairs, own.samples.event_times.len());
 }
 
 /// Half a percent of 3.2 µs is half a step of the clock.
@@ -144,7 +144,7 @@ fn a_number_of_samples_is_what_it_says() {
         let arguments = ["longer", "--compare-with", "compared::plain", "--samples", &wanted.to_string()];
         let (ended, run) = clocked(&arguments);
         for record in &run.records {
-            assert_eq!(record.measurement.as_ref().expect("a number").samples.events.len(), wanted);
+            assert_eq!(record.measurement.as_ref().expect("a number").samples.event_times.len(), wanted);
         }
         // A single round tells why it has no difference.
         let words = "?    undecided against plain[n=10] (too few rounds for an interval)";

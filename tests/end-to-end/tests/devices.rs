@@ -17,7 +17,7 @@ fn one_binary_measures_on_two_devices() {
     assert_eq!(ended.stderr, "");
     let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU";
     assert_eq!((run.notes.as_slice(), ended.stdout.lines().next()), (&[note.to_owned()][..], Some(note)));
-    let devices: HashSet<&str> = run.devices.iter().map(|facts| facts.device.as_str()).collect();
+    let devices: HashSet<&str> = run.devices.iter().map(|info| info.device.as_str()).collect();
     assert_eq!(devices, HashSet::from(["clockwork", "host"]));
     for (case, device) in [("beat hot", "clockwork"), ("beat cold", "clockwork"), ("sum[n=1024] hot", "host")]
     {
@@ -141,7 +141,7 @@ fn a_budget_holds_by_this_machines_clock() {
         let record = record(&run, "odd_devices::on_waiting hot");
         assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);
         let samples = &record.measurement.as_ref().expect("it was measured").samples;
-        let (wall, count) = (samples.wall.as_seconds(), samples.events.len());
+        let (wall, count) = (samples.wall_time.as_seconds(), samples.event_times.len());
         _ = ended.with_code(0);
         // The process, the checked launch, and a warm-up of five times 0.02 s at most.
         (wall < 0.4 && count > 20 && took < 1.3).then_some(()).ok_or((wall, count, took))

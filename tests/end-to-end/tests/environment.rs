@@ -3,7 +3,7 @@
 use std::fs;
 
 use end_to_end::running::{cases, run_with};
-use gpubench_records::facts::PeakSource;
+use gpubench_records::device_info::PeakSource;
 use gpubench_records::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -47,7 +47,8 @@ fn peaks_come_from_a_file() {
     let beat = [("FILTER", "s::beat"), CLOCKWORK, ("CONFIG", &*good)];
     let of_memory = |arguments: &[&str]| {
         let run = measured(&[&["--quick", "--cache", "hot"], arguments].concat(), &beat);
-        let share = run.records[0].measurement.as_ref().expect("it was measured").metrics.shares[0].of_peak;
+        let share =
+            run.records[0].measurement.as_ref().expect("it was measured").metrics.peak_fractions[0].fraction;
         let peak = run.devices[0].peaks[0].clone();
         assert_eq!(run.notes, ["peaks: no benchmark of this program has the data type `no such`"]);
         ((1e6 * share).round(), peak.source, peak.method)

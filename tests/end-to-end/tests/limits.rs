@@ -3,7 +3,7 @@
 
 use end_to_end::clockwork::{FLOOR, STEP};
 use end_to_end::running::{Ended, SettingsFile, measure_with, record};
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -30,8 +30,8 @@ fn what_is_read_cold_must_cross_the_memory() {
     _ = ended.with_code(1);
     let [Reason::ImpossibleSpeed(speed)] = reasons(&run, "beat cold") else { panic!("{:?}", run.records) };
     assert_eq!((&speed.quantity, speed.work, speed.peak.0), (&Quantity::MemoryBandwidth, 6_400, 0.749e9));
-    assert_eq!(speed.took, Nanoseconds((8_000 + FLOOR + STEP) as f64));
-    assert!((speed.least.0 - 6_400.0 / 0.749).abs() < 1e-6, "{speed:?}");
+    assert_eq!(speed.time, Nanoseconds((8_000 + FLOOR + STEP) as f64));
+    assert!((speed.least_time.0 - 6_400.0 / 0.749).abs() < 1e-6, "{speed:?}");
     // Hot, all of it fits the cache.
     assert_eq!(reasons(&run, "beat hot"), []);
 

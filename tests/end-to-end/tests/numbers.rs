@@ -2,7 +2,7 @@
 
 use end_to_end::clockwork::{BANDWIDTH, FLOOR, FLUSH, STEP};
 use end_to_end::running::{Ended, measure, record, run};
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::verdict::{Reason, State};
@@ -41,8 +41,15 @@ fn a_steady_launch_is_measured_exactly() {
         );
         // What was read is kept, with the overhead still in it.
         let event = f64::from(launch) + FLOOR as f64;
-        assert!(beat.samples.events.iter().all(|sample| sample.0 == event), "{:?}", beat.samples.events);
-        assert_eq!((beat.samples.timer.step.0, beat.samples.timer.overhead.0), (STEP as f64, FLOOR as f64));
+        assert!(
+            beat.samples.event_times.iter().all(|sample| sample.0 == event),
+            "{:?}",
+            beat.samples.event_times
+        );
+        assert_eq!(
+            (beat.samples.timer.resolution.0, beat.samples.timer.overhead.0),
+            (STEP as f64, FLOOR as f64)
+        );
         assert_eq!(beat.samples.method.flush, flush);
         assert!(beat.samples.converged && !beat.checked);
         assert_eq!(
@@ -152,7 +159,7 @@ fn less_than_a_step_is_no_time_and_has_no_rates() {
     let case = record(&run, "two_devices::hair hot");
     assert_eq!(case.verdict.state, State::Suspect);
     let step = case.verdict.reasons.iter().find_map(|reason| match reason {
-        Reason::BelowResolution { step } => Some(step.0),
+        Reason::BelowResolution { resolution: step } => Some(step.0),
         _ => None,
     });
     assert_eq!(step, Some(STEP as f64));
@@ -169,7 +176,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
         panic!("{:?}", case.verdict)
     };
     assert!(same(reached, 1.0 / 3.0) && wanted == 0.005, "{:?}", case.verdict);
-    assert_eq!((modes.low.0, modes.high.0, modes.share_high), (3_200.0, 6_400.0, 0.5));
+    assert_eq!((modes.low.0, modes.high.0, modes.high_fraction), (3_200.0, 6_400.0, 0.5));
     let measured = measurement(&run, "tick_tock hot");
     assert!(!measured.samples.converged && measured.median().0 == 4_800.0);
     // All samples are kept, none of them dropped as an outlier.
@@ -198,7 +205,7 @@ fn exactly_as_many_samples_as_asked_for() {
         for record in &run.records {
             let measured = record.measurement.as_ref().expect("it was measured");
             assert_eq!(
-                (measured.samples.events.len(), measured.samples.time.samples),
+                (measured.samples.event_times.len(), measured.samples.time.samples),
                 (samples, samples),
                 "{}",
                 record.case.name()
@@ -238,7 +245,7 @@ fn exactly_as_many_samples_as_asked_for() {
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
     let (_, run) = measured(&["s::beat", "--cache", "hot", "--samples", "70000"]);
-    assert_eq!(measurement(&run, "beat hot").samples.events.len(), 70_000);
+    assert_eq!(measurement(&run, "beat hot").samples.event_times.len(), 70_000);
 }
 
 /// Groups take at most about 10 ms, so that a budget is overdrawn by no more.
@@ -247,24 +254,24 @@ fn budgets_are_in_device_time() {
     let group = 12e6;
     let within = |elapsed: f64, budget: f64| (budget..budget + group).contains(&elapsed);
     let (_, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.15", "--quick"]);
-    let elapsed = measurement(&run, "tick_tock hot").samples.elapsed.0;
+    let elapsed = measurement(&run, "tick_tock hot").samples.device_time.0;
     // The checked launch and those on fresh inputs, of 0.1 ms or so each, and the rest of the warm-up count too.
     assert!(within(elapsed + 2e6, 0.15e9), "{elapsed}");
     let (_, run) = measured(&["s::beat", "--min-time", "0.15", "--quick"]);
     for cache in [Cache::Hot, Cache::Cold] {
         let beat = measurement(&run, &format!("beat {cache}"));
         assert!(
-            within(beat.samples.elapsed.0 + 4e6, 0.15e9) && beat.samples.converged,
+            within(beat.samples.device_time.0 + 4e6, 0.15e9) && beat.samples.converged,
             "{}",
-            beat.samples.elapsed.0
+            beat.samples.device_time.0
         );
         // A flush takes its part of the budget.
         let flush = if cache == Cache::Cold { FLUSH as f64 } else { 0.0 };
-        let sampled = beat.samples.events.iter().map(|sample| sample.0 + flush).sum::<f64>();
+        let sampled = beat.samples.event_times.iter().map(|sample| sample.0 + flush).sum::<f64>();
         assert!(
-            (beat.samples.elapsed.0 - sampled).abs() < STEP as f64 * beat.samples.groups as f64,
+            (beat.samples.device_time.0 - sampled).abs() < STEP as f64 * beat.samples.groups as f64,
             "{} {sampled}",
-            beat.samples.elapsed.0
+            beat.samples.device_time.0
         );
     }
 }
@@ -280,15 +287,15 @@ fn a_least_time_is_no_reservation() {
 #[test]
 fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let (ended, run) = measured(&["in_haste"]);
-    let usual = measurement(&run, "tick_tock_in_haste hot").samples.elapsed.0;
+    let usual = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
     assert!((1e6..12e6).contains(&usual), "{usual}");
     // What is printed under the table says how a case gets more.
     ended.shows("(--max-time gives more)");
     // It never comes to the precision that is asked for, and would be given up before that.
     let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
-    let asked = measurement(&run, "tick_tock_in_haste hot").samples.elapsed.0;
+    let asked = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
     // So fast a case has as many samples as are kept before that.
-    let kept = measurement(&run, "tick_tock_in_haste hot").samples.events.len() == 1 << 16;
+    let kept = measurement(&run, "tick_tock_in_haste hot").samples.event_times.len() == 1 << 16;
     assert!(asked >= 0.5e9 || kept, "--max-time 0.5 gave {asked} ns, nothing gave {usual} ns");
 }
 

@@ -195,7 +195,8 @@ fn what_is_skipped_says_why_and_fails_nothing() {
     let (ended, run) = measure(SUITE, &[&CLOCKWORK[..], &["::odd", "--color", "never"]].concat());
     let ended = ended.with_code(0);
     assert_eq!(cases(&run), ["options::odd[n=1] hot", "options::odd[n=3] hot"]);
-    let skipped: Vec<_> = run.skipped.iter().map(|skipped| (skipped.name(), skipped.why.as_str())).collect();
+    let skipped: Vec<_> =
+        run.skipped.iter().map(|skipped| (skipped.name(), skipped.reason.as_str())).collect();
     let even = |n| (format!("options::odd[n={n}]"), "only odd sizes");
     assert_eq!(skipped, [even(2), even(4)]);
     ended.shows("skipped options::odd[n=2]: only odd sizes");
@@ -267,7 +268,7 @@ fn bytes_over_a_link_are_not_held_against_the_memory() {
     let (up, across) = (of("options::up hot"), of("options::across hot"));
     assert_eq!((up.link, across.link), (Some(Link::H2d), Some(Link::D2d)));
     assert!(up.metrics.bandwidth.is_some() && up.metrics.bandwidth == across.metrics.bandwidth);
-    assert_eq!((up.metrics.shares.len(), across.metrics.shares.len()), (0, 1));
+    assert_eq!((up.metrics.peak_fractions.len(), across.metrics.peak_fractions.len()), (0, 1));
     ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
 }
 

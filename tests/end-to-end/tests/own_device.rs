@@ -2,7 +2,7 @@
 //! as those of gpubench's devices do. `docs/your-device.md` shows the crate.
 
 use end_to_end::running::{SettingsFile, measure, record, run, run_with};
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::method::{Flush, Method, Path};
 use gpubench_records::verdict::State;
 
@@ -25,8 +25,8 @@ fn its_launches_are_measured_checked_and_held_against_its_peak() {
         assert_eq!(measured.samples.method, Method::new(Path::Device).with_flush(Flush::None));
         // Forty nanoseconds are a step of its counter, whichever of its steps were seen.
         let timer = &measured.samples.timer;
-        assert!(timer.step.0 > 0.0 && timer.step.0 % 40.0 == 0.0, "{timer:?}");
-        assert!(measured.samples.events.iter().all(|event| event.0 % 40.0 == 0.0), "{timer:?}");
+        assert!(timer.resolution.0 > 0.0 && timer.resolution.0 % 40.0 == 0.0, "{timer:?}");
+        assert!(measured.samples.event_times.iter().all(|event| event.0 % 40.0 == 0.0), "{timer:?}");
         let share = measured.metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
         assert!((0.01..1.0).contains(&share), "{share}: {ended}");
         measured.median().0

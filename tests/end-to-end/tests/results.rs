@@ -64,7 +64,7 @@ fn a_table_needs_no_samples_but_those_on_disk() {
     let samples = |run: Run| {
         run.records
             .iter()
-            .filter_map(|record| Some(record.measurement.as_ref()?.samples.events.len()))
+            .filter_map(|record| Some(record.measurement.as_ref()?.samples.event_times.len()))
             .sum::<usize>()
     };
     let samples: Vec<usize> = runs.map(|stored| samples(stored.run)).collect();

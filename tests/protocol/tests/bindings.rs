@@ -29,9 +29,9 @@ fn every_binding_is_watched_alike() {
         let seen = ["gpubench_kernels::cuda", "kernels_with_c", "kernels_with_cudarc"].map(|module| {
             let record = record(&measured, &format!("{module}::saxpy[n={n}]"));
             let measurement = record.measurement.as_ref().expect("it was measured");
-            let written = measurement.seen.written.as_ref().expect("writes were looked at");
-            assert_eq!((written.changed, written.unseen.as_deref()), (Bytes(4 * n), None), "{module}");
-            (measurement.seen.kernels.clone(), measurement.samples.method.clone(), measurement.counts)
+            let written = measurement.launch.written.as_ref().expect("writes were looked at");
+            assert_eq!((written.changed, written.unseen_reason.as_deref()), (Bytes(4 * n), None), "{module}");
+            (measurement.launch.kernels.clone(), measurement.samples.method.clone(), measurement.counts)
         });
         assert_eq!(seen[0].0[0].name.as_deref(), Some("saxpy"));
         assert!(seen.iter().all(|other| *other == seen[0]), "{seen:?}");

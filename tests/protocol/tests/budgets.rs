@@ -56,13 +56,13 @@ fn the_budget_that_is_named_has_room_for_six_samples() {
     measured.ended.shows("6 need about 10.00 s (raise --max-time");
     let (measured, launches) = long(1_000, "hot", &["--max-time", "10"]);
     let (measurement, reasons) = only(&measured);
-    assert_eq!((measurement.samples.events.len(), reasons, launches), (6, &[][..], FEWEST));
+    assert_eq!((measurement.samples.event_times.len(), reasons, launches), (6, &[][..], FEWEST));
 }
 
 #[test]
 fn six_samples_that_were_asked_for_take_ten_launches() {
     let (measured, launches) = long(5_000, "cold", &["--samples", "6"]);
-    assert_eq!((only(&measured).0.samples.events.len(), launches), (6, FEWEST));
+    assert_eq!((only(&measured).0.samples.event_times.len(), launches), (6, FEWEST));
 }
 
 /// `setup` takes 2.4 s. Another call of it does not end before the case is killed.

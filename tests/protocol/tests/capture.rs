@@ -64,17 +64,17 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     let ended = measured.ended.with_code(0);
     for (record, kernels) in measured.run.records.iter().zip([1, 2]) {
         let measurement = record.measurement.as_ref().expect("it was measured");
-        assert_eq!(measurement.samples.method.kernels, Some(kernels));
-        assert_eq!(measurement.samples.on_stream.is_some(), kernels > 1);
+        assert_eq!(measurement.samples.method.kernel_count, Some(kernels));
+        assert_eq!(measurement.samples.stream_time.is_some(), kernels > 1);
     }
     // Of one managed buffer, and of another.
     for record in &measured.run.records {
-        let seen = record.measurement.as_ref().and_then(|measurement| measurement.seen.written.as_ref());
+        let seen = record.measurement.as_ref().and_then(|measurement| measurement.launch.written.as_ref());
         assert_eq!(seen.map(|written| written.changed), Some(Bytes(16 << 10)), "{}", record.case.name());
     }
     let two = measured.run.records[1].measurement.as_ref().expect("it was measured");
     // The fake has no gaps on either path.
-    let gap = two.samples.on_stream.expect("it has two kernels").0 - two.median().0;
+    let gap = two.samples.stream_time.expect("it has two kernels").0 - two.median().0;
     assert!(gap.abs() <= 64.0, "{gap}");
     ended.shows("2 kernels: captures::launches_two_kernels hot: ");
 }

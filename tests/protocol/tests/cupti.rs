@@ -1,9 +1,9 @@
 //! Times checked by CUPTI: the fake's, which traces what the fake driver does. Whatever is wrong with it costs the check and no row.
 
-use gpubench_records::certificate::{CuptiPass, CuptiTimes};
 use gpubench_records::method::Path;
 use gpubench_records::record::Record;
 use gpubench_records::verdict::{Reason, State};
+use gpubench_records::verification::{CuptiPass, CuptiTimes};
 use protocol::fake::{Measured, library, measure};
 
 const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
@@ -48,8 +48,10 @@ fn cupti_agrees_with_rows_that_are_right() {
         assert!((median(record) - median(other)).abs() < 5.0, "{} and {}", median(record), median(other));
         let times = traced(record);
         let kernels: usize = record.case.args[0].value.parse().expect("a number");
-        assert_eq!((times.piece_count, times.pieces.len(), times.streams), (kernels, kernels, 1));
-        assert!(times.pieces.iter().all(|piece| piece.name == "lasts" && (piece.time.0 - 40e3).abs() < 2.0));
+        assert_eq!((times.activity_count, times.activities.len(), times.streams), (kernels, kernels, 1));
+        assert!(
+            times.activities.iter().all(|piece| piece.name == "lasts" && (piece.time.0 - 40e3).abs() < 2.0)
+        );
         assert_eq!(times.time.samples, 64);
         let samples = &record.measurement.as_ref().expect("it was measured").samples;
         let difference = times.difference(samples);
@@ -68,7 +70,7 @@ fn cupti_agrees_with_rows_that_are_right() {
 fn work_on_other_streams_is_part_of_a_launch() {
     let measured = verified(LAUNCHES, &["::forks_and_joins"], &[]);
     let times = traced(&measured.run.records[0]);
-    assert_eq!((times.piece_count, times.streams), (2, 2));
+    assert_eq!((times.activity_count, times.streams), (2, 2));
     // Both last 40 µs, and the second begins a little later.
     assert!((40e3..44e3).contains(&times.time.median.0), "{times:?}");
     assert!(times.gaps.0 < 1.0, "{times:?}");

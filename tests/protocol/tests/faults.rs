@@ -128,8 +128,8 @@ fn a_code_that_nobody_knows_is_told_by_its_number() {
 fn memory_that_cannot_be_looked_at_costs_nothing() {
     let second = after(LAUNCHES_AT_OPEN, "cuLaunchKernel", 2, "4711");
     let measured = costs(&[("FAULT", &second)], &["--cache", "hot", "cuda::copy"], &[]);
-    let seen = &measured.run.records[0].measurement.as_ref().expect("it was measured").seen;
-    let unseen = seen.written.as_ref().and_then(|written| written.unseen.as_deref());
+    let seen = &measured.run.records[0].measurement.as_ref().expect("it was measured").launch;
+    let unseen = seen.written.as_ref().and_then(|written| written.unseen_reason.as_deref());
     assert!(unseen.is_some_and(|why| why.contains("cuLaunchKernel returned 4711")), "{unseen:?}");
 }
 

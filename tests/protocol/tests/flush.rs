@@ -20,7 +20,7 @@ fn method(measured: &Measured) -> &Method {
 #[test]
 fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     let measured = copies(&[], &[]);
-    let Method { flush, flush_reason, flush_proof, .. } = method(&measured);
+    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = method(&measured);
     assert_eq!((flush, flush_reason), (&Flush::Discard, &None));
     let proof = flush_proof.expect("it was tried");
     // 15 MiB of hits, or of misses; 45 MiB of misses.
@@ -50,7 +50,7 @@ fn two_clocks_agree_after_every_flush() {
 #[test]
 fn a_written_flush_is_seen_to_leave_dirt() {
     let measured = copies(&["--flush", "write"], &[]);
-    let Method { flush, flush_reason, flush_proof, .. } = method(&measured);
+    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = method(&measured);
     assert_eq!((flush, flush_reason), (&Flush::Write, &None));
     let proof = flush_proof.expect("it was tried");
     assert!(proof.is_empty() && !proof.is_clean(), "{proof:?}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use end_to_end::running::run_with;
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, library, measure};
@@ -34,12 +34,12 @@ fn all_valid(measured: &Measured, each: usize) {
             let of = format!("{device} {} {}: {:?}", record.case.name(), record.case.cache, record.verdict);
             assert_eq!(record.verdict.state, State::Valid, "{of}");
             let method = &record.measurement.as_ref().expect("it was measured").samples.method;
-            if let Some(proof) = method.flush_proof {
+            if let Some(proof) = method.flush_verification {
                 assert!(proof.is_empty() && proof.is_clean() && method.flush_reason.is_none(), "{of}");
             }
         }
         let proofs = on(&measured.run, device)
-            .filter_map(|record| record.measurement.as_ref()?.samples.method.flush_proof);
+            .filter_map(|record| record.measurement.as_ref()?.samples.method.flush_verification);
         assert_ne!(proofs.count(), 0, "no flush was proven on {device}");
     }
 }
@@ -184,8 +184,8 @@ fn each_gpu_has_its_own_name_and_sensors() {
         .run
         .devices
         .iter()
-        .filter(|facts| facts.device != "host")
-        .map(|facts| facts.text("UUID").unwrap_or("none").to_owned())
+        .filter(|info| info.device != "host")
+        .map(|info| info.text("UUID").unwrap_or("none").to_owned())
         .collect();
     assert_eq!(uuids.len(), 2, "{uuids:?}");
     assert!(
@@ -279,7 +279,7 @@ fn links_are_measured_between_all_pairs_in_both_directions() {
     for record in &measured.run.records {
         let row = record.measurement.as_ref().expect("it was measured");
         assert!(row.checked && record.verdict.state == State::Valid, "{}: {:?}", record.case, record.verdict);
-        let written = row.seen.written.as_ref().expect("memory was looked at");
+        let written = row.launch.written.as_ref().expect("memory was looked at");
         assert!(!written.nothing(), "{}: writes to another GPU are seen too", record.case);
         let share = row.metrics.share(&Quantity::PeerToPeer).expect("NVLink's peak is known");
         assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);

@@ -117,7 +117,7 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
     for record in &measured.run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
         assert_eq!(
-            (measurement.samples.warm_up.launches, measurement.samples.events.len()),
+            (measurement.samples.warm_up.launches, measurement.samples.event_times.len()),
             (70, 9),
             "{}",
             record.case.name()
@@ -138,7 +138,7 @@ fn what_computes_is_measured_and_checked() {
     let counts = |name: &str| {
         let record = run.records.iter().find(|record| record.case.name().ends_with(name)).expect(name);
         let measurement = record.measurement.as_ref().expect("it was measured");
-        (measurement.precision.as_str(), measurement.counts.flops, measurement.counts.items)
+        (measurement.data_type.as_str(), measurement.counts.flops, measurement.counts.items)
     };
     assert_eq!(counts("matmul::registers[n=4096]"), ("f32", Some(2 * 4096_u64.pow(3)), None));
     assert_eq!(counts("matmul::tensor[n=4096]"), ("bf16 tensor", Some(2 * 4096_u64.pow(3)), None));

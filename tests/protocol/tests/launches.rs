@@ -78,7 +78,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     for (name, time, kernels) in [("forks_and_joins", 80_000.0, 2), ("works_beside_and_joins", 40_000.0, 1)] {
         let joined = of(&measured, name);
         assert!((joined.median().0 - time).abs() < RESOLVED, "{name}: {}", joined.median().0);
-        assert_eq!(joined.samples.method.kernels, Some(kernels), "{name}");
+        assert_eq!(joined.samples.method.kernel_count, Some(kernels), "{name}");
     }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");
@@ -88,7 +88,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
 /// The changes of the checked launch, and the result of write detection for those without.
 #[track_caller]
 fn written<'a>(measured: &'a Measured, name: &str) -> &'a Written {
-    of(measured, name).seen.written.as_ref().expect("the device tells")
+    of(measured, name).launch.written.as_ref().expect("the device tells")
 }
 
 const N: u64 = 1 << 12;
@@ -130,14 +130,14 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     );
     let found = |name: &str| {
         let written = written(&measured, name);
-        (written.changed, written.when_altered)
+        (written.changed, written.writes_other_contents)
     };
     let nothing = Bytes(0);
     assert_eq!(found("writes_nothing"), (nothing, Some(false)));
     assert_eq!(found("writes_half"), (Bytes(2 * N), Some(true)));
     // Zeros over zeros are written all the same.
     assert_eq!(found("writes_half_anew"), (Bytes(2 * N), Some(true)));
-    assert_eq!(written(&measured, "writes_half_anew").changed_when_altered, Some(Bytes(4 * N)));
+    assert_eq!(written(&measured, "writes_half_anew").changed_on_other_contents, Some(Bytes(4 * N)));
     assert_eq!(found("writes_what_is_there"), (nothing, Some(true)));
     assert_eq!(found("writes"), (Bytes(4 * N), None));
     // No claim, no doubt.
@@ -147,8 +147,8 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     assert_eq!(found("writes_what_was_there_before"), (Bytes(4 * N), None));
     assert_eq!(found("writes_pinned_memory"), (Bytes(4 * N), None));
     let out = written(&measured, "copies_out");
-    assert_eq!((out.changed, out.when_altered), (nothing, None));
-    assert_eq!(out.unseen.as_deref(), Some("the launch copies to the host or to an array"));
+    assert_eq!((out.changed, out.writes_other_contents), (nothing, None));
+    assert_eq!(out.unseen_reason.as_deref(), Some("the launch copies to the host or to an array"));
 
     let ended = measured.ended.with_code(0);
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
@@ -166,7 +166,7 @@ fn the_checked_launch_and_those_on_other_memory_follow_a_reset() {
     let measured = measure(LAUNCHES, &["--quick", "needs_its_reset"], &[]);
     let written = written(&measured, "needs_its_reset");
     // The reset's own writes are not the launch's.
-    assert_eq!((written.changed, written.when_altered), (Bytes(0), Some(true)));
+    assert_eq!((written.changed, written.writes_other_contents), (Bytes(0), Some(true)));
     let record = &measured.run.records[0];
     assert_eq!((record.verdict.state, &record.verdict.reasons[..]), (State::Valid, &[][..]));
     _ = measured.ended.with_code(0);
@@ -177,7 +177,7 @@ fn the_checked_launch_and_those_on_other_memory_follow_a_reset() {
 fn in_one_process_nothing_is_tried_on_other_memory() {
     let measured = measure(LAUNCHES, &["--quick", "--in-process", "writes_nothing"], &[]);
     let written = written(&measured, "writes_nothing");
-    assert_eq!((written.changed, written.when_altered), (Bytes(0), None));
+    assert_eq!((written.changed, written.writes_other_contents), (Bytes(0), None));
     assert_eq!(measured.run.records[0].verdict.state, State::Valid);
     _ = measured.ended.with_code(0);
 }

@@ -5,7 +5,7 @@ mod ceilings;
 mod links;
 
 use end_to_end::running::SettingsFile;
-use gpubench_records::facts::{PeakSource, Quantity};
+use gpubench_records::device_info::{PeakSource, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
@@ -115,8 +115,8 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     );
     // Of what no row is held against, nothing is said.
     assert!(!ended.stdout.contains("peak FP32"), "{ended}");
-    let facts = &measured.run.devices[0];
-    let f32_peak = facts.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
+    let info = &measured.run.devices[0];
+    let f32_peak = info.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
     assert_eq!((f32_peak.value.0, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
 }
 
@@ -132,8 +132,8 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     for record in cold {
         let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
-        let roof = metrics.roof.as_ref().expect("both peaks are known");
-        assert_eq!(Some(roof.of_peak), metrics.share(&Quantity::MemoryBandwidth));
+        let roof = metrics.roofline.as_ref().expect("both peaks are known");
+        assert_eq!(Some(roof.fraction), metrics.share(&Quantity::MemoryBandwidth));
         assert_eq!(metrics.intensity, Some(1.0 / 6.0));
     }
     // Of 64 KiB an array, hot; not cold, and not of 16 MiB. It is said of valid rows.

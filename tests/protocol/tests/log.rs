@@ -62,7 +62,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
         })
         .collect();
     let sampled: usize = groups.iter().map(Vec::len).sum();
-    assert_eq!(sampled, measurement.samples.warm_up.launches + measurement.samples.events.len());
+    assert_eq!(sampled, measurement.samples.warm_up.launches + measurement.samples.event_times.len());
     for sample in groups.concat() {
         let [memset, discard, start, launch, stop] = sample else { panic!("{sample:?}") };
         let written = memset.memory("write").expect("it writes");
@@ -118,7 +118,7 @@ fn a_hot_group_begins_with_a_launch_that_does_not_count() {
         .collect();
     assert_eq!(
         groups.iter().sum::<usize>(),
-        measurement.samples.warm_up.launches + measurement.samples.events.len()
+        measurement.samples.warm_up.launches + measurement.samples.event_times.len()
     );
     // A group is a graph of 32 samples and as many empty launches.
     assert!(groups.ends_with(&[32; 8]), "{groups:?}");

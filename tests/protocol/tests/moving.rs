@@ -27,7 +27,7 @@ fn a_hot_time_is_that_of_many_places() {
     let time = |asked: &[(&str, &str)]| {
         let measured = measure(MOVING, &["moves", "--precision", "1%"], asked);
         let [hot, cold] = ["moves hot", "moves cold"].map(|name| found(&measured, name).samples.clone());
-        assert_eq!((cold.moves, hot.moves), (0, hot.groups));
+        assert_eq!((cold.relocations, hot.relocations), (0, hot.groups));
         hot
     };
     let (still, moved) = (time(&[]), time(&[("MEMORY", "0.3")]));
@@ -54,9 +54,9 @@ fn inputs_that_cannot_be_made_again_stay() {
         ("drops_with_a_panic hot", valid),
         ("drops_with_a_panic cold", valid),
     ] {
-        assert_eq!(found_as(&measured, stays, state).samples.moves, 0, "{stays}");
+        assert_eq!(found_as(&measured, stays, state).samples.relocations, 0, "{stays}");
     }
-    let moves = found(&measured, "moves hot").samples.moves;
+    let moves = found(&measured, "moves hot").samples.relocations;
     assert!(moves >= 8, "{moves}");
     measured.ended.with_code(1).shows(" groups, each with its inputs at another place; ");
 }
@@ -66,7 +66,7 @@ fn inputs_that_cannot_be_made_again_stay() {
 fn the_last_inputs_are_kept_too() {
     let measured = measure(MOVING, &["--quick", "reads_the_last"], &[]);
     let moves =
-        ["hot", "cold"].map(|cache| found(&measured, &format!("reads_the_last {cache}")).samples.moves);
+        ["hot", "cold"].map(|cache| found(&measured, &format!("reads_the_last {cache}")).samples.relocations);
     assert!(moves[0] >= 8 && moves[1] == 0, "{moves:?}");
 }
 
@@ -87,7 +87,7 @@ fn what_holds_a_time_has_several_places_too() {
     let sets = |case: &str, verify: &[&str]| {
         let arguments = [&["--quick", case, "--cache", "hot", "--samples", "64"], verify].concat();
         let measured = measure(MOVING, &arguments, &[("LOG", ""), ("GPUBENCH_CUPTI", library)]);
-        let moves = found(&measured, &format!("{case} hot")).samples.moves;
+        let moves = found(&measured, &format!("{case} hot")).samples.relocations;
         let loads = |line: &&Line| line.what == "call" && line.words[0] == "cuModuleLoadDataEx";
         (measured.log.iter().filter(loads).count(), moves)
     };

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use gpubench_records::certificate::{Counters, NcuPass};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
+use gpubench_records::verification::{Counters, NcuPass};
 use gpubench_stats::units::Bytes;
 use protocol::fake::{Measured, verify};
 
@@ -56,7 +56,7 @@ fn each_case_has_its_counters() {
             assert_eq!((counted.moved(), counted.l2_hit), (Some(Bytes(READ)), Some(0.125)), "{ncu} {name}");
             // 99 cycles of each kernel at 1.98 GHz; the usual metrics are without them.
             let executed = (ncu != "unknown").then_some(50.0 * kernels as f64);
-            assert_eq!(counted.executed_for.map(|time| time.0.round()), executed, "{ncu} {name}");
+            assert_eq!(counted.active_time.map(|time| time.0.round()), executed, "{ncu} {name}");
             assert_eq!(cold.verdict.state, State::Valid, "{:?}", cold.verdict);
             let hot = counters(row(&measured.run, name, Cache::Hot));
             assert_eq!(
@@ -90,7 +90,7 @@ fn a_declaration_that_counters_contradict_is_suspect() {
         ),
     ] {
         let record = row(&measured.run, name, Cache::Cold);
-        let [Reason::MovesOtherwise { declared, moved, .. }] = &record.verdict.reasons[..] else {
+        let [Reason::TrafficMismatch { declared, moved, .. }] = &record.verdict.reasons[..] else {
             panic!("{:?}", record.verdict)
         };
         assert_eq!((declared.as_f64(), moved.as_f64()), (factor * READ as f64, READ as f64));

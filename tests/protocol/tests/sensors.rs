@@ -33,7 +33,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
         (during.temperature, during.power),
         (Some(Range { low: 41, high: 41 }), Some(Range { low: Watts(212.4), high: Watts(212.4) }))
     );
-    assert_eq!((during.slowed_by.len(), during.other_processes), (0, Some(0)));
+    assert_eq!((during.throttle_reasons.len(), during.other_processes), (0, Some(0)));
     let over_time = &conditions.over_time;
     assert!(over_time.len() <= measurement.samples.groups.min(during.readings), "{over_time:?}");
     assert!(
@@ -137,7 +137,7 @@ fn energy_is_what_launches_in_a_row_draw() {
     let (energies, measured) = energies(&["power::fma", "--arg", "steps=64"], Some("60"));
     let [Some(Energy::Measured(energy))] = &energies[..] else { panic!("{energies:?}") };
     assert!((energy.power.0 / 212.4 - 1.0).abs() < 0.05 && energy.updates >= 10, "{energy:?}");
-    assert!((energy.sensor.expect("there is one").0 - 212.4).abs() < 1e-9, "{energy:?}");
+    assert!((energy.sensor_power.expect("there is one").0 - 212.4).abs() < 1e-9, "{energy:?}");
     let each = energy.per_launch.0;
     assert!(
         (each * energy.launches as f64 / energy.elapsed.as_seconds() / energy.power.0 - 1.0).abs() < 1e-9
@@ -164,7 +164,7 @@ fn energy_that_is_not_known_is_told_with_the_reason() {
     ] {
         // Cold launches are none that follow one another.
         let (energies, measured) = energies(&["cuda::copy[n=4194304]", "--energy"], counted);
-        let [Some(Energy::Refused(told)), None] = &energies[..] else { panic!("{energies:?}") };
+        let [Some(Energy::Unavailable(told)), None] = &energies[..] else { panic!("{energies:?}") };
         assert!(told.contains(why), "{told}");
         assert_eq!(measured.run.records[0].verdict.reasons, []);
         measured.ended.with_code(0).shows(&format!("energy: not known of 1 row: {told}"));

@@ -45,7 +45,7 @@ fn launches_that_wait_for_memory_have_their_expected_time() {
         assert!(off.abs() <= most, "{} is {off} ns off: {time:?}", record.case.name());
         covered += usize::from((time.median_ci.low.0..=time.median_ci.high.0).contains(&expected));
         // Of 97 µs nearly all samples meet one stall, so that there may be no others to tell it from.
-        match samples.stall {
+        match samples.dram_stall {
             None => assert!((95e3..99e3).contains(&usual), "{} waits for memory", record.case.name()),
             Some(stall) => {
                 assert!((stall.period.0 - PERIOD).abs() < 1e-3 * PERIOD, "{stall:?}");
@@ -65,11 +65,11 @@ fn samples_tell_when_they_began() {
     let record = measured.run.records.first().expect("one case");
     let samples = &record.measurement.as_ref().expect("it was measured").samples;
     let starts = samples.starts();
-    assert_eq!((starts.len(), starts[0].0), (samples.events.len(), 0.0));
+    assert_eq!((starts.len(), starts[0].0), (samples.event_times.len(), 0.0));
     assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "{starts:?}");
     // Each lies on a tick of the device's clock.
     assert!(starts.iter().all(|start| start.0 % STEP == 0.0), "{starts:?}");
-    let stall = samples.stall.expect("it waits for memory");
+    let stall = samples.dram_stall.expect("it waits for memory");
     let phase = |start: f64| (start - stall.from.0).rem_euclid(PERIOD);
     let slow = samples.times().into_iter().zip(&starts).filter(|(time, _)| time.0 > 12_081.0 + LENGTH / 2.0);
     let phases: Vec<f64> = slow.map(|(_, start)| phase(start.0)).collect();
@@ -94,10 +94,10 @@ fn other_launches_are_unaffected() {
         assert_eq!((with.verdict.state, without.verdict.state), (State::Valid, State::Valid));
         let [with, without] =
             [with, without].map(|record| record.measurement.expect("it was measured").samples);
-        assert_eq!((with.stall, without.stall), (None, None));
-        let period = with.timer.memory_stall.expect("the device's memory stalls").period.0;
+        assert_eq!((with.dram_stall, without.dram_stall), (None, None));
+        let period = with.timer.dram_stall_period.expect("the device's memory stalls").period.0;
         assert!((period - PERIOD).abs() < 100.0, "{period}");
-        assert_eq!(without.timer.memory_stall, None);
+        assert_eq!(without.timer.dram_stall_period, None);
     }
 }
 
@@ -114,7 +114,7 @@ fn two_modes_of_a_kernel_remain_two_modes() {
         });
         let modes = modes.unwrap_or_else(|| panic!("{}: {:?}", record.case.name(), record.verdict));
         assert!((modes.high.0 - modes.low.0 - 1400.0).abs() < 100.0, "{modes:?}");
-        assert!((0.35..0.65).contains(&modes.share_high), "{modes:?}");
+        assert!((0.35..0.65).contains(&modes.high_fraction), "{modes:?}");
     }
 }
 

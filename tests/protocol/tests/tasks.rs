@@ -79,8 +79,8 @@ impl Job {
 }
 
 fn uuid(run: &Run, device: &str) -> String {
-    let facts = run.devices.iter().find(|facts| facts.device == device).expect("a device");
-    facts.text("UUID").expect("a GPU has one").to_owned()
+    let info = run.devices.iter().find(|info| info.device == device).expect("a device");
+    info.text("UUID").expect("a GPU has one").to_owned()
 }
 
 fn task(run: &Run) -> &Task {

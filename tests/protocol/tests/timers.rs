@@ -44,7 +44,12 @@ fn is_true(record: &Record, step: f64) {
     let (samples, truth) = (samples(record), truth(record));
     let name =
         || format!("{} {}: {:?} {:?}", record.case.name(), record.case.cache, samples.time, record.verdict);
-    assert_eq!((samples.timer.step.0, samples.timer.resolution().0), (step, step / 16.0), "{}", name());
+    assert_eq!(
+        (samples.timer.resolution.0, samples.timer.effective_resolution().0),
+        (step, step / 16.0),
+        "{}",
+        name()
+    );
     // A time shorter than a step is below the resolution, and every other one is valid.
     let is_short =
         record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::BelowResolution { .. }));
@@ -72,7 +77,7 @@ fn is_true(record: &Record, step: f64) {
     if let Some(time) = samples.back_to_back {
         assert!((time.0 - truth).abs() <= step / 64.0 + 0.5 * NOISE * truth, "{time:?}: {}", name());
     }
-    assert_eq!(samples.timer.memory_stall, None);
+    assert_eq!(samples.timer.dram_stall_period, None);
 }
 
 /// All GPUs with a timer of this resolution, with delays that end on its ticks and with others.
@@ -140,7 +145,7 @@ fn a_fine_timer_needs_none_of_that() {
     assert!(!measured.log.iter().any(|line| line.is("kernel", "gpubench_spin")));
     for record in &measured.run.records {
         let timer = &samples(record).timer;
-        assert_eq!((timer.step.0, timer.averaged_resolution), (32.0, None));
+        assert_eq!((timer.resolution.0, timer.averaged_resolution), (32.0, None));
     }
     let ended = measured.ended.with_code(0);
     assert!(
@@ -190,7 +195,7 @@ fn the_flush_of_a_small_l2_is_proven() {
             let method = &samples(&measured.run.records[0]).method;
             let usual = if gpu.0 == "75" { Flush::Read } else { Flush::Discard };
             assert_eq!((method.flush, &method.flush_reason), (usual, &None), "{step} {gpu:?}");
-            let proof = method.flush_proof.expect("it was tried");
+            let proof = method.flush_verification.expect("it was tried");
             assert!(proof.is_empty() && proof.is_clean(), "{step} {gpu:?}: {proof:?}");
         }
     }

@@ -34,7 +34,10 @@ fn medians_are_true(flush: &str, dirty: bool) {
             record.case.name(),
             measurement.samples.time
         );
-        assert_eq!((measurement.samples.timer.step.0, measurement.samples.timer.floor.0), (STEP, 1280.0));
+        assert_eq!(
+            (measurement.samples.timer.resolution.0, measurement.samples.timer.empty_span.0),
+            (STEP, 1280.0)
+        );
         worst = worst.max(error.abs());
     }
     // That formula is what the fake really did, but for the first launch of each case, which is checked.
@@ -43,7 +46,8 @@ fn medians_are_true(flush: &str, dirty: bool) {
     for record in &measured.run.records {
         let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
         let expected = truth(argument(0), argument(1), dirty);
-        let samples = record.measurement.as_ref().map_or(0, |measurement| measurement.samples.events.len());
+        let samples =
+            record.measurement.as_ref().map_or(0, |measurement| measurement.samples.event_times.len());
         let found = durations.iter().filter(|duration| (**duration - expected).abs() < 0.2).count();
         assert!(found >= samples, "{}: {found} of {samples} took {expected} ns", record.case.name());
     }
@@ -89,7 +93,7 @@ fn drift_is_seen() {
         let measured = measure(LASTING, &arguments, &[("DRIFT", drift)]);
         let record = measured.run.records.into_iter().next().expect("one case");
         let measurement = record.measurement.expect("it was measured");
-        (record.verdict.reasons, measurement.samples.events, measurement.samples.timer.overhead.0)
+        (record.verdict.reasons, measurement.samples.event_times, measurement.samples.timer.overhead.0)
     };
     let (reasons_then, samples, overhead) = reasons("4");
     assert!(samples.windows(2).all(|pair| pair[0].0 <= pair[1].0 + STEP), "{samples:?}");

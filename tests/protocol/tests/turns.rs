@@ -82,7 +82,7 @@ fn the_times_of_each_are_its_own() {
         let alone = alone.run.records[0].measurement.clone().expect("it was measured");
         let apart = (alone.median().0 - found.median().0).abs();
         assert!(apart <= 32.0, "{name}: {:?} in turn, {:?} alone", found.samples.time, alone.samples.time);
-        assert_eq!(found.samples.events.len(), 1024);
+        assert_eq!(found.samples.event_times.len(), 1024);
     }
 }
 

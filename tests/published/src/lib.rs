@@ -144,7 +144,7 @@ fn is_product<T: Of>(c: &CudaSlice<T>, n: usize) -> Result<(), Box<dyn std::erro
     reads = 4 * n * n,
     writes = 2 * n * n,
     flops = 2 * n * n * n,
-    precision = "bf16 tensor",
+    data_type = "bf16 tensor",
     cold,
     check = |_blas, _a, _b, c, n| is_product(c, n),
 )]
@@ -162,7 +162,7 @@ pub fn gemm_bf16(blas: &CudaBlasLT, a: &CudaSlice<bf16>, b: &CudaSlice<bf16>, c:
     reads = 8 * n * n,
     writes = 4 * n * n,
     flops = 2 * n * n * n,
-    precision = "tf32 tensor",
+    data_type = "tf32 tensor",
     cold,
     check = |_blas, _a, _b, c, n| is_product(c, n),
 )]

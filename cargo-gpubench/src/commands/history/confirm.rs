@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
+use gpubench_records::device_info::UUID;
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::UUID;
 use gpubench_records::record::Run;
 use gpubench_report::history::{CaseChange, CaseOfSuite, Confirmation, HistoryReport, RunLabel};
 
@@ -111,10 +111,10 @@ fn answer(run: Option<&Run>, case: &CaseOfSuite, uuid: Option<&str>, ratio: f64)
     let (case, model) = (&case.case, &case.case.model);
     let rows = run.into_iter().flat_map(|run| {
         // The lines are in the order of the records.
-        let lines = run.check.iter().flat_map(|check| &check.lines).zip(&run.records);
+        let lines = run.baseline_comparison.iter().flat_map(|check| &check.findings).zip(&run.records);
         lines.map(|(line, record)| {
-            let own = run.devices.iter().find(|facts| facts.device == record.device);
-            (line, &record.case.model, own.and_then(|facts| facts.text(UUID)))
+            let own = run.devices.iter().find(|info| info.device == record.device);
+            (line, &record.case.model, own.and_then(|info| info.text(UUID)))
         })
     });
     let rows: Vec<_> =

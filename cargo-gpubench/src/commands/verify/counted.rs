@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::table::Profiled;
-use gpubench_records::certificate::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
+use gpubench_records::verification::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The kernel before each launch, whose blocks number the case, from 1.
@@ -107,7 +107,7 @@ impl Kernels<'_> {
             launches: self.launches,
             kernels: self.most,
             duration: total(DURATION).map(Nanoseconds),
-            executed_for: executed_for.map(Nanoseconds),
+            active_time: executed_for.map(Nanoseconds),
             l1_hit: share(L1_HIT),
             l2_hit: share(L2_HIT),
             read: bytes(DRAM_READ),
@@ -124,7 +124,7 @@ impl Kernels<'_> {
                 .filter_map(|(data_type, instructions)| {
                     let [add, multiply, both] = instructions.map(|instruction| total(&executed(instruction)));
                     let flops = whole(add? + multiply? + 2.0 * both?);
-                    Some(CountedFlops { precision: (*data_type).to_owned(), flops })
+                    Some(CountedFlops { data_type: (*data_type).to_owned(), flops })
                 })
                 .collect(),
         }
@@ -239,7 +239,7 @@ mod tests {
         let cycles = |cycles| [(CYCLES, cycles), (CLOCK, 1.98e9)];
         let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &cycles(396.0)), kernel("b", 9, &cycles(198.0))];
         let known = |launch: &[Profiled]| {
-            counted(&passes(launch, 1, &BTreeMap::new())[0]).executed_for.map(|time| time.0.round())
+            counted(&passes(launch, 1, &BTreeMap::new())[0]).active_time.map(|time| time.0.round())
         };
         assert_eq!(known(&launch), Some(300.0));
         assert_eq!(
@@ -272,6 +272,6 @@ mod tests {
         assert_eq!(counters.stall.as_ref().map(|stall| &*stall.reason), Some("long_scoreboard"));
         let pipes: Vec<_> = counters.pipes.iter().map(|pipe| (&*pipe.pipe, pipe.instructions)).collect();
         assert_eq!(pipes, [("fma", 30), ("alu", 10)]);
-        assert_eq!(counters.flops, [CountedFlops { precision: "f32".to_owned(), flops: 211 }]);
+        assert_eq!(counters.flops, [CountedFlops { data_type: "f32".to_owned(), flops: 211 }]);
     }
 }

@@ -7,13 +7,13 @@ mod table;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-use gpubench_records::certificate::NcuPass;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::load;
 use gpubench_records::id::PlannedCase;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::Reason;
+use gpubench_records::verification::NcuPass;
 
 use super::suites::{self, Cargo, shared_file};
 use super::{exit_of_all, signals};
@@ -65,7 +65,7 @@ fn binaries(args: &VerifyArgs) -> Result<Vec<Command>, CommandError> {
 /// Returns the exit code for a verified run: failed if a counter contradicts a case, or if a case has no counters.
 fn exit(run: &Run) -> Exit {
     let is_contradicted =
-        |reason: &Reason| matches!(reason, Reason::MovesOtherwise { .. } | Reason::ComputesOtherwise { .. });
+        |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
     let is_right = |record: &Record| {
         let verification = record.measurement.as_ref().and_then(|measured| measured.verification.as_ref());
         let counted = verification.and_then(|verification| verification.ncu.as_ref());
@@ -110,10 +110,10 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
             output::warn(&format!("no counters of {cache} cases on `{device}`: {why}"));
             vec![NcuPass::Failed(why); cases.len()]
         });
-        let facts = run.devices.iter().find(|facts| facts.device == device);
+        let info = run.devices.iter().find(|info| info.device == device);
         for (case, pass) in cases.iter().zip(passes) {
             let record = run.records.iter_mut().find(|record| record.planned() == *case);
-            record.into_iter().for_each(|record| record.set_ncu(pass.clone(), facts));
+            record.into_iter().for_each(|record| record.set_ncu(pass.clone(), info));
         }
     }
 }

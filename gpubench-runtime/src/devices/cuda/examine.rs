@@ -1,10 +1,10 @@
 //! What measuring on this machine's GPUs needs, and what affects it. In: the driver, NVIDIA's management library and the system's
 //! files; out: findings. Changes nothing.
 
-use gpubench_records::facts::{DRIVER, Value};
+use gpubench_records::device_info::{DRIVER, Value};
 
-use super::facts::nvml::Sensors;
-use super::facts::{NoGpu, count, list};
+use super::device_info::nvml::Sensors;
+use super::device_info::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
@@ -76,7 +76,7 @@ fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
             Finding::of("other processes", Level::Warning, processes.to_string(), advice)
         }
     });
-    let slowed_by = sensors.read().slowed_by;
+    let slowed_by = sensors.read().throttle_reasons;
     let slowed = (!slowed_by.is_empty()).then(|| {
         let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `--lock-clocks base`";
         Finding::of("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)

@@ -79,15 +79,15 @@ impl Work for Guarded<'_> {
         self.step(Stage::Reset, |work| work.reset())
     }
 
-    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
-        let moved = self.work.move_inputs(displace);
+    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
+        let moved = self.work.relocate_inputs(set_allocation_seed);
         // Whatever context `setup` left current, the next call finds the GPU's own, or fails.
         _ = self.own.restore();
         moved
     }
 
-    fn take_back(&mut self) {
-        self.work.take_back();
+    fn restore_inputs(&mut self) {
+        self.work.restore_inputs();
         _ = self.own.restore();
     }
 

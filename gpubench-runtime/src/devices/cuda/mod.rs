@@ -3,9 +3,9 @@
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
+mod device_info;
 mod driver;
 pub(super) mod examine;
-mod facts;
 mod flush;
 mod guarded;
 mod kernels;
@@ -24,16 +24,16 @@ use gpubench_driver::sys::{self, CUstream};
 
 pub use self::sampling::graph::Replay;
 pub use self::stream::{CudaStream, RawStream};
-pub(super) use crate::devices::cuda::facts::list;
-pub(crate) use crate::devices::cuda::facts::nvml::{lock_clocks, reset_clocks};
+pub(super) use crate::devices::cuda::device_info::list;
+pub(crate) use crate::devices::cuda::device_info::nvml::{lock_clocks, reset_clocks};
 
 use crate::device::{
     Device, DeviceError, DeviceType, Inputs, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
 };
+use crate::devices::cuda::device_info::nvml::Sensors;
 use crate::devices::cuda::driver::current::Own;
 use crate::devices::cuda::driver::event::EventPair;
 use crate::devices::cuda::driver::{CallError, check};
-use crate::devices::cuda::facts::nvml::Sensors;
 use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::{Enqueued, Guarded};
 use crate::devices::cuda::kernels::Kernels;
@@ -45,28 +45,28 @@ use crate::devices::cuda::sampling::stamps::Stamps;
 use crate::devices::cuda::sampling::timer::Groups;
 use crate::devices::cuda::watch::memory::WriteDetector;
 use crate::devices::cuda::watch::relaunch::Outputs;
-use gpubench_records::certificate::CuptiTimes;
-use gpubench_records::facts::{Facts, Property, Value};
+use gpubench_records::device_info::{DeviceInfo, Property, Value};
 use gpubench_records::failure::Failure;
-use gpubench_records::launch::{LaunchFacts, Multiprocessors};
-use gpubench_records::method::{Cache, Flush, FlushProof, Timer};
+use gpubench_records::launch::{LaunchInfo, Multiprocessors};
+use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::Relaunch;
-use gpubench_stats::StallPeriod;
+use gpubench_records::verification::CuptiTimes;
+use gpubench_stats::DramStallPeriod;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
 
-/// Returns the precisions for which some GPU's peak follows from its attributes.
-pub(crate) fn precisions() -> Vec<&'static str> {
-    facts::arithmetic::precisions().collect()
+/// Returns the data_types for which some GPU's peak follows from its attributes.
+pub(crate) fn data_types() -> Vec<&'static str> {
+    device_info::arithmetic::data_types().collect()
 }
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0).
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
-    facts::device(ordinal).and_then(facts::capability).ok()
+    device_info::device(ordinal).and_then(device_info::capability).ok()
 }
 
 /// An NVIDIA GPU.
@@ -94,8 +94,8 @@ pub struct Cuda {
     /// The GPU's own clock.
     stamps: Stamps,
     /// The period at which the memory is held up, if it is.
-    memory_stall: Option<StallPeriod>,
-    proofs: HashMap<Flush, FlushProof>,
+    memory_stall: Option<DramStallPeriod>,
+    proofs: HashMap<Flush, FlushVerification>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
@@ -111,11 +111,11 @@ impl DeviceType for Cuda {
     const KIND: &'static str = "cuda";
 
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        let device = facts::device(ordinal)?;
+        let device = device_info::device(ordinal)?;
         let current = Own::primary(device)?;
         let own = RawStream::new(current.context(), ordinal)?;
-        let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
-        let l2 = Bytes(facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
+        let kernels = Kernels::load(device_info::capability(device)? >= DISCARDS)?;
+        let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_number();
         // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
@@ -143,7 +143,7 @@ impl DeviceType for Cuda {
             memory_stall: None,
             proofs: HashMap::new(),
             clock,
-            sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
+            sensors: Sensors::of(&device_info::uuid(device)?).map_err(DeviceError::new),
             spacers: None,
             own: current,
             _stream: own,
@@ -162,16 +162,19 @@ impl DeviceType for Cuda {
 }
 
 impl Device for Cuda {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let mut facts = facts::facts(self.ordinal)?;
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+        let mut info = device_info::info(self.ordinal)?;
         let none = |why: DeviceError| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
         let sensors = self.sensors.as_ref().map_err(Clone::clone);
         let properties = sensors.and_then(|sensors| sensors.properties().map_err(DeviceError::new));
-        facts.properties.extend(properties.unwrap_or_else(none));
+        info.properties.extend(properties.unwrap_or_else(none));
         if let Ok(sensors) = &self.sensors {
-            facts.add(sensors.link_peaks(facts::reaches_the_host_by_pcie(facts::device(self.ordinal)?)?));
+            info.add(
+                sensors
+                    .link_peaks(device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal)?)?),
+            );
         }
-        Ok(facts)
+        Ok(info)
     }
 
     fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
@@ -182,13 +185,13 @@ impl Device for Cuda {
         Ok(self.own.restore()?)
     }
 
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.own.restore()?;
         // SAFETY: waits for the current context, which is this device's.
         Ok(check(unsafe { sys::cuCtxSynchronize() })?)
     }
 
-    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         let own = self.own;
         watch::observe(self, &mut Guarded::new(work, own))
     }
@@ -250,12 +253,12 @@ impl Device for Cuda {
         sampling::pair_sampler::pair_sampler(self, works, wanted)
     }
 
-    fn move_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
+    fn relocate_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
         let mut work = Guarded::new(work, self.own);
-        places::move_inputs(self, &mut work, place)
+        places::relocate_inputs(self, &mut work, place)
     }
 
-    fn displace(&mut self, place: u64) {
+    fn set_allocation_seed(&mut self, place: u64) {
         // If this fails, the next call fails too.
         _ = self.own.restore();
         // The second round of a pair lies where the first did.

@@ -37,18 +37,18 @@ impl Spacers {
 }
 
 /// Makes the inputs anew at another place, and launches on them. Returns false if they stay where they are.
-pub(super) fn move_inputs(device: &mut Cuda, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
-    let moved = work.move_inputs(&mut || device.displace(place));
+pub(super) fn relocate_inputs(device: &mut Cuda, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
+    let moved = work.relocate_inputs(&mut || device.set_allocation_seed(place));
     // The driver may have refused memory for them, which is no failure of what follows.
     _ = gpubench_driver::take_failure();
-    device.settle()?;
+    device.synchronize()?;
     if !moved {
         return Ok(false);
     }
     let works = works(device, work)?;
     if !works {
         // On the first inputs it does.
-        work.take_back();
+        work.restore_inputs();
     }
     Ok(works)
 }
@@ -66,15 +66,15 @@ pub(super) fn can_move(device: &mut Cuda, work: &mut dyn Work, place: u64) -> Re
     if device.write_detector.reachable().map_or(true, |memory| near_l2.contains(&memory.bytes().0)) {
         return Ok(false);
     }
-    let moved = move_inputs(device, work, place)?;
-    work.take_back();
+    let moved = relocate_inputs(device, work, place)?;
+    work.restore_inputs();
     Ok(moved && works(device, work)?)
 }
 
 /// Launches once. Libraries and the driver prepare some things when a launch first meets its inputs.
 fn works(device: &mut Cuda, work: &mut dyn Work) -> Result<bool, Failure> {
     let launched = work.reset().and_then(|()| work.launch());
-    device.settle()?;
+    device.synchronize()?;
     _ = gpubench_driver::take_failure();
     Ok(launched.is_ok())
 }

@@ -48,7 +48,7 @@ mod tests {
     use crate::device::{Device, DeviceType, SampleOptions};
     use crate::devices::host::Host;
     use crate::measure::measure;
-    use gpubench_records::limits::Claim;
+    use gpubench_records::limits::DeclaredWork;
     use gpubench_records::method::Cache;
     use gpubench_records::sampling::Sampling;
     use gpubench_records::verdict::{Reason, missing_work};
@@ -67,7 +67,7 @@ mod tests {
     /// Returns the reason that a launch of `work` cannot have done what it declares: to copy 16 KiB.
     fn judged(work: impl FnMut() + Send) -> Option<Reason> {
         let mut host = Host::open(0).expect("there is a CPU");
-        let facts = host.facts().expect("nothing fails");
+        let info = host.info().expect("nothing fails");
         let mut work = Runs(host.stream.clone(), work);
         let seen = host.observe(&mut work).expect("nothing fails");
         let mut sampler =
@@ -76,8 +76,8 @@ mod tests {
         let sampling = Sampling { samples: Some(50), ..Sampling::USUAL };
         let samples = measure(&mut *sampler, &sampling, deadline, None, &mut |_| ()).expect("nothing fails");
         let counts = Counts { bytes: Some(32 << 10), ..Counts::default() };
-        let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
-        missing_work(&claim, &samples, &seen, &facts)
+        let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+        missing_work(&claim, &samples, &seen, &info)
     }
 
     #[test]

@@ -34,9 +34,9 @@ use crate::device::{
     Available, Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler,
     Work,
 };
-use gpubench_records::facts::{Facts, Peak, THREADS, Value};
+use gpubench_records::device_info::{DeviceInfo, Peak, THREADS, Value};
 use gpubench_records::failure::Failure;
-use gpubench_records::launch::LaunchFacts;
+use gpubench_records::launch::LaunchInfo;
 use gpubench_records::method::{Cache, Flush, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_stats::median;
@@ -85,16 +85,16 @@ impl LaunchStream for Stream {
 }
 
 impl Device for Host {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let mut facts = Facts::new(Self::KIND, cpu_name())
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+        let mut info = DeviceInfo::new(Self::KIND, cpu_name())
             .with_property(THREADS, Value::Count(self.stream.threads() as u64));
         for (name, size) in topology::caches() {
-            facts = facts.with_property(name, Value::Bytes(size));
+            info = info.with_property(name, Value::Bytes(size));
         }
-        facts.runs_program_code = true;
-        facts.last_level_cache = topology::last_level_cache();
-        facts.core_bandwidth = Some(core_bandwidth::core_bandwidth(self.stream.threads(), &self.processors));
-        Ok(facts)
+        info.runs_program_code = true;
+        info.last_level_cache = topology::last_level_cache();
+        info.core_bandwidth = Some(core_bandwidth::core_bandwidth(self.stream.threads(), &self.processors));
+        Ok(info)
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
@@ -115,10 +115,10 @@ impl Device for Host {
         peaks::measure(&self.stream, self.sweep.buffer(&self.stream), &self.processors)
     }
 
-    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.stream.take_ran();
         work.launch()?;
-        let mut seen = LaunchFacts::default();
+        let mut seen = LaunchInfo::default();
         if !self.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }
@@ -167,7 +167,7 @@ impl LaunchTimer for Host {
     fn timer(&mut self) -> Result<Timer, Failure> {
         let step = *self.clock_step.get_or_insert_with(clock::step);
         let floor = median(&launch_timer::readings(&mut Clock)?).unwrap_or_default();
-        Ok(Timer::new(step).with_floor(floor))
+        Ok(Timer::new(step).with_empty_span(floor))
     }
 
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {

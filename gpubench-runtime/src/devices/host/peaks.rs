@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{Stream, others};
 use crate::system::machine::thread_time;
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The measurements of a peak, and the part by which the best two of them differ at most; no more of the processors' time do other

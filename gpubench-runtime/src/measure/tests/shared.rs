@@ -62,9 +62,9 @@ fn interrupted_samples_are_in_no_figure_and_kept() {
     let mut sampler = SharedSampler::new(interrupted_by_others, every_third);
     let sampling = Sampling { samples: Some(300), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!((samples.events.len(), samples.interrupted.len()), (200, 100));
-    assert!(samples.events.iter().all(|event| *event == Nanoseconds(101e3)));
-    assert!(samples.interrupted.iter().all(|event| *event == Nanoseconds(3_101e3)));
+    assert_eq!((samples.event_times.len(), samples.interrupted_times.len()), (200, 100));
+    assert!(samples.event_times.iter().all(|event| *event == Nanoseconds(101e3)));
+    assert!(samples.interrupted_times.iter().all(|event| *event == Nanoseconds(3_101e3)));
     assert_eq!((samples.time.samples, samples.time.mean), (200, Nanoseconds(100e3)));
     assert_eq!(samples.modes(), None);
 }
@@ -73,8 +73,8 @@ fn interrupted_samples_are_in_no_figure_and_kept() {
 fn sampling_ends_when_enough_undisturbed_samples_agree() {
     let mut sampler = SharedSampler::new(interrupted_by_others, every_third);
     let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
-    assert!(samples.converged && samples.events.len() >= MIN_SAMPLES, "{}", samples.events.len());
-    assert!(samples.interrupted.len() < samples.events.len());
+    assert!(samples.converged && samples.event_times.len() >= MIN_SAMPLES, "{}", samples.event_times.len());
+    assert!(samples.interrupted_times.len() < samples.event_times.len());
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn all_samples_count_where_nobody_else_used_the_processors() {
         SharedSampler { others: false, ..SharedSampler::new(interrupted_by_others, every_third) };
     let sampling = Sampling { samples: Some(300), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!((samples.events.len(), samples.interrupted.len()), (300, 0));
+    assert_eq!((samples.event_times.len(), samples.interrupted_times.len()), (300, 0));
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     let mut sampler = SharedSampler::new(steady, |launch| launch > 70);
     let sampling = Sampling { samples: Some(40), warm_up_launches: Some(66), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!((samples.events.len(), samples.interrupted.len()), (40, 0), "five are too few");
-    assert_eq!(samples.interrupted_events, 35);
+    assert_eq!((samples.event_times.len(), samples.interrupted_times.len()), (40, 0), "five are too few");
+    assert_eq!(samples.interrupted_count, 35);
 }
 
 /// Beside other programs a row goes on for 0.3 s, though its times agree: all of them may be of another program's turn.
@@ -102,13 +102,13 @@ fn a_short_launch_goes_on_until_the_others_let_go() {
         SharedSampler::new(|launch| if launch < 150 { 250e3 } else { 100e3 }, |launch| launch < 150);
     let sampling = Sampling { warm_up_launches: Some(0), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!(samples.interrupted_events, 0);
-    assert_eq!((samples.time.median, samples.interrupted.len()), (Nanoseconds(100e3), 150));
+    assert_eq!(samples.interrupted_count, 0);
+    assert_eq!((samples.time.median, samples.interrupted_times.len()), (Nanoseconds(100e3), 150));
     let mut sampler = SharedSampler::new(steady, |_| true);
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert!(samples.converged && samples.interrupted_events == samples.events.len());
+    assert!(samples.converged && samples.interrupted_count == samples.event_times.len());
     let third = Nanoseconds::from_seconds(0.3);
-    assert!(samples.elapsed >= third && samples.elapsed < 1.2 * third, "{:?}", samples.elapsed);
+    assert!(samples.device_time >= third && samples.device_time < 1.2 * third, "{:?}", samples.device_time);
 }
 
 /// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3 s, never to ± 0.5 %.
@@ -120,7 +120,11 @@ fn a_row_of_the_cpu_goes_on_until_its_interval_is_no_wider_than_a_valid_one() {
     let (on_the_cpu, _) = measured(&mut shared, &Sampling::USUAL);
     let cpu = on_the_cpu.time.relative_half_width();
     assert!(!on_the_cpu.converged && cpu <= 0.05, "{cpu}");
-    assert!(on_the_cpu.elapsed < Nanoseconds::from_seconds(2.5), "{:?}: it ends there", on_the_cpu.elapsed);
+    assert!(
+        on_the_cpu.device_time < Nanoseconds::from_seconds(2.5),
+        "{:?}: it ends there",
+        on_the_cpu.device_time
+    );
     // Launches on a device share processors if their threads were kept waiting.
     for (waited, goes_on) in [(None, false), (Some(0.05), false), (Some(0.2), true)] {
         let sampler = FakeSampler { cost: Nanoseconds(3e6), ..FakeSampler::new(noisy) };
@@ -140,7 +144,7 @@ fn a_row_of_the_cpu_without_hope_of_a_valid_width_is_given_up() {
     let (samples, _) = measured(&mut shared, &Sampling::USUAL);
     let width = samples.time.relative_half_width();
     assert!(!samples.converged && width > 0.05, "{width}");
-    assert!(samples.elapsed < Nanoseconds::from_seconds(1.5), "{:?}", samples.elapsed);
+    assert!(samples.device_time < Nanoseconds::from_seconds(1.5), "{:?}", samples.device_time);
 }
 
 /// A sampler of a device, whose threads waited for this part of their time.

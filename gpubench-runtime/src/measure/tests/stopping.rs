@@ -55,7 +55,7 @@ fn the_last_look_is_at_all_that_a_budget_paid_for() {
         let holds: Vec<bool> =
             looks.0.iter().map(|(_, half_width)| *half_width <= sampling.precision).collect();
         let [.., before, last] = holds[..] else { panic!("{looks:?}") };
-        assert_eq!(looks.0.last().map(|look| look.0), Some(samples.events.len()), "{looks:?}");
+        assert_eq!(looks.0.last().map(|look| look.0), Some(samples.event_times.len()), "{looks:?}");
         assert_eq!(samples.converged, last, "{looks:?}");
         ends.push((before, last));
     }
@@ -86,10 +86,10 @@ fn a_clock_that_never_settles_ends_its_warm_up_with_the_longest() {
     sampler.clock = Some(|launches| 10_000_000_000 - 5_000_000 * launches as u64);
     let sampling = Sampling { max_time: Nanoseconds::from_seconds(0.4), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    let (taken, warm_up) = (samples.events.len(), samples.warm_up.elapsed.as_seconds());
+    let (taken, warm_up) = (samples.event_times.len(), samples.warm_up.elapsed.as_seconds());
     assert!(samples.converged && (MIN_SAMPLES..MIN_SAMPLES + 16).contains(&taken), "{taken}");
     // Half of the budget is for the warm-up: one more such set of samples would not end within it.
-    assert!(warm_up <= 0.2 && warm_up + samples.elapsed.as_seconds() > 0.2, "{warm_up}");
+    assert!(warm_up <= 0.2 && warm_up + samples.device_time.as_seconds() > 0.2, "{warm_up}");
 }
 
 /// A launch of which many samples are cheap is known to half of the width that was asked for, and another is not.
@@ -104,7 +104,7 @@ fn a_cheap_launch_is_known_better_than_it_has_to_be() {
     let mut dear = FakeSampler { cost: Nanoseconds(2e6), ..FakeSampler::new(time) };
     let (samples, _) = measured(&mut dear, &Sampling::USUAL);
     assert!(samples.converged && half_width(&samples) > 0.003, "{:?}", samples.time);
-    assert!(samples.events.len() <= 64, "{}", samples.events.len());
+    assert!(samples.event_times.len() <= 64, "{}", samples.event_times.len());
 }
 
 /// A budget without room for six samples is exceeded for them where that is said to be enough, and by no more than it says.
@@ -113,9 +113,10 @@ fn an_interval_may_take_longer_than_a_budget() {
     let samples_of = |cost: f64, interval_time: f64| {
         let mut sampler = FakeSampler { cost: Nanoseconds(cost), ..FakeSampler::new(steady) };
         let interval_time = Nanoseconds::from_seconds(interval_time);
-        let sampling = Sampling { interval_time, warm_up_launches: Some(1), ..budget(0.05) };
+        let sampling =
+            Sampling { extended_max_time: interval_time, warm_up_launches: Some(1), ..budget(0.05) };
         let (samples, _) = measured(&mut sampler, &sampling);
-        samples.events.len()
+        samples.event_times.len()
     };
     assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.0)), [1, 1]);
     assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.3)), [6, 1]);

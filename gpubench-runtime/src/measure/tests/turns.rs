@@ -60,7 +60,7 @@ impl PairSampler for FakeRound<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(Timer::new(Nanoseconds(STEP)).with_floor(self.rounds.overhead).simulated())
+        Ok(Timer::new(Nanoseconds(STEP)).with_empty_span(self.rounds.overhead).simulated())
     }
 
     fn methods(&self) -> [Method; 2] {
@@ -113,11 +113,11 @@ fn a_budget_ends_what_is_not_decided() {
     };
     let (compared, rounds, _) = compared(SCATTERED, &sampling);
     assert_eq!(compared.comparison.answer, Answer::Undecided);
-    let taken = compared.samples[0].events.len();
+    let taken = compared.samples[0].event_times.len();
     // A pair takes 1 ms of the device. A round may overdraw what is left; one that begins behind that has the fewest pairs, AB BA.
     let last = compared.comparison.rounds.last().map(|round| round.pairs);
     assert!((200..=208).contains(&taken) && last == Some(2), "{taken} pairs in {} rounds", rounds.begun);
-    assert_eq!(compared.samples[0].elapsed, Nanoseconds(1e6) * taken as f64);
+    assert_eq!(compared.samples[0].device_time, Nanoseconds(1e6) * taken as f64);
     assert_eq!(rounds.pairs, taken + compared.samples[0].warm_up.launches);
     assert_eq!(rounds.begun % 2, 0, "rounds are in pairs");
 }
@@ -126,7 +126,7 @@ fn a_budget_ends_what_is_not_decided() {
 #[test]
 fn a_number_of_pairs_has_one_look() {
     let (compared, rounds, Told(told)) = compared(&[0.1, 0.1, 0.12, 0.12], &FIXED);
-    assert_eq!((compared.samples[0].events.len(), rounds.pairs), (96, 104));
+    assert_eq!((compared.samples[0].event_times.len(), rounds.pairs), (96, 104));
     let ratio = compared.comparison.ratio.expect("it is known");
     assert_eq!(ratio.confidence, 1.0 - DECISION_ERROR);
     assert!(ratio.low > 1.05 && ratio.high < 1.17, "{ratio:?}");
@@ -167,8 +167,8 @@ fn a_limit_of_this_machines_clock_ends_a_comparison() {
 fn a_round_goes_on_until_it_has_its_pairs() {
     let rounds = FakeRounds { most: 4, ..FakeRounds::of(&[0.1, 0.1, 0.12, 0.12]) };
     let (compared, rounds, _) = compared_by(rounds, &FIXED, Duration::from_secs(60));
-    assert_eq!((compared.samples[0].events.len(), rounds.pairs, rounds.begun), (96, 104, 16));
-    assert_eq!(compared.samples[0].elapsed, Nanoseconds(96e6));
+    assert_eq!((compared.samples[0].event_times.len(), rounds.pairs, rounds.begun), (96, 104, 16));
+    assert_eq!(compared.samples[0].device_time, Nanoseconds(96e6));
     assert!(compared.comparison.rounds.iter().all(|round| round.pairs == 6));
 }
 

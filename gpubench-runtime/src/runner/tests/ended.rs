@@ -22,7 +22,7 @@ fn repeats_that_were_interrupted_are_joined() {
 fn a_lane_that_panics_ends_the_run() {
     let ended = panic::catch_unwind(|| {
         let scripted = Scripted::by(|_, request| match request {
-            Request::Facts { device, .. } => (vec![Reply::Facts(facts(device))], None),
+            Request::DeviceInfo { device, .. } => (vec![Reply::DeviceInfo(info(device))], None),
             _ => panic!("this test wants it"),
         });
         let supervisor = || scripted.supervisor(&|| false);

@@ -139,8 +139,13 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
     }
     assert_eq!(valid_of(then.clone(), &plan).of(&plan).len(), 4);
     let with = BenchmarkId { benchmark: "b".to_owned(), args: Vec::new() };
-    let comparison =
-        Comparison { ratio: None, band: 0.01, answer: Compares::Undecided, rounds: Vec::new(), seed: None };
+    let comparison = Comparison {
+        ratio: None,
+        equivalence_margin: 0.01,
+        answer: Compares::Undecided,
+        rounds: Vec::new(),
+        seed: None,
+    };
     let verdict = Verdict::of(Vec::new());
     then.records[0].compared = Some(Box::new(Compared { with, comparison, measurement: measured, verdict }));
     // The plan compares nothing, so that the comparison is no case of it either.
@@ -159,16 +164,16 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
 fn a_run_is_whole_if_each_case_has_a_record_and_keeps_its_time() {
     let mut plan = plan(&["a", "b"], &["fake"]);
     let mut then = earlier(&plan, &[], &[]);
-    then.wall = Nanoseconds::from_seconds(1000.0);
+    then.wall_time = Nanoseconds::from_seconds(1000.0);
     let whole = valid_of(then.clone(), &plan);
     assert!(whole.is_all_of(&plan));
-    assert_eq!(whole.wall(), then.wall);
+    assert_eq!(whole.wall(), then.wall_time);
     let done = resumed(&plan, then.clone(), Sampling::USUAL, 7);
-    assert!((1000.0..1060.0).contains(&done.run.wall.as_seconds()), "{:?}", done.run.wall);
+    assert!((1000.0..1060.0).contains(&done.run.wall_time.as_seconds()), "{:?}", done.run.wall_time);
     then.records.pop();
     assert!(!valid_of(then.clone(), &plan).is_all_of(&plan));
     // What is skipped has none.
-    plan.jobs[1].1 = Fate::Skipped("too small".to_owned());
+    plan.jobs[1].1 = JobStatus::Skipped("too small".to_owned());
     then.records.truncate(2);
     assert!(valid_of(then, &plan).is_all_of(&plan));
 }

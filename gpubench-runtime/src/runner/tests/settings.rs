@@ -1,7 +1,7 @@
 //! What a run takes from its settings and from its devices.
 
 use super::*;
-use gpubench_records::facts::{Property, Value};
+use gpubench_records::device_info::{Property, Value};
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures with these settings.
@@ -29,7 +29,7 @@ fn a_device_with_locked_clocks_says_so() {
     let mut config = config(1);
     config.locked = vec![("fake:1".to_owned(), "1,980 MHz".to_owned())];
     let done = measured_with(&plan(&["a"], &["fake:0", "fake:1"]), &config);
-    let properties: Vec<&[Property]> = done.run.devices.iter().map(|facts| &*facts.properties).collect();
+    let properties: Vec<&[Property]> = done.run.devices.iter().map(|info| &*info.properties).collect();
     assert_eq!(properties, [&[][..], &[Property::new("clocks", Value::Text("1,980 MHz".to_owned()))]]);
 }
 
@@ -63,11 +63,11 @@ fn all_devices_of_this_process_share_a_lane() {
 #[test]
 fn a_run_tells_how_long_it_took_and_what_was_left_out() {
     let mut plan = plan(&["slow a", "b"], &["fake"]);
-    plan.jobs[1].1 = Fate::Skipped("too small".to_owned());
+    plan.jobs[1].1 = JobStatus::Skipped("too small".to_owned());
     let done = measured(&plan, &[]);
     // A job that is alone waits for another for 0.3 s.
-    assert!(done.run.wall >= Nanoseconds::from_seconds(0.3), "{:?}", done.run.wall);
+    assert!(done.run.wall_time >= Nanoseconds::from_seconds(0.3), "{:?}", done.run.wall_time);
     let skipped: Vec<_> =
-        done.run.skipped.iter().map(|left| (&*left.benchmark, &*left.device, &*left.why)).collect();
+        done.run.skipped.iter().map(|left| (&*left.benchmark, &*left.device, &*left.reason)).collect();
     assert_eq!(skipped, [("b", "fake", "too small")]);
 }

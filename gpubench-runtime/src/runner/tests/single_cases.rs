@@ -4,7 +4,7 @@ use super::scripted::{Replies, Scripted, failed, job, killed, measurement, recor
 use super::*;
 use crate::runner::devices::facts_with_peaks;
 use crate::runner::single_cases::SingleCases;
-use gpubench_records::facts::{Property, Value};
+use gpubench_records::device_info::{Property, Value};
 use gpubench_records::record::Measurement;
 
 /// Asks for cases by a script of workers, which know their devices.
@@ -15,7 +15,7 @@ fn with_cases<T>(
 ) -> (T, Vec<(usize, Request)>) {
     let scripted = Scripted::by(script);
     let mut cases = SingleCases::new(scripted.supervisor(&|| false), config);
-    cases.devices.push(facts("fake"));
+    cases.devices.push(info("fake"));
     let done = ask(&mut cases);
     (done, scripted.asked())
 }
@@ -129,7 +129,7 @@ fn a_case_that_takes_its_limit_is_tried_again_only_in_a_worker_of_its_own() {
     assert_eq!((found, asked.len()), (false, 1));
 }
 
-/// Facts are asked for under the name of the command line, whatever the device calls itself.
+/// DeviceInfo are asked for under the name of the command line, whatever the device calls itself.
 #[test]
 fn single_cases_have_the_facts_of_their_device() {
     let mut locked = config(1);
@@ -140,7 +140,8 @@ fn single_cases_have_the_facts_of_their_device() {
         facts_with_peaks(&mut scripted.supervisor(&|| false), &locked, "fake")
             .map_err(|error| error.to_string())
     };
-    let (found, notes) = facts_by(|_, _| (vec![Reply::Facts(facts("itself"))], None)).expect("it tells them");
+    let (found, notes) =
+        facts_by(|_, _| (vec![Reply::DeviceInfo(info("itself"))], None)).expect("it tells them");
     assert_eq!((&*found.device, notes), ("fake", Vec::new()));
     assert_eq!(found.properties, [Property::new("clocks", Value::Text("1,980 MHz".to_owned()))]);
     type Script = fn(usize, &Request) -> Replies;

@@ -59,8 +59,8 @@ fn told(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 fn each_job_has_its_outcome_and_costs_no_other() {
     let names = ["checked", "skipped", "broken", "wrong", "closed", "silent", "killed", "launched"];
     let mut plan = plan(&names, &["fake"]);
-    plan.jobs[1].1 = Fate::Skipped("too small".to_owned());
-    plan.jobs[2].1 = Fate::Broken(failed(Stage::Args));
+    plan.jobs[1].1 = JobStatus::Skipped("too small".to_owned());
+    plan.jobs[2].1 = JobStatus::Broken(failed(Stage::Args));
     let done = tried(&plan, &config(1), false, &|| false, by_name);
     let expected = told(&[
         ("checked", "ok"),

@@ -2,8 +2,8 @@
 
 use super::scripted::{Replies, Scripted, job, killed, measurement, record};
 use super::*;
-use gpubench_records::certificate::CuptiPass;
 use gpubench_records::launch::Written;
+use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Bytes;
 
 /// Measures these jobs by a script, and returns the records with the workers of the requests for jobs.
@@ -13,19 +13,20 @@ fn run(
     script: impl Fn(&Request) -> Replies + Send + Sync + 'static,
 ) -> (Run, Vec<(usize, Request)>) {
     let whole = move |_, request: &Request| match request {
-        Request::Facts { device, .. } => (vec![Reply::Facts(facts(device))], None),
+        Request::DeviceInfo { device, .. } => (vec![Reply::DeviceInfo(info(device))], None),
         other => script(other),
     };
     let (scripted, stop) = (Scripted::by(whole), || false);
     let supervisor = || scripted.supervisor(&stop);
-    let plan = Plan { jobs: jobs.into_iter().map(|job| (job, Fate::Measured)).collect(), ..Plan::default() };
+    let plan =
+        Plan { jobs: jobs.into_iter().map(|job| (job, JobStatus::Measured)).collect(), ..Plan::default() };
     let plans = Plans { plan: &plan, again: &mut |_| None };
     let devices = [Available::new("fake", "fake")];
     let (run, ended) =
         measure_by(&supervisor, plans, &devices, beginning(), config, &mut Heard::default(), &stop);
     ended.expect("nothing ends it");
     let asked = scripted.asked();
-    (run, asked.into_iter().filter(|(_, request)| !matches!(request, Request::Facts { .. })).collect())
+    (run, asked.into_iter().filter(|(_, request)| !matches!(request, Request::DeviceInfo { .. })).collect())
 }
 
 fn cupti(record: &Record) -> Option<CuptiPass> {
@@ -81,7 +82,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
 #[test]
 fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
     let mut known = measurement("gpu.jsonl");
-    known.seen.written = Some(Written::new(Bytes(1 << 20), Bytes(256), Bytes(0)));
+    known.launch.written = Some(Written::new(Bytes(1 << 20), Bytes(256), Bytes(0)));
     let claimed = Bytes(known.counts.writes.expect("it claims some"));
     let answers = |found: Option<Bytes>, lost: fn() -> Option<Loss>, in_process| {
         let known = known.clone();
@@ -95,10 +96,10 @@ fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
         };
         let config = RunConfig { in_process, ..config(1) };
         let (run, asked) = run(vec![job("a"), job("b")], &config, script);
-        let changed = run.records[0].measurement.as_ref().and_then(|it| it.seen.written.clone());
+        let changed = run.records[0].measurement.as_ref().and_then(|it| it.launch.written.clone());
         let written = changed.expect("it was looked at");
         let workers: Vec<usize> = asked.iter().map(|(worker, _)| *worker).collect();
-        (run.records[0].verdict.state, written.changed_when_altered, workers)
+        (run.records[0].verdict.state, written.changed_on_other_contents, workers)
     };
     let none: fn() -> Option<Loss> = || None;
     let (state, changed, workers) = answers(Some(claimed), none, false);

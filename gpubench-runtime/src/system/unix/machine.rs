@@ -1,4 +1,4 @@
-//! Facts of this machine, as its system tells them.
+//! DeviceInfo of this machine, as its system tells them.
 
 use std::ffi::CStr;
 use std::fs;

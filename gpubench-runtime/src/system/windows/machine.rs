@@ -1,4 +1,4 @@
-//! Facts of this machine, as its system tells them: from the registry, and by its functions.
+//! DeviceInfo of this machine, as its system tells them: from the registry, and by its functions.
 
 #![expect(unsafe_code, reason = "asks the system by its functions")]
 

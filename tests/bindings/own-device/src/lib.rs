@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use gpubench::device::one_by_one::{self, LaunchTimer};
 use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
-use gpubench::facts::{Facts, Peak, PeakSource, Quantity, Value};
+use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, Value};
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
 use gpubench::units::{Bytes, Hertz, Nanoseconds, Rate};
@@ -35,15 +35,15 @@ impl LaunchStream for Queue {
 }
 
 impl Device for Coprocessor {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let (memory, source) = (Quantity::MemoryBandwidth, PeakSource::Datasheet);
-        Ok(Facts::new(Self::KIND, "a thread that computes checksums")
+        Ok(DeviceInfo::new(Self::KIND, "a thread that computes checksums")
             .with_property("counter", Value::Hertz(Hertz(1_000_000_000 / TICK)))
             .with_last_level_cache(Bytes(0))
             .with_peak(Peak::new(memory, Rate(4e9), source, "1 byte × 4 GHz")))
     }
 
-    fn settle(&mut self) -> Result<(), DeviceError> {
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.0.finish().map_err(DeviceError::new)
     }
 
@@ -61,7 +61,7 @@ impl LaunchTimer for Coprocessor {
         let begin = self.0.read_counter();
         work.launch()?;
         let end = self.0.read_counter();
-        self.settle()?;
+        self.synchronize()?;
         let ticks = end.load(Relaxed) - begin.load(Relaxed);
         Ok(Nanoseconds((ticks * TICK) as f64))
     }

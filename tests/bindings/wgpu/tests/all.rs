@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use end_to_end::running::{Ended, measure, record, run_with};
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::failure::Stage;
 use gpubench_records::method::{Flush, Path};
 use gpubench_records::verdict::State;
@@ -53,9 +53,9 @@ fn launches_are_measured_hot_and_cold() {
 #[test]
 fn software_is_named_as_such() {
     let (ended, run) = measure(SUITE, &[&SHORT[..], &["n=4096", "--cache", "hot"]].concat());
-    let facts = &run.devices[0];
-    let software = facts.text("adapter").is_some_and(|kind| kind.starts_with("software"));
-    assert_eq!(facts.name.starts_with("software adapter, no GPU: "), software, "{facts:?}");
+    let info = &run.devices[0];
+    let software = info.text("adapter").is_some_and(|kind| kind.starts_with("software"));
+    assert_eq!(info.name.starts_with("software adapter, no GPU: "), software, "{info:?}");
     if software {
         ended.shows("this is a software adapter, and no GPU");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use end_to_end::clockwork::{Clockwork, Tower};
 use gpubench::device::one_by_one::{self, LaunchTimer};
 use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
-use gpubench::facts::Facts;
+use gpubench::device_info::DeviceInfo;
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
 use gpubench::units::Nanoseconds;
@@ -46,13 +46,13 @@ impl<const KIND: usize> LaunchStream for OddStream<KIND> {
 }
 
 impl<const KIND: usize> Device for Odd<KIND> {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         if KIND == SLOW {
             thread::sleep(Duration::from_millis(1_500));
         }
-        let mut facts = self.0.facts()?;
-        facts.device = if KIND == MISNAMED { "something else" } else { KINDS[KIND] }.to_owned();
-        Ok(facts)
+        let mut info = self.0.info()?;
+        info.device = if KIND == MISNAMED { "something else" } else { KINDS[KIND] }.to_owned();
+        Ok(info)
     }
 
     fn sampler<'a>(
@@ -118,8 +118,8 @@ impl<const CLOCK: usize> LaunchStream for BrokenStream<CLOCK> {
 }
 
 impl<const CLOCK: usize> Device for Broken<CLOCK> {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
-        Ok(Facts::new(CLOCKS[CLOCK], "a clock to be repaired"))
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+        Ok(DeviceInfo::new(CLOCKS[CLOCK], "a clock to be repaired"))
     }
 
     fn sampler<'a>(

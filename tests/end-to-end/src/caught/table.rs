@@ -100,10 +100,10 @@ pub(crate) struct Found {
 
 impl Found {
     pub(crate) fn new(run: &Run, lines: &[&'static Line], watch: &Watch) -> Self {
-        let gpu = run.devices.iter().find(|facts| facts.device.starts_with("cuda"));
-        let fake = gpu.is_some_and(|facts| facts.fake);
+        let gpu = run.devices.iter().find(|info| info.device.starts_with("cuda"));
+        let fake = gpu.is_some_and(|info| info.fake);
         let device = gpu.or_else(|| run.devices.first());
-        let device = device.map_or("no device".to_owned(), |facts| facts.name.clone());
+        let device = device.map_or("no device".to_owned(), |info| info.name.clone());
         let device = if fake { format!("{device}, a stand-in") } else { device };
         // The fake driver's clock is not the host's, and other programs share the host's processor.
         let budget = (gpu.is_some() && !fake).then(|| run.sampling.max_time + Nanoseconds::from(BEYOND));
@@ -123,7 +123,7 @@ impl Found {
             };
             Row { line, came, hidden, differs: differs.filter(|_| hidden.is_none()) }
         });
-        Self { device, rows: rows.collect(), wall: run.wall }
+        Self { device, rows: rows.collect(), wall: run.wall_time }
     }
 
     /// The number of launches of which something else was said than should be.

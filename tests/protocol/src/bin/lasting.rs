@@ -69,7 +69,7 @@ fn lasts(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -
     args(ns = [8_300_u64, 8_600]),
     setup = |_ns| inputs(4096),
     flops = 13_381_632_000_u64,
-    precision = "bf16 tensor",
+    data_type = "bf16 tensor",
 )]
 fn claims_flops(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
     reads(module, buffer, ns, stream)

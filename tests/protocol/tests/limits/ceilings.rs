@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
+use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use gpubench_records::verdict::State;
 use protocol::fake::{Measured, measure};
 
@@ -23,9 +23,9 @@ fn measured(folder: &Path, arguments: &[&str], asked: &[(&str, &str)]) -> Measur
     measure(LASTING, &arguments, &[asked, &[kept]].concat())
 }
 
-fn reached<'a>(facts: &'a Facts, quantity: &Quantity) -> Vec<&'a Peak> {
+fn reached<'a>(info: &'a DeviceInfo, quantity: &Quantity) -> Vec<&'a Peak> {
     let of = |peak: &&Peak| peak.quantity == *quantity && peak.source == PeakSource::Measured;
-    facts.peaks.iter().filter(of).collect()
+    info.peaks.iter().filter(of).collect()
 }
 
 fn file(folder: &Path) -> PathBuf {

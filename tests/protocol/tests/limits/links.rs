@@ -1,7 +1,7 @@
 //! Transfers are held against their link, as far as NVIDIA's management library tells of it.
 
 use end_to_end::running::SettingsFile;
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 use protocol::fake::{Measured, measure};

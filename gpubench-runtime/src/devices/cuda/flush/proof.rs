@@ -1,5 +1,5 @@
 //! The test that a flush empties the L2 and leaves it clean on this GPU, before anything is timed behind it. In: a
-//! flush; out: a [`FlushProof`], measured once for each flush and kept, and the flush to use if the user asks for none.
+//! flush; out: a [`FlushVerification`], measured once for each flush and kept, and the flush to use if the user asks for none.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::timer;
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, FlushProof};
+use gpubench_records::method::{Cache, Flush, FlushVerification};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{median, median_below_step};
@@ -39,7 +39,7 @@ const ATTEMPTS: usize = 3;
 pub(crate) struct ChosenFlush {
     pub(crate) flush: Flush,
     pub(crate) reason: Option<String>,
-    pub(crate) proof: Option<FlushProof>,
+    pub(crate) proof: Option<FlushVerification>,
 }
 
 /// Chooses the flush for `wanted`: the user's, whatever it does; otherwise the first that empties the L2 and leaves it
@@ -87,7 +87,7 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &SampleOptions) -> Result<Chosen
 }
 
 /// Returns the objection to a flush, in words.
-fn against(flush: Flush, proof: &FlushProof) -> String {
+fn against(flush: Flush, proof: &FlushVerification) -> String {
     let evicted = match proof.evicted() {
         None => {
             return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster");
@@ -102,12 +102,12 @@ fn against(flush: Flush, proof: &FlushProof) -> String {
 }
 
 /// Measures the proof of `flush`.
-fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushProof, Failure> {
+fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> {
     if let Some(proof) = device.proofs.get(&flush) {
         return Ok(*proof);
     }
     let reference = Flush::Read;
-    let mut proof = FlushProof::default();
+    let mut proof = FlushVerification::default();
     proof.cached = read(device, CANARY, Flush::None)?;
     proof.flushed = read(device, CANARY, flush)?;
     proof.swept = read(device, CANARY, reference)?;

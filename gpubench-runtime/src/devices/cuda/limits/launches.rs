@@ -6,9 +6,9 @@ use std::ffi::c_void;
 use gpubench_driver::sys;
 
 use crate::device::DeviceError;
+use crate::devices::cuda::device_info::{self, memory};
 use crate::devices::cuda::driver::check;
 use crate::devices::cuda::driver::memory::DeviceMemory;
-use crate::devices::cuda::facts::{self, memory};
 use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
 use crate::devices::cuda::stream::RawStream;
 
@@ -79,11 +79,11 @@ pub(crate) enum CeilingLimit {
     CacheWrite,
     /// The multiprocessors.
     Compute {
-        /// The precision, as `precision = "…"` names it.
-        precision: &'static str,
+        /// The data type, as `data_type = "…"` names it.
+        data_type: &'static str,
         /// The operations of an instruction.
         flops: u64,
-        /// The number of steps that take about a millisecond on a GPU that is made for this precision.
+        /// The number of steps that take about a millisecond on a GPU that is made for this data type.
         steps: u64,
     },
 }
@@ -91,12 +91,12 @@ pub(crate) enum CeilingLimit {
 impl CeilingLimit {
     /// Returns true if tensor cores do the work.
     pub(crate) fn on_tensor_cores(self) -> bool {
-        matches!(self, Self::Compute { precision, .. } if precision.ends_with(" tensor"))
+        matches!(self, Self::Compute { data_type: data_type, .. } if data_type.ends_with(" tensor"))
     }
 
     /// Returns true if it needs instructions of compute capability 8.0.
     pub(crate) fn needs_8_0(self) -> bool {
-        self.on_tensor_cores() || matches!(self, Self::Compute { precision: "bf16", .. })
+        self.on_tensor_cores() || matches!(self, Self::Compute { data_type: "bf16", .. })
     }
 }
 
@@ -104,8 +104,8 @@ const fn moves(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
     CeilingLaunch { name, limit }
 }
 
-const fn computes(name: &'static str, precision: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
-    CeilingLaunch { name, limit: CeilingLimit::Compute { precision, flops, steps } }
+const fn computes(name: &'static str, data_type: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
+    CeilingLaunch { name, limit: CeilingLimit::Compute { data_type: data_type, flops, steps } }
 }
 
 /// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
@@ -156,9 +156,11 @@ impl CeilingLaunch {
         let mut device = 0;
         // SAFETY: `device` is a place for one.
         check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
-        let multiprocessors = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let multiprocessors =
+            device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
-        let cache = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? / OF_CACHE / CHUNK * CHUNK;
+        let cache =
+            device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? / OF_CACHE / CHUNK * CHUNK;
         let cache = cache.max(CHUNK);
         // Repeats the sweep, so that the launch lasts long enough.
         let sweeps = (MEMORY / cache).max(1);
@@ -271,12 +273,12 @@ mod tests {
     #[test]
     fn every_kernel_does_in_a_step_what_is_counted() {
         for ceiling in CEILINGS {
-            let CeilingLimit::Compute { precision, flops, .. } = ceiling.limit else { continue };
+            let CeilingLimit::Compute { data_type: data_type, flops, .. } = ceiling.limit else { continue };
             let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
             let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
             let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));
             let body = body.split(".entry").next().expect("there is a first part");
-            let (instruction, expected, of_one) = match precision {
+            let (instruction, expected, of_one) = match data_type {
                 "f64" => ("fma.rn.f64", MULTIPLY_ADDS, 2),
                 "f32" => ("fma.rn.f32", MULTIPLY_ADDS, 2),
                 "f16" => ("fma.rn.f16x2", MULTIPLY_ADDS, 4),

@@ -6,10 +6,10 @@ pub(crate) mod launches;
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use crate::device::listed_ordinal;
 use crate::devices::ceilings::Ceilings;
-use crate::devices::cuda::facts::CAPABILITY;
+use crate::devices::cuda::device_info::CAPABILITY;
 use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Measurement, Record, Run};
@@ -65,8 +65,8 @@ static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12]
 
 const fn options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
-        CeilingLimit::Compute { precision, .. } => {
-            BenchmarkOptions { precision, ..BenchmarkOptions::DEFAULT }
+        CeilingLimit::Compute { data_type: data_type, .. } => {
+            BenchmarkOptions { data_type: data_type, ..BenchmarkOptions::DEFAULT }
         }
         CeilingLimit::CacheRead | CeilingLimit::CacheWrite => {
             BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
@@ -111,8 +111,8 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 /// as one that may be off.
 fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
-    let facts = run.devices.iter().find(|facts| facts.device == device);
-    let capability = facts.and_then(|facts| facts.text(CAPABILITY)).and_then(parse_capability);
+    let info = run.devices.iter().find(|info| info.device == device);
+    let capability = info.and_then(|info| info.text(CAPABILITY)).and_then(parse_capability);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
     Ceiling::sort(&mut reached);
@@ -130,8 +130,8 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
-        CeilingLimit::Compute { precision, .. } => {
-            (Quantity::Compute(precision.to_owned()), metrics.throughput?.into())
+        CeilingLimit::Compute { data_type: data_type, .. } => {
+            (Quantity::Compute(data_type.to_owned()), metrics.throughput?.into())
         }
         _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),
     };

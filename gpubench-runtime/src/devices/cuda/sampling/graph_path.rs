@@ -151,7 +151,7 @@ impl<'a> GraphPath<'a> {
     }
 
     /// Makes the inputs anew at another place. Returns false if they stay where they are.
-    pub(crate) fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+    pub(crate) fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
         // These graphs have the addresses of the inputs until now.
         self.next = None;
         self.row = None;
@@ -160,16 +160,16 @@ impl<'a> GraphPath<'a> {
             None => self.samples.can_move(place)?,
         };
         self.can_move = Some(can_move);
-        self.moves = can_move && self.samples.move_inputs(place)?;
+        self.moves = can_move && self.samples.relocate_inputs(place)?;
         Ok(self.moves)
     }
 
     /// Puts the first inputs in the place of all that were made anew.
-    pub(crate) fn take_back(&mut self) {
+    pub(crate) fn restore_inputs(&mut self) {
         self.next = None;
         self.row = None;
         self.moves = false;
-        self.samples.works.first().take_back();
+        self.samples.works.first().restore_inputs();
     }
 
     /// Returns the places of the next group if it has so many samples. Launches that take turns have theirs exchanged in every other

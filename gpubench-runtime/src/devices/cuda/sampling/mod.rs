@@ -92,10 +92,10 @@ pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason
     let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
     let mut method = Method::new(path).with_flush(flush.flush);
     method.path_reason = chosen.as_ref().err().map(ToString::to_string);
-    method.kernels = chosen.as_ref().ok().map(|captured| captured.kernels);
-    method.pieces = chosen.as_ref().ok().map(|captured| captured.pieces);
+    method.kernel_count = chosen.as_ref().ok().map(|captured| captured.kernels);
+    method.operations = chosen.as_ref().ok().map(|captured| captured.pieces);
     method.flush_reason.clone_from(&flush.reason);
-    method.flush_proof = flush.proof;
+    method.flush_verification = flush.proof;
     method
 }
 
@@ -189,14 +189,14 @@ impl Sampler for OnGraph<'_> {
         self.path.group(samples, events)
     }
 
-    fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+    fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
         // A launch of several kernels is also timed on the stream, and held against its time in the graph.
-        let one = self.method.pieces == Some(1);
-        if self.moves && one { self.path.move_inputs(place) } else { Ok(false) }
+        let one = self.method.operations == Some(1);
+        if self.moves && one { self.path.relocate_inputs(place) } else { Ok(false) }
     }
 
-    fn take_back(&mut self) {
-        self.path.take_back();
+    fn restore_inputs(&mut self) {
+        self.path.restore_inputs();
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -211,7 +211,7 @@ impl Sampler for OnGraph<'_> {
     fn restart(&mut self) -> Result<(), Failure> {
         self.beyond_overhead.clear();
         // Stamps are no clock for the start of a copy engine.
-        if self.method.kernels == self.method.pieces { self.path.take_stamps() } else { Ok(()) }
+        if self.method.kernel_count == self.method.operations { self.path.take_stamps() } else { Ok(()) }
     }
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
@@ -257,7 +257,7 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let several = self.method.pieces.is_some_and(|pieces| pieces > 1);
+        let several = self.method.operations.is_some_and(|pieces| pieces > 1);
         if several { timer::on_stream(&mut self.path.samples).map(Some) } else { Ok(None) }
     }
 }

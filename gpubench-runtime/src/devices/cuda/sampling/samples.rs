@@ -209,8 +209,8 @@ impl<'a> SamplingState<'a> {
     }
 
     /// Makes the inputs anew at another place, and launches on them. Returns false if they stay where they are.
-    pub(crate) fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-        places::move_inputs(self.device, self.works.first(), place)
+    pub(crate) fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        places::relocate_inputs(self.device, self.works.first(), place)
     }
 
     /// Begins a group: its first event.

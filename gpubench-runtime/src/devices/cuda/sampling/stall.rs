@@ -16,7 +16,7 @@ use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::timer;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
-use gpubench_stats::StallPeriod;
+use gpubench_stats::DramStallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
 /// The reads of a group, the groups that are not looked at, since an idle GPU's clock takes some milliseconds to rise, and those
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 2;
 
 /// Looks for the period by reads of half the L2's size each, in a context that has launched kernels on one stream at most. Returns the
 /// timer's resolution too, which the starts of all reads show.
-pub(crate) fn measure(device: &mut Cuda) -> Result<(Option<StallPeriod>, Nanoseconds), Failure> {
+pub(crate) fn measure(device: &mut Cuda) -> Result<(Option<DramStallPeriod>, Nanoseconds), Failure> {
     let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
     let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
     let works = Works::One(Guarded::new(&mut reads, device.own));
@@ -45,7 +45,7 @@ pub(crate) fn measure(device: &mut Cuda) -> Result<(Option<StallPeriod>, Nanosec
             path.group(READS, &mut events)?;
             starts.extend_from_slice(path.samples.starts());
         }
-        let found = StallPeriod::find(&starts, &events, timer::step(events.iter()));
+        let found = DramStallPeriod::find(&starts, &events, timer::step(events.iter()));
         resolution = timer::step(events.iter().chain(&starts));
         if found.is_some() {
             return Ok((found, resolution));

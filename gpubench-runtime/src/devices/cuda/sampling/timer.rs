@@ -96,28 +96,29 @@ fn of(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure>
     let rounding = if device.dither.is_some() { step * ROUNDING } else { Nanoseconds::ZERO };
     let squares = [error, of_code, BETWEEN_PROCESSES, rounding].map(|error| error.as_f64().powi(2));
     let shared_error = squares.iter().sum::<f64>().sqrt();
-    let mut timer = Timer::new(step).with_floor(floor);
+    let mut timer = Timer::new(step).with_empty_span(floor);
     timer.empty_launch = Some(empty_launch);
-    timer.one_more = Some(time);
+    timer.marginal_empty_launch = Some(time);
     timer.reads_parameter = empty::waits_for_parameters(path, cache);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(Nanoseconds(shared_error));
     timer.averaged_resolution = device.dither.is_some().then_some(step * AVERAGED);
     timer.relative_error = Some(BETWEEN_PROCESSES_SHARE);
-    timer.spread = spread(&launches.pairs);
-    timer.group_spread = spread(&launches.group_medians());
-    timer.memory_stall = device.memory_stall;
+    timer.empty_launch_spread = spread(&launches.pairs);
+    timer.group_median_spread = spread(&launches.group_medians());
+    timer.dram_stall_period = device.memory_stall;
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
-    timer.stamps = groups == Groups::StampedGraph;
+    timer.timestamp_kernels = groups == Groups::StampedGraph;
     device.timers.insert((groups, cache), timer);
     Ok(timer)
 }
 
 /// Returns the overhead of the last group by the empty launches in it; nothing if it has none.
 pub(crate) fn overhead(samples: &SamplingState<'_>, timer: Timer) -> Option<Nanoseconds> {
-    let empty = median_below_step(samples.empties(), timer.step)?;
+    let empty = median_below_step(samples.empties(), timer.resolution)?;
     // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
-    Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
+    Some((empty - timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
+        .filter(|overhead| overhead.is_finite())
 }
 
 /// The readings of events: those of each pair, and those around each group.

@@ -11,10 +11,10 @@ use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::persisting::Suspended;
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::places::move_inputs;
-use gpubench_records::certificate::{CuptiTimes, TracedPiece};
+use crate::devices::cuda::places::relocate_inputs;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Flush;
+use gpubench_records::verification::{CuptiTimes, TracedActivity};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Summary, interval_of_mean};
 
@@ -54,12 +54,12 @@ pub(crate) fn pass(
         let next = (count - launches.len()).min(longest);
         launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
         if let Some(place) = places.next().filter(|_| launches.len() < count) {
-            move_inputs(device, &mut work, *place)?;
+            relocate_inputs(device, &mut work, *place)?;
             // What was launched there is none of the next group.
             drop(tracing.take());
         }
     }
-    work.take_back();
+    work.restore_inputs();
     let slowed = slowdown(&untraced, &by_events.times(device, &mut work)?);
     // The records of those launches are no other pass's.
     drop(tracing.take());
@@ -73,13 +73,13 @@ pub(crate) fn pass(
         version: cupti::load().map_or_else(|_| String::new(), Cupti::version),
         time,
         mean_ci,
-        pieces: pieces(&launches),
-        piece_count: first.len(),
+        activities: pieces(&launches),
+        activity_count: first.len(),
         gaps: gaps / launches.len() as f64,
         streams: streams(first.iter().map(|piece| piece.stream)),
-        slowed: slowed.map(|slowed| slowed.by),
-        slowed_half_width: slowed.map(|slowed| slowed.half_width),
-        wall: began.elapsed().into(),
+        slowdown: slowed.map(|slowed| slowed.by),
+        slowdown_half_width: slowed.map(|slowed| slowed.half_width),
+        wall_time: began.elapsed().into(),
     })
 }
 
@@ -88,14 +88,14 @@ fn streams(of_pieces: impl Iterator<Item = u32>) -> usize {
 }
 
 /// The first pieces of the launches, with the mean time of those at the same place; the names are the first launch's.
-fn pieces(launches: &[TracedLaunch]) -> Vec<TracedPiece> {
+fn pieces(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
     let named = first.iter().enumerate().take(NAMED).map(|(place, piece)| {
         let there = launches.iter().filter_map(|launch| launch.pieces.get(place));
         let times: Vec<Nanoseconds> =
             there.map(|piece| Nanoseconds((piece.end - piece.begin) as f64)).collect();
         let name = piece.name.clone().unwrap_or_else(|| kind_in_words(piece.kind).to_owned());
-        TracedPiece { name, time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64 }
+        TracedActivity { name, time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64 }
     });
     named.collect()
 }

@@ -6,9 +6,9 @@ use crate::devices::cuda::driver::event::EventPair;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::timer::step;
-use gpubench_records::certificate::Slowdown;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
+use gpubench_records::verification::Slowdown;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Interval, interval_of_mean, median};
 

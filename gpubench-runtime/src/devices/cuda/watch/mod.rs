@@ -1,4 +1,4 @@
-//! The one checked launch of a case. In: the launch; out: its [`LaunchFacts`], or a failure if timing would miss part
+//! The one checked launch of a case. In: the launch; out: its [`LaunchInfo`], or a failure if timing would miss part
 //! of it. Also detects if a launch that changed no memory writes anything at all.
 
 pub(crate) mod elsewhere;
@@ -14,12 +14,12 @@ use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
 use crate::device::{Device, DeviceError, Work};
 use crate::devices::cuda::Cuda;
+use crate::devices::cuda::device_info;
 use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::facts;
 use crate::devices::cuda::watch::memory::{Fingerprints, Regions, Unreadable};
 use crate::devices::cuda::watch::relaunch::{Outputs, Shadow};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
+use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
 use gpubench_records::observation::Observation;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
@@ -34,27 +34,27 @@ const KEEPING_LAUNCHES: usize = 8;
 const MOST_ALTERED: usize = 64;
 
 /// Launches `work` once and waits for it.
-pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.take(Fingerprints::Before, &regions)?;
         Ok(regions)
     });
     device.outputs = None;
     let shadow = before.as_ref().ok().and_then(|before| Shadow::of(&device.write_detector, before));
-    settle(device)?;
+    synchronize(device)?;
     let allocated = allocated();
     let (pair, stream) = (EventPair::new()?, device.stream);
     pair.start.record(stream)?;
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
     let kept = kept_since(allocated);
-    if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| settle(device)) {
+    if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| synchronize(device)) {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
         std::mem::forget((shadow, pair));
         return Err(failure);
     }
     pair.stop.record(stream)?;
-    settle(device)?;
+    synchronize(device)?;
     device.first_launch = pair.read().ok();
     let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
         Ok(written) => written,
@@ -62,14 +62,14 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     };
     device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
     let kernels = || calls.iter().filter_map(kernel);
-    let mut facts = LaunchFacts::default();
-    facts.kernels = kernels().take(MOST_KERNELS).map_while(kernel_facts).collect();
-    facts.kernel_count = kernels().count();
-    facts.multiprocessors = Some(device.multiprocessors);
-    facts.written = Some(written);
-    facts.observations = observations::observations(device.stream, &calls);
-    facts.observations.extend(kept);
-    Ok(facts)
+    let mut info = LaunchInfo::default();
+    info.kernels = kernels().take(MOST_KERNELS).map_while(kernel_info).collect();
+    info.kernel_count = kernels().count();
+    info.multiprocessors = Some(device.multiprocessors);
+    info.written = Some(written);
+    info.observations = observations::observations(device.stream, &calls);
+    info.observations.extend(kept);
+    Ok(info)
 }
 
 /// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
@@ -83,7 +83,7 @@ pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Ve
         device.kernels.delay(BEHIND, device.stream)?;
         let (launched, calls) = gpubench_driver::watch(|| work.launch());
         launched?;
-        settle(device)?;
+        synchronize(device)?;
         let kept = kept_since(allocated);
         if kept.is_none() || repeats.next().is_none() {
             let mut observations = observations::observations(device.stream, &calls);
@@ -115,7 +115,7 @@ pub(crate) fn writes(
 ) -> Result<Option<Bytes>, Failure> {
     reset(device, work)?;
     work.launch()?;
-    settle(device)?;
+    synchronize(device)?;
     let Ok(regions) = device.write_detector.reachable() else { return Ok(None) };
     if regions.regions.len() > MOST_ALTERED {
         return Ok(None);
@@ -128,7 +128,7 @@ pub(crate) fn writes(
         device.write_detector.complement(region)?;
         device.write_detector.take(Fingerprints::Before, &regions)?;
         work.launch()?;
-        settle(device)?;
+        synchronize(device)?;
         for (changed, bytes) in device.write_detector.changed_in_each(Fingerprints::Before, &regions)? {
             let so_far = most.entry(changed.memory.address).or_default();
             *so_far = bytes.max(*so_far);
@@ -144,8 +144,8 @@ pub(crate) fn writes(
 
 /// Returns the multiprocessors of GPU `ordinal`.
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
-    let device = facts::device(ordinal)?;
-    let read = |attribute| facts::read(device, attribute);
+    let device = device_info::device(ordinal)?;
+    let read = |attribute| device_info::read(device, attribute);
     let mut multiprocessors = Multiprocessors::new(
         read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
@@ -170,7 +170,7 @@ fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure
     }
 }
 
-fn settle(device: &mut Cuda) -> Result<(), Failure> {
+fn synchronize(device: &mut Cuda) -> Result<(), Failure> {
     settle_at(device, Stage::Launch)
 }
 
@@ -184,7 +184,7 @@ fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
 }
 
 fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
-    device.settle().map_err(|error| Failure::new(stage, error))
+    device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
 /// Returns the memory that a launch of these calls changed, out of the memory that existed `before`. Keeps what it left, with
@@ -203,7 +203,7 @@ fn written(
     let (bytes, block) = (regions.bytes(), regions.block);
     let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
     let mut written = Written::new(bytes, block, outputs.changed());
-    written.unseen = unseen;
+    written.unseen_reason = unseen;
     device.outputs = Some(outputs);
     Ok(written)
 }
@@ -244,14 +244,14 @@ fn kernel(call: &DriverCall) -> Option<&KernelLaunch> {
     }
 }
 
-fn kernel_facts(launch: &KernelLaunch) -> Option<Kernel> {
-    let KernelLaunch { name, grid, block, dynamic_shared, facts, function: _ } = launch.clone();
-    let facts = facts?;
-    let mut kernel = Kernel::new(grid, block, facts.resident_blocks);
+fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
+    let KernelLaunch { name, grid, block, dynamic_shared, info, function: _ } = launch.clone();
+    let info = info?;
+    let mut kernel = Kernel::new(grid, block, info.resident_blocks);
     kernel.name = name;
-    kernel.static_shared = Bytes(facts.static_shared.into());
+    kernel.static_shared = Bytes(info.static_shared.into());
     kernel.dynamic_shared = Bytes(dynamic_shared.into());
-    kernel.registers = facts.registers;
-    kernel.local = Bytes(facts.local.into());
+    kernel.registers = info.registers;
+    kernel.local_memory = Bytes(info.local.into());
     Some(kernel)
 }

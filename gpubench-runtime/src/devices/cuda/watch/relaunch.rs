@@ -5,7 +5,7 @@ use gpubench_driver::sys;
 use gpubench_driver::{Memory, MemoryKind};
 
 use super::memory::{Fingerprints, Region, Regions, WriteDetector, room};
-use super::{reset, settle};
+use super::{reset, synchronize};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::EventPair;
@@ -275,6 +275,6 @@ fn launch(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure
     pair.start.record(stream)?;
     work.launch()?;
     pair.stop.record(stream)?;
-    settle(device)?;
+    synchronize(device)?;
     Ok(pair.read()?)
 }

@@ -261,7 +261,7 @@ pub(crate) fn ignores_an_error_later(filled: &Filled, stream: &RawStream) -> Don
 }
 
 /// It claims operations of `f64`, and does them in `f32`.
-#[gpu_bench(setup = Turned::new(), flops = Turned::FLOPS, precision = "f64")]
+#[gpu_bench(setup = Turned::new(), flops = Turned::FLOPS, data_type = "f64")]
 pub(crate) fn other_precision(turned: &Turned, stream: &RawStream) -> Done {
     turned.launch(stream)
 }

@@ -2,7 +2,7 @@
 //! them, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
 //! look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
 
-use gpubench_records::facts::Quantity;
+use gpubench_records::device_info::Quantity;
 
 /// The stated peaks of a card.
 pub(crate) struct Datasheet {
@@ -12,7 +12,7 @@ pub(crate) struct Datasheet {
     pub(crate) source: &'static str,
     /// Memory bandwidth in GB/s.
     memory: f64,
-    /// Throughput in TFLOP/s, by precision.
+    /// Throughput in TFLOP/s, by data type.
     compute: &'static [(&'static str, f64)],
 }
 
@@ -22,7 +22,7 @@ impl Datasheet {
         let compute = self
             .compute
             .iter()
-            .map(|(precision, tera)| (Quantity::Compute((*precision).to_owned()), tera * 1e12));
+            .map(|(data_type, tera)| (Quantity::Compute((*data_type).to_owned()), tera * 1e12));
         std::iter::once((Quantity::MemoryBandwidth, self.memory * 1e9)).chain(compute)
     }
 }

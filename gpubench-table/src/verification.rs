@@ -1,12 +1,12 @@
 //! The certificate of a row: every clock that looked at its launches, and whether they agree. In: a measurement that was verified; out:
 //! sentences for `--explain` and the page.
 
-use gpubench_records::certificate::{
-    Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedPiece, Verification,
-};
-use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::methods_disagree;
+use gpubench_records::verification::{
+    Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedActivity, Verification,
+};
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 
@@ -14,7 +14,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 const TOLD: usize = 8;
 
 /// The sentences of a row that was to be verified, each behind a word.
-pub(super) fn certificate(measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+pub(super) fn verification(measured: &Measurement, info: Option<&DeviceInfo>) -> Vec<(&'static str, String)> {
     let Some(verification) = &measured.verification else { return Vec::new() };
     let mut lines = vec![("certified", clocks(measured, verification))];
     if let Some(CuptiPass::Traced(times)) = &verification.cupti {
@@ -24,7 +24,7 @@ pub(super) fn certificate(measured: &Measurement, facts: Option<&Facts>) -> Vec<
         lines.push(("counters", counted(counters)));
         lines.extend(execution(measured, counters).map(|execution| ("execution", execution)));
         lines.push(("moved", moved(measured, counters)));
-        lines.extend(facts.and_then(|facts| roof(measured, counters, facts)).map(|roof| ("limit", roof)));
+        lines.extend(info.and_then(|info| roof(measured, counters, info)).map(|roof| ("limit", roof)));
     }
     lines
 }
@@ -51,7 +51,7 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
             let agrees = difference.agrees().map_or("not judged", agreement);
             let allowed =
                 allowed.map_or_else(String::new, |allowed| format!(", of {} allowed", time(allowed)));
-            let figure = if samples.stall.is_some() { "mean" } else { "median" };
+            let figure = if samples.dram_stall.is_some() { "mean" } else { "median" };
             format!(
                 "CUPTI {}{}, {agrees} ({} ± {}{allowed}; {figure} of {}, version {})",
                 time(other),
@@ -78,9 +78,17 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
 
 /// The pieces of a launch, and the time between them.
 fn traced(times: &CuptiTimes) -> String {
-    let CuptiTimes { pieces, piece_count, gaps, streams, time: all, wall, .. } = times;
+    let CuptiTimes {
+        activities: pieces,
+        activity_count: piece_count,
+        gaps,
+        streams,
+        time: all,
+        wall_time: wall,
+        ..
+    } = times;
     let told =
-        pieces.iter().take(TOLD).map(|TracedPiece { name, time: each }| format!("{name} {}", time(*each)));
+        pieces.iter().take(TOLD).map(|TracedActivity { name, time: each }| format!("{name} {}", time(*each)));
     let mut told = told.collect::<Vec<_>>().join(", ");
     if *piece_count > TOLD {
         told += &format!(" and {} more", piece_count - TOLD);
@@ -155,7 +163,7 @@ fn counted(counters: &Counters) -> String {
 fn execution(measured: &Measurement, counters: &Counters) -> Option<String> {
     // What ncu restores between its passes may slow a launch that is hot otherwise.
     let is_part = |executed: &Nanoseconds| *executed < measured.median() && measured.median() < SHORT;
-    let executed = counters.executed_for.filter(is_part)?;
+    let executed = counters.active_time.filter(is_part)?;
     let share = format::percent(executed / measured.median());
     Some(format!(
         "{} with warps on a multiprocessor, {share} of the row's time: the rest is the launch's start and end",
@@ -174,7 +182,7 @@ fn moved(measured: &Measurement, counters: &Counters) -> String {
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
     let declared = known(measured.counts.bytes.map(Bytes));
     let declared = if measured.counts.bytes.is_some() { declared } else { "nothing".to_owned() };
-    let flops = counters.flops.iter().find(|counted| counted.precision == measured.precision);
+    let flops = counters.flops.iter().find(|counted| counted.data_type == measured.data_type);
     let flops = measured.counts.flops.zip(flops).map_or_else(String::new, |(declared, counted)| {
         format!("; {} declared, {} executed", format::operations(declared), format::operations(counted.flops))
     });
@@ -188,17 +196,17 @@ fn moved(measured: &Measurement, counters: &Counters) -> String {
 }
 
 /// The roof that the counters show, in the time of the row.
-fn roof(measured: &Measurement, counters: &Counters, facts: &Facts) -> Option<String> {
+fn roof(measured: &Measurement, counters: &Counters, info: &DeviceInfo) -> Option<String> {
     let seconds = measured.median().as_seconds();
     let l2 = counters.l2_read.zip(counters.l2_written).map(|(Bytes(read), Bytes(written))| read + written);
-    let flops = counters.flops.iter().find(|counted| counted.precision == measured.precision);
+    let flops = counters.flops.iter().find(|counted| counted.data_type == measured.data_type);
     let amounts = [
         (Quantity::MemoryBandwidth, counters.moved().map(Bytes::as_f64)),
         (Quantity::CacheBandwidth, l2.map(|bytes| bytes as f64)),
-        (Quantity::Compute(measured.precision.clone()), flops.map(|counted| counted.flops as f64)),
+        (Quantity::Compute(measured.data_type.clone()), flops.map(|counted| counted.flops as f64)),
     ];
     let shares = amounts.into_iter().filter_map(|(quantity, amount)| {
-        let share = Rate(amount? / seconds) / facts.peak(&quantity)?.value;
+        let share = Rate(amount? / seconds) / info.peak(&quantity)?.value;
         Some((share, quantity.roof().to_string()))
     });
     let mut shares: Vec<(f64, String)> = shares.collect();

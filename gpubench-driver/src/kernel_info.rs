@@ -10,7 +10,7 @@ use crate::sys::{CUfunction, CUkernel};
 
 /// The driver's facts about a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelFacts {
+pub struct KernelInfo {
     /// Registers per thread.
     pub registers: u32,
     /// Local memory per thread, in bytes.
@@ -30,11 +30,11 @@ const REGISTERS: c_int = 4;
 ///
 /// # Safety
 /// The function must exist.
-pub(crate) unsafe fn facts(
+pub(crate) unsafe fn info(
     function: CUfunction,
     block: [c_uint; 3],
     dynamic_shared: c_uint,
-) -> Option<KernelFacts> {
+) -> Option<KernelInfo> {
     type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
     type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
     static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
@@ -65,7 +65,7 @@ pub(crate) unsafe fn facts(
     let mut resident = 0;
     // SAFETY: as above.
     let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
-    Some(KernelFacts {
+    Some(KernelInfo {
         registers: get(REGISTERS)?,
         local: get(LOCAL)?,
         static_shared: get(STATIC_SHARED)?,

@@ -50,9 +50,9 @@ pub struct CuptiTimes {
     /// The 95 % interval of their mean.
     pub mean_ci: Interval,
     /// The pieces of a launch in the order in which they begin: kernels by name, copies and memsets.
-    pub pieces: Vec<TracedPiece>,
+    pub activities: Vec<TracedActivity>,
     /// The number of all its pieces; `pieces` has the first.
-    pub piece_count: usize,
+    pub activity_count: usize,
     /// The mean time of a launch in which none of its pieces ran.
     pub gaps: Nanoseconds,
     /// The number of streams that its pieces were on.
@@ -60,18 +60,18 @@ pub struct CuptiTimes {
     /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
     /// itself slows some kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowed: Option<Nanoseconds>,
+    pub slowdown: Option<Nanoseconds>,
     /// Half of that difference's 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowed_half_width: Option<Nanoseconds>,
+    pub slowdown_half_width: Option<Nanoseconds>,
     /// The time that the pass took.
-    pub wall: Nanoseconds,
+    pub wall_time: Nanoseconds,
 }
 
 /// A piece of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TracedPiece {
+pub struct TracedActivity {
     /// The kernel's name, `copy` or `memset`.
     pub name: String,
     /// Its mean time.
@@ -107,8 +107,8 @@ impl CuptiTimes {
     /// counts as zero; its interval stays.
     #[must_use]
     pub fn slowdown(&self) -> Option<Slowdown> {
-        let by = self.slowed?.max(Nanoseconds::ZERO);
-        Some(Slowdown { by, half_width: self.slowed_half_width.unwrap_or_default() })
+        let by = self.slowdown?.max(Nanoseconds::ZERO);
+        Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
     }
 
     /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
@@ -120,11 +120,11 @@ impl CuptiTimes {
     /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
     #[must_use]
     pub fn difference(&self, samples: &Samples) -> Difference {
-        let (other, other_ci) = match samples.stall {
+        let (other, other_ci) = match samples.dram_stall {
             Some(_) => (self.time.mean, self.mean_ci),
             None => (self.time.median, self.time.median_ci),
         };
-        let ours = samples.on_stream.filter(|_| self.piece_count > 1).unwrap_or(samples.time.median);
+        let ours = samples.stream_time.filter(|_| self.activity_count > 1).unwrap_or(samples.time.median);
         let slowdown = self.slowdown();
         let slowed = slowdown.unwrap_or_default();
         let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];

@@ -1,42 +1,42 @@
 //! The arithmetic of a multiprocessor in a clock. In: a compute capability; out: fused multiply-adds a clock, dense,
-//! for each known precision. The driver does not report this, so it is a table.
+//! for each known data type. The driver does not report this, so it is a table.
 //!
 //! Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
-//! Guide; tensor precisions from NVIDIA's white papers on the architectures (named at each row), as the dense rates
+//! Guide; tensor data types from NVIDIA's white papers on the architectures (named at each row), as the dense rates
 //! that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is
 //! never counted.
 
-/// The rate of a multiprocessor in one precision.
+/// The rate of a multiprocessor in one data type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PrecisionRate {
-    /// The precision, as `precision = "…"` names it.
-    pub(crate) precision: &'static str,
+pub(crate) struct DataTypeRate {
+    /// The data type, as `data_type = "…"` names it.
+    pub(crate) data_type: &'static str,
     /// Fused multiply-adds in a clock; each is two operations.
     pub(crate) fma: u64,
     /// True if cards of this capability differ, or if no source was found to confirm the rate.
     pub(crate) uncertain: bool,
 }
 
-const fn known(precision: &'static str, fma: u64) -> PrecisionRate {
-    PrecisionRate { precision, fma, uncertain: false }
+const fn known(data_type: &'static str, fma: u64) -> DataTypeRate {
+    DataTypeRate { data_type, fma, uncertain: false }
 }
 
-const fn about(precision: &'static str, fma: u64) -> PrecisionRate {
-    PrecisionRate { precision, fma, uncertain: true }
+const fn about(data_type: &'static str, fma: u64) -> DataTypeRate {
+    DataTypeRate { data_type, fma, uncertain: true }
 }
 
 /// Returns the rates of a compute capability; none if it is not in the table.
-pub(crate) fn rates(capability: (u64, u64)) -> &'static [PrecisionRate] {
+pub(crate) fn rates(capability: (u64, u64)) -> &'static [DataTypeRate] {
     TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
 }
 
-/// Returns the names of all precisions in the table.
-pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().flat_map(|(_, rates)| rates.iter().map(|rate| rate.precision))
+/// Returns the names of all data types in the table.
+pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|(_, rates)| rates.iter().map(|rate| rate.data_type))
 }
 
 /// The rates by compute capability.
-const TABLE: [((u64, u64), &[PrecisionRate]); 9] = [
+const TABLE: [((u64, u64), &[DataTypeRate]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), &[known("f64", 32), known("f32", 64), known("f16", 128), known("f16 tensor", 512)]),
     // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32.

@@ -4,8 +4,8 @@
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its
 //! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
 
-use crate::devices::cuda::facts::{arithmetic, datasheet};
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use crate::devices::cuda::device_info::{arithmetic, datasheet};
+use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
 /// The driver's attributes that limits follow from. An attribute that the driver hides is 0.
@@ -40,7 +40,7 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let rates = arithmetic::rates(attributes.capability).iter().filter(|_| clocks > 0);
     let compute = rates.map(|rate| {
         let method = format!("multiprocessors × {} FMA × 2 × clock", rate.fma);
-        let quantity = Quantity::Compute(rate.precision.to_owned());
+        let quantity = Quantity::Compute(rate.data_type.to_owned());
         let peak = attribute(quantity, 2 * rate.fma * clocks, method);
         if rate.uncertain || part { peak.uncertain() } else { peak }
     });
@@ -78,12 +78,12 @@ mod tests {
         bus_width: 384,
     };
 
-    /// Returns the peak that counts for `precision`: its value in units of 10¹² a second, its source, and true if it is
+    /// Returns the peak that counts for `data_type`: its value in units of 10¹² a second, its source, and true if it is
     /// certain.
-    fn counts(peaks: &[Peak], precision: &str) -> Option<(f64, PeakSource, bool)> {
-        let wanted = match precision {
+    fn counts(peaks: &[Peak], data_type: &str) -> Option<(f64, PeakSource, bool)> {
+        let wanted = match data_type {
             "memory" => Quantity::MemoryBandwidth,
-            precision => Quantity::Compute(precision.to_owned()),
+            data_type => Quantity::Compute(data_type.to_owned()),
         };
         let peak = peaks.iter().find(|peak| peak.quantity == wanted)?;
         Some(((peak.value.0 / 1e10).round() / 100.0, peak.source, !peak.uncertain))
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn attributes_of_a_known_card_come_before_its_datasheet() {
         let peaks = peaks("NVIDIA H200", &H200);
-        for (precision, value) in [
+        for (data_type, value) in [
             ("memory", 4.81),
             ("f64", 33.45),
             ("f32", 66.91),
@@ -102,7 +102,7 @@ mod tests {
             ("fp8 tensor", 2141.06),
         ] {
             let expected = Some((value, PeakSource::Attribute, true));
-            assert_eq!(counts(&peaks, precision), expected, "{precision}");
+            assert_eq!(counts(&peaks, data_type), expected, "{data_type}");
         }
         // Stated figures are there for comparison: 989.4 at a lower clock than the card may run at.
         let stated = peaks.iter().filter(|peak| peak.source == PeakSource::Datasheet);
@@ -140,7 +140,7 @@ mod tests {
     /// datasheet.
     #[test]
     fn rates_give_what_datasheets_state() {
-        for (name, capability, multiprocessors, clock, precision) in [
+        for (name, capability, multiprocessors, clock, data_type) in [
             ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 1_410_000_000, "bf16 tensor"),
             ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 1_410_000_000, "f64"),
             ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 1_410_000_000, "tf32 tensor"),
@@ -156,12 +156,12 @@ mod tests {
             let all = peaks(name, &attributes);
             let of = |source| {
                 let found = all.iter().find(|peak| {
-                    peak.source == source && peak.quantity == Quantity::Compute(precision.to_owned())
+                    peak.source == source && peak.quantity == Quantity::Compute(data_type.to_owned())
                 });
-                found.map(|peak| peak.value.0).unwrap_or_else(|| panic!("{name}: no {precision}"))
+                found.map(|peak| peak.value.0).unwrap_or_else(|| panic!("{name}: no {data_type}"))
             };
             let ratio = of(PeakSource::Attribute) / of(PeakSource::Datasheet);
-            assert!((ratio - 1.0).abs() < 0.02, "{name}, {precision}: {ratio}");
+            assert!((ratio - 1.0).abs() < 0.02, "{name}, {data_type}: {ratio}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Facts of an adapter: its name, its driver, and the limits that launches meet.
+//! DeviceInfo of an adapter: its name, its driver, and the limits that launches meet.
 
-use gpubench_records::facts::{DRIVER, Facts, Value};
+use gpubench_records::device_info::{DRIVER, DeviceInfo, Value};
 use gpubench_stats::units::Bytes;
 use wgpu::DeviceType;
 
@@ -9,11 +9,11 @@ use crate::device::Wgpu;
 use crate::marks::Boundaries;
 
 /// Returns the facts of `device`, without its peaks.
-pub(crate) fn of(device: &Wgpu) -> Facts {
-    let (info, gpu) = (&device.info, device.encoder.device());
+pub(crate) fn of(device: &Wgpu) -> DeviceInfo {
+    let (adapter_info, gpu) = (&device.info, device.encoder.device());
     let limits = gpu.limits();
     let text = |text: &str| Value::Text(text.to_owned());
-    let kind = match info.device_type {
+    let kind = match adapter_info.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",
         DeviceType::IntegratedGpu => "integrated GPU",
         DeviceType::VirtualGpu => "virtual GPU",
@@ -25,14 +25,14 @@ pub(crate) fn of(device: &Wgpu) -> Facts {
         Boundaries::Passes => "at the begin and end of passes",
     };
     let period = device.encoder.queue().get_timestamp_period();
-    let subgroup = match (info.subgroup_min_size, info.subgroup_max_size) {
+    let subgroup = match (adapter_info.subgroup_min_size, adapter_info.subgroup_max_size) {
         (least, most) if least == most => least.to_string(),
         (least, most) => format!("{least} to {most}"),
     };
-    let driver = [&*info.driver, &*info.driver_info].map(str::trim).join(" ");
-    let mut facts = Facts::new(&*device.name, adapter::name(info))
+    let driver = [&*adapter_info.driver, &*adapter_info.driver_info].map(str::trim).join(" ");
+    let mut info = DeviceInfo::new(&*device.name, adapter::name(adapter_info))
         .with_property("adapter", text(kind))
-        .with_property("backend", text(&info.backend.to_string()))
+        .with_property("backend", text(&adapter_info.backend.to_string()))
         .with_property(DRIVER, text(driver.trim()))
         .with_property("subgroup size", Value::Text(subgroup))
         .with_property(
@@ -46,13 +46,13 @@ pub(crate) fn of(device: &Wgpu) -> Facts {
         .with_property("largest buffer", Value::Bytes(Bytes(limits.max_buffer_size)))
         .with_property("largest binding", Value::Bytes(Bytes(limits.max_storage_buffer_binding_size)))
         .with_property("timestamps", Value::Text(format!("{timestamps}, in ticks of {period} ns")));
-    if !info.device_pci_bus_id.is_empty() {
-        facts = facts.with_property("PCI bus", text(&info.device_pci_bus_id));
+    if !adapter_info.device_pci_bus_id.is_empty() {
+        info = info.with_property("PCI bus", text(&adapter_info.device_pci_bus_id));
     }
     if device.cache.is_assumed {
-        facts = facts.with_property("last-level cache (assumed)", Value::Bytes(device.cache.size));
+        info = info.with_property("last-level cache (assumed)", Value::Bytes(device.cache.size));
     } else {
-        facts = facts.with_last_level_cache(device.cache.size);
+        info = info.with_last_level_cache(device.cache.size);
     }
-    facts
+    info
 }

@@ -9,7 +9,7 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 
-use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
 /// A generation of PCIe: 10⁹ transfers a second and lane, and the payload bits among the transferred bits.

@@ -13,9 +13,9 @@ use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
-use crate::devices::cuda::facts::links;
+use crate::devices::cuda::device_info::links;
 use gpubench_records::conditions::Reading;
-use gpubench_records::facts::{DRIVER, Peak, Property, Value};
+use gpubench_records::device_info::{DRIVER, Peak, Property, Value};
 use gpubench_stats::units::{Hertz, Joules, Watts};
 
 /// The environment variable with the library's path, for a library that the system does not find.
@@ -129,7 +129,7 @@ impl Monitor for Sensors {
         reading.memory_clock = clock(Clock::Memory);
         reading.temperature = device.temperature(TemperatureSensor::Gpu).ok();
         reading.power = device.power_usage().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3));
-        reading.slowed_by = slowed_by.map(|(_, words)| (*words).to_owned()).collect();
+        reading.throttle_reasons = slowed_by.map(|(_, words)| (*words).to_owned()).collect();
         reading.other_processes = others(&device).ok();
         reading
     }

@@ -13,7 +13,7 @@ use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Facts {
+pub struct DeviceInfo {
     /// The device in the words of the command line, such as `host`.
     pub device: String,
     /// The name its maker gave it.
@@ -46,8 +46,8 @@ pub const DRIVER: &str = "driver";
 /// The version of CUDA that the driver is for.
 pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
 
-impl Facts {
-    /// Returns the facts of a device with this name, such as `Facts::new("host", "AMD EPYC 9554")`, of which nothing else is
+impl DeviceInfo {
+    /// Returns the facts of a device with this name, such as `DeviceInfo::new("host", "AMD EPYC 9554")`, of which nothing else is
     /// known yet.
     pub fn new(device: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Facts {
         self
     }
 
-    /// Adds a peak, as [`Facts::add`] does.
+    /// Adds a peak, as [`DeviceInfo::add`] does.
     #[must_use]
     pub fn with_peak(mut self, peak: Peak) -> Self {
         self.add(vec![peak]);
@@ -333,20 +333,20 @@ mod tests {
     #[test]
     fn peaks_stand_in_the_order_of_their_sources() {
         let peak = |value, source| Peak::new(Quantity::MemoryBandwidth, Rate(value), source, "");
-        let mut facts = Facts::new("cuda:0", "a GPU")
+        let mut info = DeviceInfo::new("cuda:0", "a GPU")
             .with_property(UUID, Value::Text("GPU-1".to_owned()))
             .with_peak(peak(5.0, PeakSource::Attribute).uncertain())
             .with_peak(peak(2.0, PeakSource::Attribute));
-        facts.add(vec![
+        info.add(vec![
             peak(6.0, PeakSource::Measured).uncertain(),
             peak(4.0, PeakSource::Measured),
             peak(3.0, PeakSource::Datasheet),
             peak(0.0, PeakSource::User),
         ]);
-        facts.add(vec![peak(1.0, PeakSource::User)]);
-        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value.0).collect();
+        info.add(vec![peak(1.0, PeakSource::User)]);
+        let order: Vec<f64> = info.peaks.iter().map(|peak| peak.value.0).collect();
         assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        assert_eq!((facts.text(UUID), facts.text(DRIVER)), (Some("GPU-1"), None));
+        assert_eq!((info.text(UUID), info.text(DRIVER)), (Some("GPU-1"), None));
     }
 
     #[test]

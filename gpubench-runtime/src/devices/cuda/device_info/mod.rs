@@ -1,4 +1,4 @@
-//! The driver's facts of a GPU. In: its number; out: [`Facts`], and the list of GPUs of this machine.
+//! The driver's facts of a GPU. In: its number; out: [`DeviceInfo`], and the list of GPUs of this machine.
 
 pub(crate) mod arithmetic;
 pub(crate) mod datasheet;
@@ -16,9 +16,9 @@ use gpubench_driver::sys::{
 use crate::device::Available;
 use crate::device::{DeviceError, DeviceType};
 use crate::devices::cuda::Cuda;
+use crate::devices::cuda::device_info::peaks::{Attributes, peaks};
 use crate::devices::cuda::driver::{Cause, check, check_for};
-use crate::devices::cuda::facts::peaks::{Attributes, peaks};
-use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, UUID, Value};
+use gpubench_records::device_info::{DRIVER_FOR_CUDA, DeviceInfo, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
 /// The property that tells the compute capability.
@@ -90,7 +90,7 @@ fn find(ordinal: usize) -> Available {
 }
 
 /// Returns the facts of GPU `ordinal`.
-pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
+pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |attribute| read(device, attribute);
     let (major, minor) = capability(device)?;
@@ -103,7 +103,7 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let driver = gpubench_driver::load().map_err(|error| DeviceError::new(error.clone()))?;
     let attributes =
         Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
-    let mut facts = Facts::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
+    let mut info = DeviceInfo::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
         .with_property(UUID, Value::Text(uuid(device)?))
         .with_property(CAPABILITY, Value::Text(format!("{major}.{minor}")))
         .with_property("multiprocessors", Value::Count(multiprocessors))
@@ -114,9 +114,9 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         .with_property("L2 cache", Value::Bytes(l2))
         .with_property(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string()))
         .with_last_level_cache(l2);
-    facts.fake = driver.fake;
-    facts.peaks = peaks(&facts.name, &attributes);
-    Ok(facts)
+    info.fake = driver.fake;
+    info.peaks = peaks(&info.name, &attributes);
+    Ok(info)
 }
 
 /// Returns the device with this number.

@@ -34,7 +34,7 @@ pub struct Counters {
     /// The time in which a multiprocessor had warps of its kernels, of the one that had them longest: active cycles
     /// (`sm__cycles_active.max`) by the clock (`sm__cycles_elapsed.avg.per_second`). What the launch takes beyond it is its start and its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub executed_for: Option<Nanoseconds>,
+    pub active_time: Option<Nanoseconds>,
     /// The part of the sectors that the L1 had.
     pub l1_hit: Option<f64>,
     /// The part of the sectors that the L2 had.
@@ -89,7 +89,7 @@ pub struct PipeInstructions {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedFlops {
     /// Their precision, as an attribute names it.
-    pub precision: String,
+    pub data_type: String,
     /// The operations; a multiply-add is two.
     pub flops: u64,
 }
@@ -139,18 +139,18 @@ impl Counters {
         let least = bytes - stays.min(bytes);
         let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
         let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
-        off.then_some(Reason::MovesOtherwise { declared: Bytes(bytes), moved, least: Bytes(least) })
+        off.then_some(Reason::TrafficMismatch { declared: Bytes(bytes), moved, least: Bytes(least) })
     }
 
     /// Operations of a precision that the counters tell apart are what is declared. Whether a square root is one is the author's choice.
     fn counted_otherwise(&self, counts: &Counts, precision: &str, threads: u64) -> Option<Reason> {
         let declared = counts.flops?;
-        let counted = self.flops.iter().find(|counted| counted.precision == precision)?.flops;
+        let counted = self.flops.iter().find(|counted| counted.data_type == precision)?.flops;
         let special = self.pipes.iter().find(|pipe| pipe.pipe == SPECIAL);
         let most = counted + special.map_or(0, |pipe| WARP * pipe.instructions);
         let beyond = |a: u64, b: u64| a as f64 > (1.0 + SAME) * b as f64;
         let off = beyond(declared, most) || beyond(counted, declared + FLOPS_PER_THREAD * threads);
-        off.then_some(Reason::ComputesOtherwise { declared, counted })
+        off.then_some(Reason::FlopsMismatch { declared, counted })
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(reasons(16, 16, [16, 0]), []);
         assert_eq!(reasons(1024, 1024, [1024, 964]), []);
         assert_eq!(reasons(1024, 1024, [1024, 1024]), []);
-        let is_moved = |found: &[Reason]| matches!(found, [Reason::MovesOtherwise { .. }]);
+        let is_moved = |found: &[Reason]| matches!(found, [Reason::TrafficMismatch { .. }]);
         // It declares twice what it reads, or half.
         assert!(is_moved(&reasons(128, 0, [64, 0])) && is_moved(&reasons(64, 0, [128, 0])));
         assert!(is_moved(&reasons(0, 1024, [0, 512])));
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn operations_are_held_against_those_of_their_precision() {
-        let flops = vec![CountedFlops { precision: "f32".to_owned(), flops: 1000 }];
+        let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: 1000 }];
         let counters = Counters { flops, ..Counters::default() };
         let found = |flops, precision| {
             let counts = Counts { flops: Some(flops), ..Counts::default() };
@@ -223,11 +223,11 @@ mod tests {
             static_shared: Bytes::ZERO,
             dynamic_shared: Bytes::ZERO,
             registers: 32,
-            local: Bytes::ZERO,
+            local_memory: Bytes::ZERO,
             resident_blocks: 8,
         };
         let found = |counted, special, declared| {
-            let flops = vec![CountedFlops { precision: "f32".to_owned(), flops: counted }];
+            let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
             let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];
             let counters = Counters { flops, pipes, ..Counters::default() };
             let counts = Counts { flops: Some(declared), ..Counts::default() };
