@@ -18,7 +18,7 @@ pub struct Sampling {
     /// The exact number of samples, if the user fixed it, whatever the interval and however long they take.
     pub samples: Option<usize>,
     /// The shortest warm-up of a case.
-    pub warm_up: Nanoseconds,
+    pub min_warm_up_time: Nanoseconds,
     /// The exact number of warm-up launches, if the user fixed it, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
@@ -29,7 +29,7 @@ pub struct Sampling {
     /// The longest sampling of a case whose `max_time` has no room for the fewest samples that have an interval, if that is enough for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub extended_max_time: Nanoseconds,
-    /// True if a benchmark's own `max_time` overrides that.
+    /// True if a benchmark's own `max_time` overrides this `max_time`.
     pub benchmark_max_time: bool,
     /// The flush of cold samples; nothing for the device's own choice.
     pub flush: Option<Flush>,
@@ -47,7 +47,7 @@ impl Sampling {
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,
-        warm_up: Nanoseconds::from_seconds(0.002),
+        min_warm_up_time: Nanoseconds::from_seconds(0.002),
         warm_up_launches: None,
         min_time: Nanoseconds::ZERO,
         max_time: Nanoseconds::from_seconds(3.0),
@@ -58,9 +58,65 @@ impl Sampling {
         energy: None,
         equivalence_margin: USUAL_BAND,
     };
+
+    /// Returns the first setting that differs from `earlier`, such as `--precision`.
+    #[must_use]
+    pub fn difference(&self, earlier: &Self) -> Option<&'static str> {
+        let differ = [
+            ("--precision", self.precision != earlier.precision),
+            ("--samples", self.samples != earlier.samples),
+            (
+                "--max-time or --quick",
+                (self.max_time, self.extended_max_time) != (earlier.max_time, earlier.extended_max_time),
+            ),
+            (
+                "--warmup",
+                (self.min_warm_up_time, self.warm_up_launches)
+                    != (earlier.min_warm_up_time, earlier.warm_up_launches),
+            ),
+            (
+                "equivalence-margin or --fail-on-regression",
+                self.equivalence_margin != earlier.equivalence_margin,
+            ),
+            ("--min-time", self.min_time != earlier.min_time),
+            ("--flush", self.flush != earlier.flush),
+            ("--path", self.path != earlier.path),
+            ("--energy", self.energy != earlier.energy),
+            ("--max-time", self != earlier),
+        ];
+        differ.iter().find(|(_, differs)| *differs).map(|(setting, _)| *setting)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(time: &Nanoseconds) -> bool {
     *time == Nanoseconds::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each setting is named by its flag.
+    #[test]
+    fn a_different_setting_is_named() {
+        const THEN: Sampling = Sampling::USUAL;
+        let time = Nanoseconds(5e8);
+        for (now, flag) in [
+            (Sampling { precision: 0.01, ..THEN }, "--precision"),
+            (Sampling { samples: Some(40), ..THEN }, "--samples"),
+            (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
+            (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
+            (Sampling { min_warm_up_time: time, ..THEN }, "--warmup"),
+            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
+            (Sampling { min_time: time, ..THEN }, "--min-time"),
+            (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
+            (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
+            (Sampling { energy: Some(true), ..THEN }, "--energy"),
+            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
+        ] {
+            assert_eq!(now.difference(&THEN), Some(flag));
+        }
+        assert_eq!(THEN.difference(&THEN), None);
+    }
 }

@@ -24,6 +24,26 @@ use gpubench_stats::units::Nanoseconds;
 
 const TUNING: &str = "Tuning";
 
+/// The flags that a race has no use for.
+const NOT_WITH_TUNE: [&str; 16] = [
+    "compare_with",
+    "runs",
+    "baseline",
+    "save_baseline",
+    "fail_on_regression",
+    "resume",
+    "share",
+    "verify",
+    "samples",
+    "energy",
+    "explain",
+    "json",
+    "csv",
+    "markdown",
+    "test",
+    "measure_peaks",
+];
+
 #[derive(Debug, Args)]
 struct TuneArgs {
     /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
@@ -31,20 +51,18 @@ struct TuneArgs {
     /// A variant that is slower by more than the equivalence margin leaves the race; one within it is a tie.
     #[arg(
         long,
+        hide_short_help = true,
         help_heading = TUNING,
-        conflicts_with_all = [
-            "compare_with", "runs", "baseline", "save_baseline", "fail_on_regression", "resume", "share", "verify", "samples",
-            "energy", "explain", "json", "csv", "markdown", "test", "measure_peaks",
-        ]
+        conflicts_with_all = NOT_WITH_TUNE
     )]
     tune: bool,
 
     /// End the races after this time in total [default: no limit]
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", help_heading = TUNING)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
     budget: Option<Duration>,
 
-    /// Write the results of the races to this file, as JSON
-    #[arg(long, value_name = "FILE", requires = "tune", help_heading = TUNING)]
+    /// Write the results of the races to this file, as JSON; `-` prints them instead of the table
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
     save_tuning: Option<PathBuf>,
 }
 
@@ -69,7 +87,9 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     let name = save_tuning.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let not_saved =
         |error: io::Error, exit| SuiteError::of_extension(format!("--save-tuning {name}: {error}"), exit);
-    let destination = save_tuning.as_deref().map(Destination::open).transpose();
+    let is_standard_output = name == "-";
+    let file = save_tuning.as_deref().filter(|_| !is_standard_output);
+    let destination = file.map(Destination::open).transpose();
     let destination = destination.map_err(|error| not_saved(error, Exit::Usage))?;
     if session.jobs.is_empty() {
         return Err(SuiteError::of_extension(NOTHING_TO_TUNE, Exit::Usage));
@@ -79,7 +99,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
         program: session.program.clone(),
         environment: environment(None),
         started,
-        wall: Nanoseconds::ZERO,
+        wall_time: Nanoseconds::ZERO,
         notes: session.notes.clone(),
         method: TuningMethod::new(session.sampling, budget.map(Nanoseconds::from)),
         devices: Vec::new(),
@@ -92,8 +112,14 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     let (devices, notes) = session.used_devices();
     tuning.devices.extend_from_slice(devices);
     tuning.notes.extend_from_slice(notes);
-    tuning.wall = began.elapsed().into();
-    session.print(&table(&tuning, session.page()))?;
+    tuning.wall_time = began.elapsed().into();
+    if is_standard_output {
+        let mut json = Vec::new();
+        tuning.write(&mut json).map_err(|error| not_saved(error, Exit::Failed))?;
+        session.print(&String::from_utf8_lossy(&json))?;
+    } else {
+        session.print(&table(&tuning, session.page()))?;
+    }
     if let Some(destination) = destination {
         let written = destination.write(&|out| tuning.write(out));
         written.map_err(|error| not_saved(error, Exit::Failed))?;
@@ -103,7 +129,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
 }
 
 const NOTHING_TO_TUNE: &str =
-    "--tune: none of the selected benchmarks says `tune(…)`, which names the axes that are its variants";
+    "--tune: none of the selected benchmarks has `tune(…)`, which names the axes to vary";
 
 /// A problem on a device, in one state of the cache.
 struct Problem {
@@ -118,7 +144,7 @@ struct Problem {
 /// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
 fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
-    for (entry, job, fate) in jobs {
+    for (entry, job, status) in jobs {
         let is_variant = |arg: &Arg| entry.options.tune.contains(&arg.name.as_str());
         let (variant, args): (Vec<Arg>, Vec<Arg>) = job.args.iter().cloned().partition(is_variant);
         let (device, cache) = (job.device.clone(), job.caches.first().copied().unwrap_or(Cache::Hot));
@@ -132,7 +158,7 @@ fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
             problems.len() - 1
         });
         let problem = &mut problems[place];
-        let failure = match fate {
+        let failure = match status {
             JobStatus::Broken(failure) => Some(failure),
             JobStatus::Skipped(_) => {
                 problem.race.skipped += 1;
@@ -159,7 +185,8 @@ fn race_all(
         let model = session.info(&device)?.name;
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let budget = left.map(|left| Nanoseconds::from(left) / (count - number) as f64);
-        let ended = race(&mut Variants::new(session, &jobs), &mut raced, tuning.method.band, budget);
+        let ended =
+            race(&mut Variants::new(session, &jobs), &mut raced, tuning.method.equivalence_margin, budget);
         let benchmark = entry.path();
         let is_same = |one: &&mut TunedBenchmark| {
             (&one.benchmark, &one.device, one.cache) == (&benchmark, &device, cache)
@@ -167,12 +194,12 @@ fn race_all(
         match tuning.benchmarks.iter_mut().find(is_same) {
             Some(one) => one.problems.push(raced),
             None => tuning.benchmarks.push(TunedBenchmark {
-                axes: hash_of_axes(entry, jobs.first().map_or(&[], |job| &job.args)),
+                axes_hash: hash_of_axes(entry, jobs.first().map_or(&[], |job| &job.args)),
                 benchmark,
                 device,
                 model,
                 cache,
-                tune: entry.options.tune.iter().map(|name| (*name).to_owned()).collect(),
+                tuned_axes: entry.options.tune.iter().map(|name| (*name).to_owned()).collect(),
                 problems: vec![raced],
                 shipped: None,
             }),

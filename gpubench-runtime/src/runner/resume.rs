@@ -201,38 +201,8 @@ fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<Strin
     if build(&run.program) != build(program) || program.fingerprint.is_none() {
         return Some("this program was built anew since".to_owned());
     }
-    sampled_otherwise(&run.sampling, sampling)
-}
-
-/// Returns the first difference between two ways of sampling, by its flag.
-fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
-    if then == now {
-        return None;
-    }
-    let Sampling { precision, samples, warm_up, warm_up_launches, min_time, .. } = now;
-    let Sampling {
-        max_time,
-        extended_max_time: interval_time,
-        benchmark_max_time: _,
-        flush,
-        path,
-        energy,
-        equivalence_margin: band,
-        ..
-    } = now;
-    let differs = [
-        ("--precision", then.precision != *precision),
-        ("--samples", then.samples != *samples),
-        ("--max-time or --quick", (then.max_time, then.extended_max_time) != (*max_time, *interval_time)),
-        ("--warmup", (then.warm_up, then.warm_up_launches) != (*warm_up, *warm_up_launches)),
-        ("equivalence-margin or --fail-on-regression", then.equivalence_margin != *band),
-        ("--min-time", then.min_time != *min_time),
-        ("--flush", then.flush != *flush),
-        ("--path", then.path != *path),
-        ("--energy", then.energy != *energy),
-    ];
-    let flag = differs.iter().find(|(_, differs)| *differs).map_or("--max-time", |(flag, _)| flag);
-    Some(format!("it was sampled with other settings ({flag} differs)"))
+    let setting = sampling.difference(&run.sampling)?;
+    Some(format!("it was sampled with other settings ({setting} differs)"))
 }
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
@@ -278,32 +248,5 @@ mod tests {
         assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])), told("driver"));
         assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz")])), told("driver"));
         assert_eq!(other_device(&of(&[("clock", "1980 MHz")]), &then), told("driver"));
-    }
-
-    /// Each rule that is another is told by the flag that sets it.
-    #[test]
-    fn another_sampling_is_told_by_its_flag() {
-        use gpubench_records::method::{Flush, Path};
-        use gpubench_stats::units::Nanoseconds;
-
-        const THEN: Sampling = Sampling::USUAL;
-        let time = Nanoseconds(5e8);
-        for (now, flag) in [
-            (Sampling { precision: 0.01, ..THEN }, "--precision"),
-            (Sampling { samples: Some(40), ..THEN }, "--samples"),
-            (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
-            (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
-            (Sampling { warm_up: time, ..THEN }, "--warmup"),
-            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
-            (Sampling { min_time: time, ..THEN }, "--min-time"),
-            (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
-            (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
-            (Sampling { energy: Some(true), ..THEN }, "--energy"),
-            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
-        ] {
-            let told = format!("it was sampled with other settings ({flag} differs)");
-            assert_eq!(sampled_otherwise(&THEN, &now), Some(told));
-        }
-        assert_eq!(sampled_otherwise(&THEN, &THEN), None);
     }
 }

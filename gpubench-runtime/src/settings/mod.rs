@@ -3,7 +3,6 @@
 
 mod file;
 mod peaks;
-mod sampling;
 mod validate;
 mod values;
 
@@ -59,7 +58,7 @@ pub struct Settings {
     pub filter: Vec<String>,
 
     /// Match whole names, in filters and in --skip
-    #[arg(long, help_heading = CASES)]
+    #[arg(long, hide_short_help = true, help_heading = CASES)]
     pub exact: bool,
 
     /// Skip cases with FILTER in their names
@@ -68,16 +67,16 @@ pub struct Settings {
     pub skip: Vec<String>,
 
     /// Measure only benchmarks with one of these tags
-    #[arg(long, value_name = "TAG,…", value_delimiter = ',', help_heading = CASES)]
+    #[arg(long, hide_short_help = true, value_name = "TAG,…", value_delimiter = ',', help_heading = CASES)]
     #[serde(deserialize_with = "list")]
     pub tag: Vec<String>,
 
     /// Measure only benchmarks marked `ignore`
-    #[arg(long, help_heading = CASES)]
+    #[arg(long, hide_short_help = true, help_heading = CASES)]
     pub ignored: bool,
 
     /// Also measure benchmarks marked `ignore`
-    #[arg(long, help_heading = CASES)]
+    #[arg(long, hide_short_help = true, help_heading = CASES)]
     pub include_ignored: bool,
 
     /// Replace the values of an argument, as in n=1024,1Mi
@@ -97,7 +96,7 @@ pub struct Settings {
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
-    #[arg(long, env = "GPUBENCH_SHARE", help_heading = CASES)]
+    #[arg(long, hide_short_help = true, env = "GPUBENCH_SHARE", help_heading = CASES)]
     #[serde(deserialize_with = "text")]
     pub share: Option<ShareChoice>,
 
@@ -111,16 +110,16 @@ pub struct Settings {
     pub precision: Option<Percent>,
 
     /// Take exactly N samples per case
-    #[arg(long, value_name = "N", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = METHOD)]
     pub samples: Option<usize>,
 
     /// Warm up for at least this time, or with exactly N launches [default: 2ms, and until times are steady]
-    #[arg(long, value_name = "TIME|N", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "TIME|N", help_heading = METHOD)]
     #[serde(deserialize_with = "text")]
     pub warmup: Option<WarmUp>,
 
     /// Sample each case for at least this time
-    #[arg(long, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
     #[serde(deserialize_with = "duration")]
     pub min_time: Option<Duration>,
 
@@ -130,37 +129,37 @@ pub struct Settings {
     pub max_time: Option<Duration>,
 
     /// Kill the process of a case that takes longer than this [default: 60s, or the benchmark's own]
-    #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
     #[serde(deserialize_with = "positive_duration")]
     pub timeout: Option<Duration>,
 
     /// Flush the last-level cache this way before cold samples [default: what suits the device]
-    #[arg(long, value_name = "HOW", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "HOW", help_heading = METHOD)]
     pub flush: Option<FlushChoice>,
 
     /// Time launches in a captured CUDA graph (`graph`) or on the stream (`stream`) [default: auto]
-    #[arg(long, value_name = "PATH", hide_possible_values = true, help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "PATH", hide_possible_values = true, help_heading = METHOD)]
     pub path: Option<PathChoice>,
 
     /// Measure the energy of a launch, in 1 to 2 s after the hot samples of each case
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
     pub energy: Option<bool>,
 
     /// Trace launches after the samples with `cupti`, and compare the times
-    #[arg(long, value_name = "TOOL", hide_possible_values = true, help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "TOOL", hide_possible_values = true, help_heading = METHOD)]
     pub verify: Option<Verifier>,
 
     /// Lock the GPU's clock to `base`, `max` or a number of MHz during the run (needs root)
-    #[arg(long, value_name = "CLOCK", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "CLOCK", help_heading = METHOD)]
     #[serde(deserialize_with = "text")]
     pub lock_clocks: Option<ClockTarget>,
 
     /// Measure everything N times, in new processes, and report the spread (from 5 on)
-    #[arg(long, value_name = "N", help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, value_name = "N", help_heading = METHOD)]
     pub runs: Option<usize>,
 
     /// Measure in this process, for debuggers: a crash ends the run, and --timeout has no effect
-    #[arg(long, help_heading = METHOD)]
+    #[arg(long, hide_short_help = true, help_heading = METHOD)]
     pub in_process: bool,
 
     /// Write everything as JSON; `-` is standard output
@@ -168,11 +167,11 @@ pub struct Settings {
     pub json: Option<PathBuf>,
 
     /// Write one line per case as CSV
-    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = RESULTS)]
     pub csv: Option<PathBuf>,
 
     /// Write the table as Markdown
-    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = RESULTS)]
     pub markdown: Option<PathBuf>,
 
     /// Explain each result below the table
@@ -188,7 +187,7 @@ pub struct Settings {
     pub save_baseline: Option<String>,
 
     /// Exit with 3 if a case is slower by PERCENT or more; with `noise`, by more than processes differ
-    #[arg(long, value_name = "PERCENT", help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", help_heading = RESULTS)]
     #[serde(deserialize_with = "text")]
     pub fail_on_regression: Option<Threshold>,
 
@@ -198,20 +197,20 @@ pub struct Settings {
     pub compare_with: Option<BenchmarkId>,
 
     /// Resume an interrupted run, the last one or RUN
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last", help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last", help_heading = RESULTS)]
     pub resume: Option<String>,
 
     /// Store runs in this folder, or nowhere with `none` [default: gpubench/runs in cargo's target folder]
-    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = RESULTS)]
     #[serde(deserialize_with = "text")]
     pub runs_dir: Option<RunsDir>,
 
     /// Show no progress; in test mode, print a letter for each case
-    #[arg(short, long, help_heading = RESULTS)]
+    #[arg(hide_short_help = true, short, long, help_heading = RESULTS)]
     pub quiet: bool,
 
     /// Use colours: auto, always or never [default: auto]
-    #[arg(long, value_name = "WHEN", hide_possible_values = true, help_heading = RESULTS)]
+    #[arg(long, hide_short_help = true, value_name = "WHEN", hide_possible_values = true, help_heading = RESULTS)]
     #[serde(deserialize_with = "text")]
     pub color: Option<clap::ColorChoice>,
 

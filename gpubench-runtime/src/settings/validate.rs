@@ -1,15 +1,25 @@
-//! The only check of settings: values that a program can set wrongly, and settings that exclude each other.
+//! Checks settings, and turns them into the sampling options.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use super::peaks::read_peak;
-use super::{ArgValues, Percent, RunsDir, Settings};
+use super::{ArgValues, PathChoice, Percent, RunsDir, Settings, WarmUp};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::files::is_name_of_run;
 use gpubench_records::sampling::{MOST_SAMPLES, Sampling};
+use gpubench_stats::units::Nanoseconds;
 
 /// The most repetitions of a run: a mistyped number should not measure for years.
 const MOST_RUNS: usize = 10_000;
+
+/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
+const QUICK: Sampling = Sampling {
+    max_time: Nanoseconds::from_seconds(0.05),
+    extended_max_time: Nanoseconds::from_seconds(0.3),
+    energy: Some(false),
+    ..Sampling::USUAL
+};
 
 /// Settings that cannot be used. The message names the flag and says what to give.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +33,39 @@ impl SettingsError {
 }
 
 impl Settings {
+    /// Returns the sampling options.
+    #[must_use]
+    pub(crate) fn sampling(&self) -> Sampling {
+        let is_quick = self.quick.unwrap_or_default();
+        let usual = if is_quick { QUICK } else { Sampling::USUAL };
+        let min_time = self.min_time.map_or(usual.min_time, Into::into);
+        let band = match (self.equivalence_margin, self.fail_on_regression) {
+            (Some(margin), _) => margin.fraction(),
+            // A difference that is a regression matters.
+            (None, Some(Threshold::Fraction(part))) => part.min(usual.equivalence_margin),
+            (None, _) => usual.equivalence_margin,
+        };
+        let (warm_up, warm_up_launches) = match self.warmup {
+            Some(WarmUp::Time(time)) => (time.into(), None),
+            Some(WarmUp::Launches(launches)) => (usual.min_warm_up_time, Some(launches)),
+            None => (usual.min_warm_up_time, None),
+        };
+        Sampling {
+            precision: self.precision.map_or(usual.precision, Percent::fraction),
+            samples: self.samples,
+            min_warm_up_time: warm_up,
+            warm_up_launches,
+            min_time,
+            max_time: self.max_time.map_or(usual.max_time.max(min_time), Into::into),
+            extended_max_time: self.max_time.map_or(usual.extended_max_time, |_| Nanoseconds::ZERO),
+            benchmark_max_time: !is_quick && self.max_time.is_none() && self.min_time.is_none(),
+            flush: self.flush.map(Into::into),
+            path: self.path.and_then(PathChoice::path),
+            energy: self.energy.or(usual.energy),
+            equivalence_margin: band,
+        }
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
@@ -80,7 +123,19 @@ impl Settings {
         });
         let partner = self.compare_with.as_ref().filter(|partner| partner.benchmark.is_empty());
         let partner = partner.map(|_| "--compare-with: give the name of a benchmark".to_owned());
-        device.or(arg).or(hidden).or(reserved).or(partner).or_else(|| self.wrong_peak())
+        let no_folder = self.wrong_folder();
+        device.or(arg).or(hidden).or(reserved).or(partner).or(no_folder).or_else(|| self.wrong_peak())
+    }
+
+    fn wrong_folder(&self) -> Option<String> {
+        let is_empty = |folder: &Path| folder.as_os_str().is_empty();
+        match (&self.runs_dir, &self.history) {
+            (Some(RunsDir::In(folder)), _) if is_empty(folder) => {
+                Some("--runs-dir: give a folder, or `none`".to_owned())
+            }
+            (_, Some(folder)) if is_empty(folder) => Some("history: give a folder".to_owned()),
+            _ => None,
+        }
     }
 
     fn wrong_peak(&self) -> Option<String> {
@@ -216,5 +271,14 @@ mod tests {
         for right in ["all", "0", "0, 2", "host"] {
             assert_eq!(validated(right), Ok(()));
         }
+    }
+
+    #[test]
+    fn other_settings_come_before_those_of_quick() {
+        assert_eq!(Settings::default().sampling(), Sampling::USUAL);
+        let max_time = Some(Duration::from_secs(1));
+        let rules = Settings { quick: Some(true), max_time, ..Settings::default() }.sampling();
+        assert_eq!((rules.max_time, rules.energy), (Nanoseconds::from_seconds(1.0), Some(false)));
+        assert_eq!((rules.extended_max_time, rules.benchmark_max_time), (Nanoseconds::ZERO, false));
     }
 }

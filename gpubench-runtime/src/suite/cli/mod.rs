@@ -45,11 +45,11 @@ struct Args {
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the cases
-    #[arg(long, help_heading = INSTEAD)]
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"], help_heading = INSTEAD)]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INSTEAD)]
+    #[arg(long, hide_short_help = true, value_name = "FORMAT", hide_possible_values = true, help_heading = INSTEAD)]
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
@@ -57,7 +57,7 @@ struct InsteadArgs {
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
-    #[arg(long, conflicts_with_all = ["test", "resume"], help_heading = INSTEAD)]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["test", "resume"], help_heading = INSTEAD)]
     measure_peaks: bool,
 }
 
