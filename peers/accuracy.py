@@ -44,7 +44,7 @@ def comparisons(folder):
     for path in sorted(folder.glob("run-*.json")):
         for record in json.loads(path.read_text())["records"]:
             name, cache = shown(record).rsplit("::", 1)[-1], record["cache"]
-            if record["measurement"] and name in yardstick and (record["measurement"].get("seen") or {}).get("kernels"):
+            if record["measurement"] and name in yardstick and (record["measurement"].get("launch") or {}).get("kernels"):
                 found.append(comparison(name, cache, record, yardstick[name], others))
     return found
 
@@ -53,7 +53,7 @@ def comparison(name, cache, record, yardstick, others):
     measured, truth = record["measurement"], yardstick[cache]
     time = measured["time"]
     interval = time["median_ci"]
-    kernels = measured["seen"]["kernels"]
+    kernels = measured["launch"]["kernels"]
     if [kernels[0]["grid"], kernels[0]["block"]] != [yardstick["grid"], yardstick["block"]]:
         sys.exit(f"{name}: the yardstick launches {yardstick['grid']} blocks, gpubench {kernels[0]['grid']}")
     clocks = {"stamps": truth["time"], "events": truth["time by events"]}
@@ -62,9 +62,9 @@ def comparison(name, cache, record, yardstick, others):
     verified = measured.get("verification") or {}
     cupti = (verified.get("cupti") or {}).get("traced")
     if cupti:
-        clocks["CUPTI"] = cupti["time"]["median"] - max(0.0, cupti.get("slowed") or 0.0)
+        clocks["CUPTI"] = cupti["time"]["median"] - max(0.0, cupti.get("slowdown") or 0.0)
     # Inputs lie at one place unless gpubench moved them.
-    error = truth["error" if measured.get("moves") else "error at one place"]
+    error = truth["error" if measured.get("relocations") else "error at one place"]
     # A different clock of the multiprocessors gives a different time; that fraction is added to the error.
     counted = (measured.get("device_clock") or {}).get("mean", 1e6 * truth["clock"]) / 1e6
     other_clock = truth["yardstick"] * abs(counted / truth["clock"] - 1)

@@ -93,9 +93,9 @@ def by_suite(suite, rows, options):
             interval = of["time"]["median_ci"]
             found[shown(record)] = {"us": of["time"]["median"] / 1e3, "samples": of["time"]["samples"],
                                     "half_us": (interval["high"] - interval["low"]) / 2e3,
-                                    "grid": grid(of["seen"]["kernels"]),
-                                    "event_us": statistics.median(of["events"]) / 1e3}
-    return {"rows": found, "wall_s": wall, "measuring_s": measured["wall"] / 1e9}, measured
+                                    "grid": grid(of["launch"]["kernels"]),
+                                    "event_us": statistics.median(of["event_times"]) / 1e3}
+    return {"rows": found, "wall_s": wall, "measuring_s": measured["wall_time"] / 1e9}, measured
 
 
 def by_ncu(suite, rows):

@@ -112,7 +112,7 @@ def raced(wanted):
     standings = collections.defaultdict(list)
     for variant in problem["variants"]:
         standings[variant["standing"]].append(named(variant["args"]))
-    fastest = min((one for one in problem["variants"] if one["coarse"]), key=lambda one: one["coarse"])
+    fastest = min((one for one in problem["variants"] if one["coarse_time"]), key=lambda one: one["coarse_time"])
     return {
         "best": standings["best"][0],
         "ties": standings["tie"],

@@ -212,7 +212,7 @@ macro_rules! main {
 /// ```
 ///
 /// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
-/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `precision`, `max_time`,
+/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `data_type`, `max_time`,
 /// `timeout`, `ignore`, `tags` and `link`; what a benchmark says itself goes before that, but for `tags`, which add up.
 ///
 /// It works under any name that the dependency has; only `#[gpu_bench]` needs `crate = …` where gpubench is renamed.

@@ -11,7 +11,8 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::builder::Resettable;
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use self::args::Cargo;
 
@@ -21,12 +22,23 @@ fn main() -> ExitCode {
     }
     output::survive_file_size_limit();
     gpubench_runtime::__private::system::remember_ends();
-    let Cargo::Gpubench(args) = Cargo::parse_from(as_subcommand(env::args_os()));
+    let command = without_empty_variables(Cargo::command());
+    let mut matches = command.get_matches_from(as_subcommand(env::args_os()));
+    let Cargo::Gpubench(args) =
+        Cargo::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
     let ended = commands::run(&args).unwrap_or_else(|error| {
         output::error(&error);
         error.exit()
     });
     ended.into()
+}
+
+/// Makes an empty variable count as unset, as a shell or a CI sets it to omit a value.
+fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// Returns the arguments as cargo passes them: the name of the subcommand comes first. It is missing if the user calls the program by its

@@ -132,7 +132,7 @@ fn slowed(factor: f64) -> Run {
     let mut run = load(&recorded()).expect("a run").run;
     run.records.retain(|record| record.case.name() == "gpubench_kernels::cuda::copy[n=67108864]");
     assert_eq!(run.records.len(), 2, "hot and cold");
-    run.planned = 2;
+    run.planned_cases = 2;
     run.skipped.clear();
     for record in &mut run.records {
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;

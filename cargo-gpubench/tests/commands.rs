@@ -69,7 +69,7 @@ fn a_tuning_is_reported_as_text() {
         fs::write(project.path(name), json).expect("it can be written");
         project.text(name)
     };
-    let newer = copy("newer.json", &json.replace("gpubench-tuning/1", "gpubench-tuning/2"));
+    let newer = copy("newer.json", &json.replace("gpubench-tuning/2", "gpubench-tuning/3"));
     let refused = project.run(&["report", &newer]).code(2).stderr();
     assert!(refused.contains("a newer gpubench wrote it"), "{refused}");
     let lost = copy("lost.json", &json.replace("\"standing\": \"best\"", "\"standing\": \"undecided\""));
@@ -157,7 +157,7 @@ fn a_case_is_explained() {
         .stdout();
     let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
     run.records.retain(|record| record.case.benchmark.contains("copy"));
-    run.planned = 2;
+    run.planned_cases = 2;
     assert_eq!(
         shown,
         format!(
@@ -196,7 +196,7 @@ fn a_run_without_records_is_told_by_all() {
         let says = [Format::MARKDOWN, HTML, JUNIT].contains(&format);
         assert_eq!(ended.stdout().contains(none), says, "{}", format.name);
     }
-    run.planned = 0;
+    run.planned_cases = 0;
     let empty = project.write("nothing.json", &run);
     assert!(project.run(&["report", &empty]).code(4).stdout().contains("\nno records, in "));
 }

@@ -123,7 +123,7 @@ fn on_two(process: usize, run: Run) -> Run {
         record.device.clone_from(&id);
         record
     }));
-    both.planned = 4;
+    both.planned_cases = 4;
     both
 }
 

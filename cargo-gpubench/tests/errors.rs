@@ -37,7 +37,7 @@ fn files_that_are_no_runs_are_refused() {
             format!(
                 "[{},\n {}]\n",
                 whole.trim_end(),
-                whole.trim_end().replacen("gpubench/2", "gpubench/99", 1)
+                whole.trim_end().replacen("gpubench/3", "gpubench/99", 1)
             ),
         ),
         ("foreign-list.json", format!("[{},\n\n {{\"a\": 1}}]\n", whole.trim_end())),
@@ -45,7 +45,7 @@ fn files_that_are_no_runs_are_refused() {
         ("infinite.json", whole.replacen("\"median\":", "\"median\":1e999", 1)),
         ("no.json", "name,time\ncopy,1\n".to_owned()),
         ("newer.json", schema("gpubench/99")),
-        ("newer.jsonl", lines.replacen("\"gpubench/2\"", "\"gpubench/99\"", 1)),
+        ("newer.jsonl", lines.replacen("\"gpubench/3\"", "\"gpubench/99\"", 1)),
         ("truncated.jsonl", lines[..100].to_owned()),
     ] {
         let file = project.text(name);

@@ -142,7 +142,7 @@ fn many_gpus_have_lines_only_if_they_are_slow() {
         if gpu == 9 {
             for record in run["records"].as_array_mut().expect("records") {
                 record["measurement"]["device_clock"]["mean"] = 1_905_000_000.into();
-                record["measurement"]["conditions"]["during"]["slowed_by"] = json!(["SW power cap"]);
+                record["measurement"]["conditions"]["during"]["throttle_reasons"] = json!(["SW power cap"]);
             }
         }
         write(&folder.join(format!("{gpu}.json")), &run);

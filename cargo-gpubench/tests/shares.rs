@@ -15,7 +15,7 @@ fn share(number: usize, node: &str) -> Run {
     let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
     let name = ["copy", "sum"][number - 1];
     run.records.retain(|record| record.case.benchmark.ends_with(name));
-    run.planned = run.records.len();
+    run.planned_cases = run.records.len();
     run.devices[0].properties.retain(|property| property.name != UUID);
     run.devices[0].properties.push(Property::new(UUID, Value::Text(format!("GPU-{node}"))));
     let (scheduler, job, node) = (Some("slurm".to_owned()), Some("7".to_owned()), Some(node.to_owned()));

@@ -141,7 +141,7 @@ fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
         counted.distances.push(off.abs());
         let mut held = Share::default();
         let bounds = traced.iter().filter_map(|(measured, difference)| {
-            let bound = measured.samples.bound()?;
+            let bound = measured.samples.cross_check_error()?;
             held.count(difference.by.abs() <= bound);
             Some(bound)
         });

@@ -1,4 +1,4 @@
-//! Inputs that can be computed again, and what outputs are held against. In: an index; out: a number. Sums of the small numbers are exact in
+//! Inputs that can be computed again, and what outputs are compared with. In: an index; out: a number. Sums of the small numbers are exact in
 //! any order.
 
 use std::fmt::Debug;

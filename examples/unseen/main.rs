@@ -1,5 +1,5 @@
 //! Kernels of other shapes than those of the suite: what the engine says of work that nobody had in mind when it was written, and of two
-//! launches that declare the wrong bytes. In: sizes; out: rows of the table. They can be held against other clocks:
+//! launches that declare the wrong bytes. In: sizes; out: rows of the table. They can be compared with other clocks:
 //!
 //! ```sh
 //! cargo gpubench verify --program target/debug/examples/unseen --explain -- --verify cupti

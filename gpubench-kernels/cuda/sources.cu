@@ -1,4 +1,4 @@
-// Kernels as they stand in the texts that this suite was written after, to be held against: one element at a time.
+// Kernels as they stand in the texts that this suite was written after, to be compared with: one element at a time.
 // In: arrays and their number of elements n, any n. Out: the last array named.
 
 typedef unsigned long long u64;

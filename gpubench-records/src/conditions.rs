@@ -81,17 +81,17 @@ pub struct TimedReading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceClock {
-    /// Behind the groups of the warm-up.
+    /// Read after each group of the warm-up.
     pub before: Option<Range<Hertz>>,
-    /// Behind the groups of samples.
+    /// Read after each group of samples.
     pub during: Range<Hertz>,
     /// The mean of those.
     pub mean: Hertz,
-    /// Behind the last of them.
+    /// Read after the last group of samples.
     pub after: Hertz,
     /// The number of readings.
     pub readings: usize,
-    /// The reading behind each group of samples.
+    /// The reading after each group of samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<GroupClock>,
 }

@@ -38,7 +38,7 @@ impl Run {
             suspect: count(State::Suspect),
             invalid: count(State::Invalid),
             failed: self.records.iter().filter(|record| record.measurement.is_none()).count(),
-            missing: self.planned.saturating_sub(self.records.len()),
+            missing: self.planned_cases.saturating_sub(self.records.len()),
             skipped: skipped.len(),
         }
     }

@@ -30,7 +30,7 @@ pub struct DeviceInfo {
     /// The bytes per second that all cores together cannot exceed, even from their nearest cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_bandwidth: Option<BytesPerSecond>,
-    /// The limits that results are held against. Of several of a quantity, the first counts, and the others are shown beside
+    /// The limits that results are compared with. Of several of a quantity, the first counts, and the others are shown beside
     /// it.
     pub peaks: Vec<Peak>,
 }

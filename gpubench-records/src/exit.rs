@@ -31,7 +31,7 @@ impl Exit {
     #[must_use]
     pub fn of(run: &Run) -> Self {
         // Planned cases that were not measured are nothing, whatever else was skipped.
-        if run.records.is_empty() && (run.skipped.is_empty() || run.planned > 0) {
+        if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
             return Self::Nothing;
         }
         let verdicts = run.records.iter().flat_map(|record| {

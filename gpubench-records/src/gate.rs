@@ -115,7 +115,7 @@ impl Run {
     }
 }
 
-/// The outcome for a case that was held against a baseline; nothing for one that is new.
+/// The outcome for a case that was compared with a baseline; nothing for one that is new.
 fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
         Finding::Compared { ratio, regressed: true, .. } => GateOutcome::Regressed(*ratio),
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// A run that was held against a baseline with these findings.
+    /// A run that was compared with a baseline with these findings.
     fn run(findings: Vec<Finding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
         let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
@@ -291,9 +291,9 @@ mod tests {
             reason: "there is no other GPU".into(),
         };
         run.skipped.push(skipped);
-        run.planned = 0;
+        run.planned_cases = 0;
         assert_ne!(Exit::of(&run), Exit::Nothing, "all that there was is skipped");
-        run.planned = 2;
+        run.planned_cases = 2;
         assert_eq!(Exit::of(&run), Exit::Nothing, "two cases were to be measured");
     }
 }

@@ -21,7 +21,7 @@ pub struct LaunchInfo {
     pub written: Option<Written>,
     /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub empty_launch: Option<Nanoseconds>,
+    pub empty_launch_time: Option<Nanoseconds>,
     /// What it does beside its work on the given stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
@@ -39,15 +39,15 @@ pub struct Kernel {
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
     /// The shared memory of a block that the kernel declares.
-    pub static_shared: Bytes,
+    pub static_shared_memory: Bytes,
     /// The shared memory of a block that the launch adds.
-    pub dynamic_shared: Bytes,
+    pub dynamic_shared_memory: Bytes,
     /// Registers of a thread.
-    pub registers: u32,
+    pub registers_per_thread: u32,
     /// Local memory of a thread: spilled registers, and arrays with a computed index.
-    pub local_memory: Bytes,
+    pub local_memory_per_thread: Bytes,
     /// The number of its blocks that a multiprocessor holds at once (the driver's occupancy).
-    pub resident_blocks: u32,
+    pub max_active_blocks_per_sm: u32,
 }
 
 /// The multiprocessors of a device.
@@ -58,11 +58,11 @@ pub struct Multiprocessors {
     /// The number of them.
     pub count: u32,
     /// The number of threads that one holds.
-    pub threads: u32,
+    pub threads_per_sm: u32,
     /// The number of registers that one has.
-    pub registers: u32,
+    pub registers_per_sm: u32,
     /// The shared memory that one has.
-    pub shared: Bytes,
+    pub shared_memory_per_sm: Bytes,
 }
 
 /// The changes of the memory that a launch can reach.
@@ -80,7 +80,7 @@ pub struct Written {
     pub unseen_reason: Option<String>,
     /// If less changed than is claimed: true if a launch on memory with other contents does write; nothing if that was not
     /// tried.
-    pub writes_other_contents: Option<bool>,
+    pub writes_on_other_contents: Option<bool>,
     /// The size of all blocks that such launches changed, up to what is claimed. Nothing in old runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_on_other_contents: Option<Bytes>,
@@ -95,11 +95,11 @@ impl Kernel {
             name: None,
             grid,
             block,
-            static_shared: Bytes::ZERO,
-            dynamic_shared: Bytes::ZERO,
-            registers: 0,
-            local_memory: Bytes::ZERO,
-            resident_blocks,
+            static_shared_memory: Bytes::ZERO,
+            dynamic_shared_memory: Bytes::ZERO,
+            registers_per_thread: 0,
+            local_memory_per_thread: Bytes::ZERO,
+            max_active_blocks_per_sm: resident_blocks,
         }
     }
 
@@ -117,11 +117,11 @@ impl Kernel {
 }
 
 impl Multiprocessors {
-    /// Returns `count` multiprocessors that hold `threads` threads each. What they have of registers and of shared memory
-    /// is 0, which is never taken for a limit.
+    /// Returns `count` multiprocessors that hold `threads` threads each. Their registers and shared memory
+    /// are 0, which means unknown.
     #[must_use]
     pub fn new(count: u32, threads: u32) -> Self {
-        Self { count, threads, registers: 0, shared: Bytes::ZERO }
+        Self { count, threads_per_sm: threads, registers_per_sm: 0, shared_memory_per_sm: Bytes::ZERO }
     }
 }
 
@@ -135,7 +135,7 @@ impl Written {
             block_size: block,
             changed,
             unseen_reason: None,
-            writes_other_contents: None,
+            writes_on_other_contents: None,
             changed_on_other_contents: None,
         }
     }

@@ -15,7 +15,7 @@ pub struct DeclaredWork<'a> {
     /// The work that it does.
     pub counts: Counts,
     /// The precision of its operations.
-    pub precision: &'a str,
+    pub data_type: &'a str,
     /// The link that its bytes cross.
     pub link: Option<Link>,
     /// True if none of its data is in the last-level cache when it begins.
@@ -65,7 +65,7 @@ pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
-        && method.flush_verification.is_none_or(|proof| proof.is_empty())
+        && method.flush_verification.is_none_or(|proof| proof.evicts_cache())
 }
 
 /// Returns the longest time that a launch with these samples can have taken. One step of the timer is what two readings can
@@ -107,7 +107,7 @@ pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) ->
     };
     let moved = limit(Link::quantity(claim.link), bytes);
     let compute =
-        claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
+        claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.data_type.to_owned()), flops));
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
 }
 
@@ -182,7 +182,7 @@ mod tests {
             bytes: Some(reads + writes),
             ..Counts::default()
         };
-        DeclaredWork { counts, precision: "f32", link: None, cold, written: None }
+        DeclaredWork { counts, data_type: "f32", link: None, cold, written: None }
     }
 
     /// The shortest time that is possible, in nanoseconds, found by halving.
@@ -222,7 +222,7 @@ mod tests {
 
     fn bytes(bytes: u64, cold: bool, written: Option<u64>) -> DeclaredWork<'static> {
         let counts = Counts { bytes: Some(bytes), ..Counts::default() };
-        DeclaredWork { counts, precision: "f32", link: None, cold, written: written.map(Bytes) }
+        DeclaredWork { counts, data_type: "f32", link: None, cold, written: written.map(Bytes) }
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn peaks_judge_as_far_as_they_are_limits() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
         for (peak, shortest) in [
             (f32_peak(1e15, PeakSource::User), 10_000.0),
             (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn the_first_peak_that_is_a_limit_counts() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
         let both =
             vec![f32_peak(1e12, PeakSource::Attribute).uncertain(), f32_peak(1e15, PeakSource::Measured)];
         assert!((least(&claim, &info(both)) - 1_000.0).abs() < 0.02);

@@ -51,7 +51,7 @@ pub struct Method {
     pub flush: Flush,
     /// The reason that it is not the flush that the device prefers, or a doubt about it.
     pub flush_reason: Option<String>,
-    /// The proof of the flush, from before the first sample, if the device can give one.
+    /// The flush verification, made before the first sample, if the device offers one.
     pub flush_verification: Option<FlushVerification>,
 }
 
@@ -77,29 +77,29 @@ impl Method {
         Self { flush, ..self }
     }
 
-    /// Returns the same method with so many launches in each sample.
+    /// Returns the same method with `launches` launches in each sample.
     #[must_use]
     pub fn with_batch(self, launches: usize) -> Self {
         Self { batch: Some(launches).filter(|launches| *launches > 1), ..self }
     }
 }
 
-/// The proof that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
+/// The verification that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
 /// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FlushVerification {
     /// Reading a quarter of the cache that was just read: it is all there.
-    pub cached: Nanoseconds,
+    pub cached_read: Nanoseconds,
     /// Reading the same behind the flush: it should be gone.
-    pub flushed: Nanoseconds,
+    pub flushed_read: Nanoseconds,
     /// Reading the same behind the reference.
-    pub swept: Nanoseconds,
+    pub reference_read: Nanoseconds,
     /// Reading three quarters of the cache behind the flush: dirty lines must be written back first.
-    pub sweep: Nanoseconds,
+    pub large_read: Nanoseconds,
     /// Reading the same behind the reference, which leaves nothing dirty.
-    pub clean_sweep: Nanoseconds,
+    pub reference_large_read: Nanoseconds,
 }
 
 impl FlushVerification {
@@ -110,21 +110,21 @@ impl FlushVerification {
 
     /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
     #[must_use]
-    pub fn evicted(&self) -> Option<f64> {
-        let gain = self.swept - self.cached;
-        (gain > 0.1 * self.cached).then(|| (self.flushed - self.cached) / gain)
+    pub fn evicted_fraction(&self) -> Option<f64> {
+        let gain = self.reference_read - self.cached_read;
+        (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
     }
 
     /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
     #[must_use]
     pub fn dirt(&self) -> f64 {
-        self.sweep / self.clean_sweep - 1.0
+        self.large_read / self.reference_large_read - 1.0
     }
 
     /// Returns true if the flush leaves the cache empty.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.evicted().is_some_and(|evicted| evicted >= Self::EVICTED)
+    pub fn evicts_cache(&self) -> bool {
+        self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
     }
 
     /// Returns true if the flush leaves nothing to be written back.
@@ -212,10 +212,10 @@ pub struct Timer {
     pub resolution: Nanoseconds,
     /// The reading of an empty pair of events.
     pub empty_span: Nanoseconds,
-    /// The reading of a pair around an empty launch, if that is more than the floor.
-    pub empty_launch: Option<Nanoseconds>,
+    /// The reading of a pair around an empty launch, if that is more than `empty_span`.
+    pub empty_launch_time: Option<Nanoseconds>,
     /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
-    /// Nothing in an old record, whose overhead is half of `empty_launch`.
+    /// Nothing in an old record, whose overhead is half of `empty_launch_time`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marginal_empty_launch: Option<Nanoseconds>,
     /// True if the empty launches read a parameter, as nearly all kernels do: beside samples behind a flush in a CUDA graph, where
@@ -225,9 +225,9 @@ pub struct Timer {
     /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timestamp_kernels: bool,
-    /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch` less `one_more`.
+    /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch_time` less `marginal_empty_launch`.
     pub overhead: Nanoseconds,
-    /// The standard error of all that the samples of a process have in common: of `one_more`, and of where the driver puts
+    /// The standard error of all that the samples of a process have in common: of `marginal_empty_launch`, and of the driver's placement of
     /// code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_error: Option<Nanoseconds>,
@@ -271,7 +271,7 @@ impl Timer {
         Self { simulated: true, ..self }
     }
 
-    /// Returns the timer of one launch among so many that it times together: each has an equal part of its step and of its
+    /// Returns the timer of one launch among `launches` that it times together: each has an equal part of its step and of its
     /// overhead.
     #[must_use]
     pub fn of_batch(self, launches: usize) -> Self {
@@ -279,7 +279,7 @@ impl Timer {
         Self {
             resolution: part(self.resolution),
             empty_span: part(self.empty_span),
-            empty_launch: self.empty_launch.map(part),
+            empty_launch_time: self.empty_launch_time.map(part),
             marginal_empty_launch: self.marginal_empty_launch.map(part),
             reads_parameter: self.reads_parameter,
             timestamp_kernels: self.timestamp_kernels,
@@ -304,7 +304,7 @@ impl Timer {
     /// only what an empty pair reads is taken off.
     #[must_use]
     pub fn convention(&self) -> Option<&'static str> {
-        match (self.empty_launch, self.marginal_empty_launch) {
+        match (self.empty_launch_time, self.marginal_empty_launch) {
             (Some(_), Some(_)) if self.reads_parameter => {
                 Some("an empty launch that reads a parameter, less one more")
             }
@@ -320,7 +320,7 @@ impl Timer {
         let Self {
             resolution: step,
             empty_span: floor,
-            empty_launch,
+            empty_launch_time: empty_launch,
             marginal_empty_launch: one_more,
             overhead,
             shared_error,
@@ -336,7 +336,7 @@ impl Timer {
         let known =
             [empty_launch, one_more, shared_error, averaged_resolution].map(Option::unwrap_or_default);
         let stall =
-            memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.length]);
+            memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.duration]);
         let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known).chain(stall);
         let is_part = |error: f64| (0.0..1.0).contains(&error);
         all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)

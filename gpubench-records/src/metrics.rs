@@ -15,21 +15,21 @@ use gpubench_stats::units::{
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metrics {
     /// Bytes read per second.
-    pub read: Option<BytesPerSecond>,
+    pub read_bandwidth: Option<BytesPerSecond>,
     /// Bytes written per second.
-    pub written: Option<BytesPerSecond>,
+    pub write_bandwidth: Option<BytesPerSecond>,
     /// Bytes moved per second, read and written; over a link to elsewhere, those that cross it.
     pub bandwidth: Option<BytesPerSecond>,
     /// Floating-point operations per second.
     pub throughput: Option<FlopsPerSecond>,
     /// Items per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items: Option<ItemsPerSecond>,
+    pub items_per_second: Option<ItemsPerSecond>,
     /// The shares of the device's peaks that these rates are.
     pub peak_fractions: Vec<PeakFraction>,
     /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub intensity: Option<f64>,
+    pub arithmetic_intensity: Option<f64>,
     /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
     /// that takes longer at its peak. Nothing if one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,13 +95,13 @@ impl Metrics {
             _ => None,
         };
         Self {
-            read: rate(counts.reads),
-            written: rate(counts.writes),
+            read_bandwidth: rate(counts.reads),
+            write_bandwidth: rate(counts.writes),
             bandwidth,
             throughput,
-            items: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
+            items_per_second: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
             peak_fractions: shares.into_iter().flatten().collect(),
-            intensity: in_memory
+            arithmetic_intensity: in_memory
                 .and(counts.flops.zip(counts.bytes))
                 .map(|(flops, bytes)| flops as f64 / bytes as f64),
             roofline: roof,
@@ -152,9 +152,11 @@ mod tests {
         let metrics = Metrics::of(&counts, time, &info(), ("f32", None), None);
         let bandwidth = metrics.bandwidth.expect("bytes are given").0;
         assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
-        assert!((metrics.read.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
+        assert!((metrics.read_bandwidth.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
         assert!((metrics.throughput.expect("flops are given").0 / (bandwidth / 6.0) - 1.0).abs() < 1e-12);
-        assert!((metrics.items.expect("items are given").0 / (bandwidth / 12.0) - 1.0).abs() < 1e-12);
+        assert!(
+            (metrics.items_per_second.expect("items are given").0 / (bandwidth / 12.0) - 1.0).abs() < 1e-12
+        );
         let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
         assert!((share - 0.7458).abs() < 1e-4);
         assert_eq!(metrics.share(&Quantity::Compute("f64".to_owned())), None);
@@ -168,7 +170,10 @@ mod tests {
             let time = Nanoseconds(20_000.0);
             let metrics = Metrics::of(&counts, time, &info(), (precision, link), None);
             // In tenths of a per mille.
-            (metrics.intensity, metrics.roofline.map(|roof| (roof.quantity, (1e4 * roof.fraction).round())))
+            (
+                metrics.arithmetic_intensity,
+                metrics.roofline.map(|roof| (roof.quantity, (1e4 * roof.fraction).round())),
+            )
         };
         let compute = Quantity::Compute("f32".to_owned());
         let below = roof(Some(6_900_000), "f32", None);

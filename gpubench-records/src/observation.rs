@@ -78,7 +78,7 @@ pub struct DriverCalls {
 }
 
 impl DriverCalls {
-    /// Returns one call of this function.
+    /// Returns `count` calls of this function.
     pub fn of(first: impl Into<String>, count: usize) -> Self {
         Self { first: first.into(), count }
     }

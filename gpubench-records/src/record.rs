@@ -1,4 +1,4 @@
-//! The stored data. In: the results of a case, and the facts of its run; out: a [`Record`] and a [`Run`] that serde writes
+//! The stored data. In: the results of a case, and its run; out: a [`Record`] and a [`Run`] that serde writes
 //! and reads. Reports read nothing else, so that a stored run prints as a live one does.
 
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Nanoseconds>,
     /// The number of cases that were planned: an interrupted run has fewer records.
-    pub planned: usize,
+    pub planned_cases: usize,
     /// The devices that they ran on.
     pub devices: Vec<DeviceInfo>,
     /// The results, in the order in which they were measured.
@@ -82,7 +82,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Takes the models from the facts of the devices for records of builds that stored none.
+    /// Takes the model from its device for each record that has none.
     pub(crate) fn name_models(&mut self) {
         for record in self.records.iter_mut().filter(|record| record.case.model.is_empty()) {
             let info = self.devices.iter().find(|info| info.device == record.device);
@@ -101,7 +101,7 @@ impl Run {
         out.write_all(b"\n")
     }
 
-    /// The facts of the device of `record`.
+    /// Returns the device of `record`.
     #[must_use]
     pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
         self.devices.iter().find(|info| info.device == record.device)
@@ -149,7 +149,7 @@ pub struct Record {
     pub case: CaseId,
     /// The device of the run that it was measured on, in the words of the command line.
     pub device: String,
-    /// True if its device is a stand-in for tests: then nothing here is a measurement.
+    /// True on the fake device of the tests: then no number here was measured.
     pub fake: bool,
     /// The measurement; nothing if the case failed.
     pub measurement: Option<Measurement>,
@@ -160,7 +160,7 @@ pub struct Record {
     /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
     #[serde(default, skip_serializing_if = "none")]
     pub remeasured: usize,
-    /// The case that it took turns with, and the answer.
+    /// The benchmark that it was interleaved with, and the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Box<Compared>>,
     /// The trust that it deserves.
@@ -173,7 +173,7 @@ pub struct Record {
 pub struct Measurement {
     /// The work of one launch.
     pub counts: Counts,
-    /// The precision, which selects the compute peak that it is compared with.
+    /// The data type, which selects the compute peak that results are compared with.
     pub data_type: String,
     /// The name of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,9 +183,9 @@ pub struct Measurement {
     pub link: Option<Link>,
     /// True if its outputs were checked, and were right.
     pub checked: bool,
-    /// The facts of the checked launch, as the device saw them.
+    /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
     pub launch: LaunchInfo,
-    /// The launches after the samples, held against the checked launch, if the device can see their outputs.
+    /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaunch: Option<Relaunch>,
     /// The checks by other clocks, if they were asked for.
@@ -210,10 +210,10 @@ impl Measurement {
 
     /// The claim of its launch, sampled in this state of the cache.
     #[must_use]
-    pub fn claim(&self, cache: Cache) -> DeclaredWork<'_> {
+    pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
-        DeclaredWork { counts: self.counts, precision: &self.data_type, link: self.link, cold, written }
+        DeclaredWork { counts: self.counts, data_type: &self.data_type, link: self.link, cold, written }
     }
 
     /// The times of its samples, in the order they ran: event times less overhead.
@@ -292,7 +292,7 @@ impl Record {
         *second = first.clone().with_message(message);
     }
 
-    /// Takes the model, and whether it is a fake, from the facts of its device.
+    /// Takes the model, and whether it is a fake, from its device.
     #[doc(hidden)]
     pub fn measured_on(&mut self, info: &DeviceInfo) {
         self.case.model.clone_from(&info.name);
@@ -317,10 +317,10 @@ impl Record {
     /// of this one is judged; nothing if it has been.
     #[doc(hidden)]
     #[must_use]
-    pub fn claim_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
+    pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
         let measured = self.measurement.as_ref()?;
         let Measurement { samples, launch: seen, .. } = measured;
-        claims::in_doubt(&measured.claim(self.case.cache), samples, seen, info)
+        claims::in_doubt(&measured.declared_work(self.case.cache), samples, seen, info)
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
@@ -328,12 +328,12 @@ impl Record {
     pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, info: &DeviceInfo) {
         let Some(measured) = &mut self.measurement else { return };
         if let Some(written) = &mut measured.launch.written {
-            written.writes_other_contents = changed.map(|changed| changed > Bytes::ZERO);
+            written.writes_on_other_contents = changed.map(|changed| changed > Bytes::ZERO);
             written.changed_on_other_contents = changed;
         }
-        let claim = measured.claim(self.case.cache);
+        let claim = measured.declared_work(self.case.cache);
         let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
-        self.verdict = verdict.with_claim(&claim, &measured.samples, &measured.launch, info);
+        self.verdict = verdict.with_declared_work(&claim, &measured.samples, &measured.launch, info);
     }
 
     /// Returns true if it has a time that CUPTI could check and has not.

@@ -32,7 +32,7 @@ pub struct Samples {
     /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
     #[serde(default, skip_serializing_if = "is_none")]
     pub relocations: usize,
-    /// True if another launch took turns with this one. Each group then had inputs at other addresses, so that times move
+    /// True if another launch was interleaved with this one. Each group then had inputs at other addresses, so that times move
     /// from group to group on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
@@ -43,7 +43,7 @@ pub struct Samples {
     /// The time of all groups on the device, flushes included.
     pub device_time: Nanoseconds,
     /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
-    /// device's part of it is `elapsed` over this.
+    /// fraction of it on the device is `device_time` / `wall_time`.
     pub wall_time: Nanoseconds,
     /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
     pub converged: bool,
@@ -67,20 +67,20 @@ pub struct Samples {
     pub prequeued_time: Option<Nanoseconds>,
     /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
     /// launches, while `time` is according to the GPU's own clock.
-    #[serde(default, alias = "marginal", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_check: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub event_times: Vec<Nanoseconds>,
     /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupted_times: Vec<Nanoseconds>,
-    /// The number of interrupted samples among `events`: all count if too few would be left without these.
+    /// The number of interrupted samples that `event_times` includes because too few would be left without them; otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub interrupted_count: usize,
-    /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
+    /// The overhead of each group of `event_times`. Empty if `timer.overhead` holds for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
-    /// The part of each of these that empty launches do not show: what a pair of events reads too much around this launch, according to
+    /// The part of each entry of `overheads` that empty launches do not show: what a pair of events reads too much around this launch, according to
     /// the GPU's own clock. Nothing for fewer than eight groups, for long launches, or if the device has no second clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<Nanoseconds>,
@@ -90,7 +90,7 @@ pub struct Samples {
     pub start_intervals: Vec<Nanoseconds>,
 }
 
-/// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
+/// The overhead of a group, from empty launches interleaved with its samples: so it contains the error of the group's graph
 /// and of its places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -135,9 +135,9 @@ impl Samples {
         of_groups.or_else(|| Median::of(&times, self.timer.resolution, confidence))
     }
 
-    /// The distance of the time from that of the second method, if there is one.
+    /// Returns the difference between the time and that of the second method, if there is one.
     #[must_use]
-    pub fn gap(&self) -> Option<Nanoseconds> {
+    pub fn cross_check_difference(&self) -> Option<Nanoseconds> {
         self.cross_check.map(|other| (other - self.time.median).abs())
     }
 
@@ -183,12 +183,13 @@ impl Samples {
         times
     }
 
-    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and twice the timer's resolution,
+    /// The cross-check error of the time: the distance from the second method, half of the 95 % interval, and twice the timer's resolution,
     /// which the readings of both can hide, and what both take for the time of an empty launch.
     #[must_use]
-    pub fn bound(&self) -> Option<Nanoseconds> {
+    pub fn cross_check_error(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
-        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.effective_resolution())
+        self.cross_check_difference()
+            .map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.effective_resolution())
     }
 
     /// The mean overhead that was taken off the event times.
@@ -381,7 +382,7 @@ pub struct EnergyMeasurement {
     /// The number of launches.
     pub launches: usize,
     /// Their time by this machine's clock.
-    pub elapsed: Nanoseconds,
+    pub wall_time: Nanoseconds,
     /// The number of updates of the counter between the first update and the last.
     pub updates: usize,
     /// The time between those two.

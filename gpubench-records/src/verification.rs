@@ -49,13 +49,13 @@ pub struct CuptiTimes {
     pub time: Summary,
     /// The 95 % interval of their mean.
     pub mean_ci: Interval,
-    /// The pieces of a launch in the order in which they begin: kernels by name, copies and memsets.
+    /// The operations of a launch in the order in which they begin: kernels by name, copies and memsets.
     pub activities: Vec<TracedActivity>,
-    /// The number of all its pieces; `pieces` has the first.
+    /// The number of all its operations; `activities` lists the first of them.
     pub activity_count: usize,
-    /// The mean time of a launch in which none of its pieces ran.
+    /// The mean time of a launch in which none of its operations ran.
     pub gaps: Nanoseconds,
-    /// The number of streams that its pieces were on.
+    /// The number of streams that its operations were on.
     pub streams: usize,
     /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
     /// itself slows some kernels.
@@ -129,7 +129,7 @@ impl CuptiTimes {
         let slowed = slowdown.unwrap_or_default();
         let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
         let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
-        let known = samples.bound().unwrap_or(AGREED);
+        let known = samples.cross_check_error().unwrap_or(AGREED);
         let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
         let by = ours - (other - slowed.by);

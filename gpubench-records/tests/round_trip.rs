@@ -33,7 +33,7 @@ proptest! {
         let mut run = run();
         let measurement = run.records[0].measurement.as_mut().expect("it was measured");
         measurement.samples.event_times = events.iter().copied().map(Nanoseconds).collect();
-        measurement.metrics.intensity = Some(signed);
+        measurement.metrics.arithmetic_intensity = Some(signed);
         let read = Run::parse(&written(&run)).expect("a run");
         let measurement = read.records[0].measurement.as_ref().expect("it was measured");
         let bits = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(f64::to_bits).collect::<Vec<_>>();
@@ -41,7 +41,7 @@ proptest! {
             bits(&mut measurement.samples.event_times.iter().map(|event| event.0)),
             bits(&mut events.iter().copied())
         );
-        prop_assert_eq!(measurement.metrics.intensity.map(f64::to_bits), Some(signed.to_bits()));
+        prop_assert_eq!(measurement.metrics.arithmetic_intensity.map(f64::to_bits), Some(signed.to_bits()));
     }
 }
 
@@ -53,8 +53,9 @@ fn a_damaged_file_is_refused_with_the_place_of_its_fault() {
         let told = told(&whole[..part]);
         assert_eq!(told, format!("not a stored run: line 1, column {part}: it is cut off there"));
     }
-    let other = told(&whole.replacen("\"planned\":8", "\"planned\":\"eight\"", 1));
-    let column = whole.find("\"planned\":8").expect("it is there") + "\"planned\":\"eight\"".len();
+    let other = told(&whole.replacen("\"planned_cases\":8", "\"planned_cases\":\"eight\"", 1));
+    let column =
+        whole.find("\"planned_cases\":8").expect("it is there") + "\"planned_cases\":\"eight\"".len();
     let invalid = "invalid type: string \"eight\", expected usize";
     assert_eq!(other, format!("not a stored run: line 1, column {column}: {invalid}"));
     assert_eq!(

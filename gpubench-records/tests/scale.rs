@@ -40,7 +40,7 @@ fn large(records: usize, samples: usize) -> Run {
             .collect();
         run.records.push(record);
     }
-    run.planned = records;
+    run.planned_cases = records;
     run
 }
 

@@ -1,4 +1,4 @@
-//! The JSON Schema of a stored run, `docs/schema/run-2.json`. It is that of the types (`GPUBENCH_WRITE_SCHEMA=1` writes it), and
+//! The JSON Schema of a stored run, `docs/schema/run-3.json`. It is that of the types (`GPUBENCH_WRITE_SCHEMA=1` writes it), and
 //! every recorded run fits it, with no key that the schema does not name.
 
 mod schema_checker;
@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use schema_checker::{Checker, assert_current, schema_of};
 
 fn schema() -> Value {
-    schema_of::<Run>("gpubench/2", "A run")
+    schema_of::<Run>("gpubench/3", "A run")
 }
 
 #[test]
 fn the_schema_is_that_of_the_types() {
-    assert_current("run-2.json", &schema(), "gpubench-records");
+    assert_current("run-3.json", &schema(), "gpubench-records");
 }
 
 #[test]
@@ -47,12 +47,12 @@ fn a_key_that_is_missing_unknown_or_of_another_type_is_found() {
         Checker { root: &schema }.check(&schema, &run)
     };
     assert_eq!(check(&|_| {}), Ok(()));
-    let missing = check(&|run| drop(run.remove("planned")));
-    assert_eq!(missing, Err("`planned` is missing".to_owned()));
+    let missing = check(&|run| drop(run.remove("planned_cases")));
+    assert_eq!(missing, Err("`planned_cases` is missing".to_owned()));
     let unknown = check(&|run| drop(run.insert("plans".to_owned(), 3.into())));
     assert_eq!(unknown, Err("`plans` is no key".to_owned()));
-    let other = check(&|run| drop(run.insert("wall".to_owned(), "long".into())));
-    assert_eq!(other, Err("wall: \"long\" is no \"number\"".to_owned()));
+    let other = check(&|run| drop(run.insert("wall_time".to_owned(), "long".into())));
+    assert_eq!(other, Err("wall_time: \"long\" is no \"number\"".to_owned()));
 }
 
 /// The recorded runs below `folder`: each JSON that has a text of the same name beside it.

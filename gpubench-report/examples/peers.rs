@@ -18,7 +18,7 @@ use serde::Deserialize;
 /// The tools that are drawn, and the names that their readers know.
 const TOOLS: [(&str, &str); 3] =
     [("suite", "gpubench"), ("nvbench", "NVBench"), ("do_bench", "Triton do_bench")];
-/// The tool that the others are held against.
+/// The tool that the others are compared with.
 const YARDSTICK: &str = "cupti";
 /// A time is near the yardstick within so many microseconds, or such a part of it.
 const NEAR: (f64, f64) = (0.15, 0.01);

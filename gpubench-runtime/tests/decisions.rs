@@ -110,8 +110,11 @@ fn answers(count: usize, ratio: f64, noise: Noise, compared: Compared) -> [usize
     let Compared { time, band, group } = compared;
     let mut rng = StdRng::seed_from_u64(11);
     // Sizes of groups are found in warm-ups.
-    let sampling =
-        Sampling { warm_up: Nanoseconds::from_seconds(0.1), equivalence_margin: band, ..Sampling::USUAL };
+    let sampling = Sampling {
+        min_warm_up_time: Nanoseconds::from_seconds(0.1),
+        equivalence_margin: band,
+        ..Sampling::USUAL
+    };
     let mut found = [0; 4];
     for seed in 0..count {
         let mut rounds = Known { times: [time * ratio, time], noise, group, rng: &mut rng };

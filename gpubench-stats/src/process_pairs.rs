@@ -8,7 +8,7 @@ use crate::random::random;
 pub enum Side {
     /// The program that was there before.
     Then,
-    /// The one that is held against it.
+    /// The one that is compared with it.
     Now,
 }
 

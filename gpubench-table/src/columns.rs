@@ -298,7 +298,7 @@ fn processes(row: &Row<'_>) -> String {
 fn items(row: &Row<'_>) -> String {
     maybe(row, |measured| {
         let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
-        measured.metrics.items.map(|rate| format::items(rate, &item))
+        measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
     })
 }
 

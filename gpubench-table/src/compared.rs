@@ -1,4 +1,4 @@
-//! The results of comparisons: cases that took turns with another, and those that were held against a baseline. In: a run;
+//! The results of comparisons: cases that took turns with another, and those that were compared with a baseline. In: a run;
 //! out: a line for each case, under what it was compared with.
 
 use std::fmt::Write;
@@ -102,7 +102,7 @@ fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
     within && (shown / found.value).ln().abs() <= band.ln_1p() + rounding
 }
 
-/// The cases of a run that was held against a baseline.
+/// The cases of a run that was compared with a baseline.
 fn checked(check: &BaselineComparison, page: Page) -> String {
     let mut text = title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
     let names: Vec<String> = check.findings.iter().map(|line| plain(&line.name)).collect();

@@ -117,7 +117,7 @@ fn time(measured: &Measurement) -> String {
         resolution: step,
         averaged_resolution,
         empty_span: floor,
-        empty_launch,
+        empty_launch_time: empty_launch,
         marginal_empty_launch: one_more,
         reads_parameter,
         timestamp_kernels: stamps,
@@ -173,8 +173,11 @@ fn time(measured: &Measurement) -> String {
 
 /// The time by the second method, and its distance from the first.
 fn bound(measured: &Measurement) -> Option<String> {
-    let (other, gap, bound) =
-        (measured.samples.cross_check?, measured.samples.gap()?, measured.samples.bound()?);
+    let (other, gap, bound) = (
+        measured.samples.cross_check?,
+        measured.samples.cross_check_difference()?,
+        measured.samples.cross_check_error()?,
+    );
     let share = format::percent(bound / measured.median());
     let [other, gap, bound] = [other, gap, bound].map(format::time);
     let known = match measured.samples.timer.averaged_resolution {
@@ -188,7 +191,7 @@ fn bound(measured: &Measurement) -> Option<String> {
 fn stall(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
-    let share = format::percent(stall.share);
+    let share = format::percent(stall.delayed_fraction);
     let met = if always < 1.0 {
         format!("a launch at a random time meets one in {share} of the cases")
     } else {
@@ -196,10 +199,10 @@ fn stall(stall: &DramStall, time: Nanoseconds) -> String {
     };
     format!(
         "memory stall: {} every {}, {}; {met}, {} on the average",
-        format::time(stall.length),
+        format::time(stall.delay),
         format::time(stall.period),
-        format::percent(stall.length / stall.period),
-        format::time(always * stall.length + stall.mean_delay())
+        format::percent(stall.delay / stall.period),
+        format::time(always * stall.delay + stall.mean_delay())
     )
 }
 
@@ -240,14 +243,14 @@ fn flush(measured: &Measurement) -> String {
 fn proved(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after it, {} from the cache, {} after a sweep of twice the cache",
-        format::time(proof.flushed),
-        format::time(proof.cached),
-        format::time(proof.swept)
+        format::time(proof.flushed_read),
+        format::time(proof.cached_read),
+        format::time(proof.reference_read)
     );
     let dirt = format!(
         "reading three quarters takes {}, {} after the sweep",
-        format::time(proof.sweep),
-        format::time(proof.clean_sweep)
+        format::time(proof.large_read),
+        format::time(proof.reference_large_read)
     );
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
@@ -299,7 +302,7 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
         power,
         sensor_power: sensor,
         launches,
-        elapsed,
+        wall_time: elapsed,
         updates,
         counter_time: counted,
     } = *measured;
@@ -370,7 +373,7 @@ fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
 /// The one of the two peaks that binds, and the part of it that was reached.
 fn binding_peak(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
-    let has = format::intensity(metrics.intensity?);
+    let has = format::intensity(metrics.arithmetic_intensity?);
     let Some(binding) = &metrics.roofline else {
         return Some(format!("{has}; the binding peak is unknown"));
     };
@@ -378,7 +381,7 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
         .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
     let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
-    let meet = format::intensity(metrics.intensity? * of_memory / of_compute);
+    let meet = format::intensity(metrics.arithmetic_intensity? * of_memory / of_compute);
     let reached = format::percent(binding.fraction);
     Some(match binding.quantity {
         Quantity::Compute(_) => {
@@ -392,7 +395,8 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch, marginal_empty_launch: one_more, overhead, .. } = measured.samples.timer;
+    let Timer { empty_launch_time: empty_launch, marginal_empty_launch: one_more, overhead, .. } =
+        measured.samples.timer;
     let empty = one_more.or_else(|| Some(empty_launch? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty).then(|| {

@@ -179,7 +179,7 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
         let count = format::counted(rows.len(), "row");
         if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
     };
-    line(shared, "held against its peak") + &line(unshared, "whose peak is not known")
+    line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
 
 fn above_memory(measured: &Measurement) -> bool {
@@ -204,7 +204,7 @@ fn flushed(method: &Method) -> String {
         return format!(", flushed by `{flush}`{reason}");
     };
     let empty =
-        if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
+        if proof.evicts_cache() { "which leaves the cache empty" } else { "which does not empty the cache" };
     let clean = if proof.is_clean() {
         " and clean".to_owned()
     } else {
@@ -217,7 +217,7 @@ fn flushed(method: &Method) -> String {
 /// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.
 #[must_use]
 pub fn no_records(run: &Run) -> Option<String> {
-    let planned = match run.planned {
+    let planned = match run.planned_cases {
         0 => None,
         1 => Some("the planned case was not measured".to_owned()),
         planned => Some(format!("none of {planned} planned cases was measured")),

@@ -34,7 +34,7 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
     let samples = &measured.samples;
     let half_width = samples.time.median_ci.half_width();
     let own = format!("{} {} ± {}", samples.method.path, time(measured.median()), time(half_width));
-    let rows = match (samples.cross_check, samples.gap()) {
+    let rows = match (samples.cross_check, samples.cross_check_difference()) {
         (Some(other), Some(_)) => {
             let by = signed(measured.median() - other);
             let agree = agreement(methods_disagree(samples).is_none());

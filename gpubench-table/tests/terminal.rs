@@ -60,7 +60,7 @@ fn mixed() -> Run {
         .push(named("a_name_that_is_longer_than_the_columns_that_most_terminals_have_for_it", "1048576"));
     run.records
         .extend([("faster", 0.8), ("slower", 1.25)].map(|(name, ratio)| compared(named(name, "1"), ratio)));
-    run.planned = run.records.len() + 2;
+    run.planned_cases = run.records.len() + 2;
     run.notes =
         vec!["no CUDA device: measuring this machine's CPU, which is not what anybody asked for".to_owned()];
     let skipped = |name: &str| Skipped {
@@ -278,7 +278,7 @@ fn four_gpus() -> Run {
     records[last].measurement = None;
     records[last].verdict = Verdict::of(vec![Reason::Failed(Failure::new(Stage::Launch, "no"))]);
     records[last - 2].verdict = Verdict::of(vec![Reason::BelowResolution { resolution: Nanoseconds(32.0) }]);
-    Run { devices, planned: records.len(), records, skipped: Vec::new(), ..run }
+    Run { devices, planned_cases: records.len(), records, skipped: Vec::new(), ..run }
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn devices_of_a_model_stand_side_by_side() {
 fn a_row_that_further_processes_change_is_printed_again() {
     let page = Page::default();
     let mut run = small("gpu");
-    run.planned = run.records.len();
+    run.planned_cases = run.records.len();
     let suspect = Verdict::of(vec![Reason::BelowResolution { resolution: Nanoseconds(32.0) }]);
     run.records[0].verdict = suspect.clone();
     let cases: Vec<_> = run.records.iter().map(Record::planned).collect();

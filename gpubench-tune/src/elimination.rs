@@ -48,8 +48,8 @@ pub(crate) fn race(
         Ok(RaceEnd::Decided) => course.run(),
         ended => ended,
     };
-    problem.wall = course.racers.elapsed();
-    course.race.now = problem.wall;
+    problem.wall_time = course.racers.elapsed();
+    course.race.now = problem.wall_time;
     (problem.variants, problem.analyses) = course.race.finish();
     problem.variants.sort_by(|a, b| {
         let ((a, faster), (b, slower)) = (a.rank(), b.rank());
@@ -82,7 +82,7 @@ fn measure_alone(
             return Ok(RaceEnd::Budget);
         }
         match racers.coarse(number)? {
-            Ok((time, counts)) => (variant.coarse, variant.counts) = (Some(time), counts),
+            Ok((time, counts)) => (variant.coarse_time, variant.counts) = (Some(time), counts),
             Err(failure) => variant.fail(failure),
         }
     }
@@ -131,7 +131,7 @@ impl Course<'_> {
 
     /// Measures two variants interleaved. If that fails, the one that also fails alone is out, and else the contender.
     fn duel(&mut self, duel: Duel) -> Result<(), RunError> {
-        let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse);
+        let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse_time);
         let is_first = self.race.variant(duel.contender).pairs == 0;
         let failure = match self.racers.duel(duel, coarse, is_first)? {
             Ok(rounds) => {
@@ -277,7 +277,7 @@ mod tests {
         let (found, _) = Fake { broken: vec![1], ..Fake::of(&[102.0, 90.0, 100.0, 100.1]) }.race();
         assert_eq!(standings(&found), [Slower, Failed, Best, Tie]);
         assert_eq!(failures(&found), [(1, wrong())]);
-        assert_eq!((found.ended, found.variants[1].coarse), (RaceEnd::Decided, None));
+        assert_eq!((found.ended, found.variants[1].coarse_time), (RaceEnd::Decided, None));
     }
 
     /// A launch that does nothing is fast. What it seemed to leave behind races.

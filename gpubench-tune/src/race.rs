@@ -184,13 +184,13 @@ impl Race {
     /// Begins an epoch with the fastest variant by coarse times, and all within [`COARSE_FACTOR`] of it.
     fn restart(&mut self) {
         let times = self.contenders.iter().enumerate();
-        let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse?.as_f64())));
+        let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse_time?.as_f64())));
         let Some((leader, least)) = times.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
             self.epoch = None;
             return;
         };
         for one in &mut self.contenders {
-            if let Some(coarse) = one.variant.coarse {
+            if let Some(coarse) = one.variant.coarse_time {
                 let is_near = coarse.as_f64() <= COARSE_FACTOR * least;
                 one.set_standing(if is_near { Standing::Undecided } else { Standing::LeftBehind }, None);
                 one.variant.ratio = None;
@@ -289,7 +289,7 @@ mod tests {
     /// A race of variants with these coarse times; 0 was not measured.
     fn race(times: &[f64]) -> Race {
         let variant = |time: &f64| TunedVariant {
-            coarse: Some(Nanoseconds(*time)).filter(|_| *time > 0.0),
+            coarse_time: Some(Nanoseconds(*time)).filter(|_| *time > 0.0),
             ..TunedVariant::new(Vec::new(), None)
         };
         Race::new(times.iter().map(variant).collect(), MARGIN, Nanoseconds::ZERO)

@@ -50,7 +50,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
         .iter()
         .map(|time| {
             let coarse = Some(Nanoseconds(time * normal(0.0, 0.02).sample(rng).exp()));
-            TunedVariant { coarse, ..TunedVariant::new(Vec::new(), None) }
+            TunedVariant { coarse_time: coarse, ..TunedVariant::new(Vec::new(), None) }
         })
         .collect();
     let mut race = Race::new(variants, band, Nanoseconds::ZERO);

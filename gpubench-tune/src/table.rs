@@ -24,8 +24,8 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         parts.push(paragraph(&format!("{}: {}{fake}", info.device, info.name), page));
     }
     for benchmark in &tuning.benchmarks {
-        let TunedBenchmark { benchmark: name, device, cache, tune, problems, .. } = benchmark;
-        let margin = format::plus_minus(tuning.method.band);
+        let TunedBenchmark { benchmark: name, device, cache, tuned_axes: tune, problems, .. } = benchmark;
+        let margin = format::plus_minus(tuning.method.equivalence_margin);
         let rest = format!(" on {device}, {cache}: {}, where {margin} does not matter", tune.join(", "));
         let mut text = heading(&printable(name), &printable(&rest), page);
         text.extend(problems.iter().map(|raced| problem(raced, page)));
@@ -55,7 +55,8 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
         RaceEnd::Budget => ", ended by the budget",
         RaceEnd::Stopped => ", stopped",
     };
-    let (variants, wall) = (format::counted(problem.variants.len(), "variant"), format::time(problem.wall));
+    let (variants, wall) =
+        (format::counted(problem.variants.len(), "variant"), format::time(problem.wall_time));
     let mut text = lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
     let (mut cells, mut styles, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for (standing, word, style) in [
@@ -100,7 +101,7 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
 fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
     let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
         Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
-        None => [variant.coarse.map(format::time).unwrap_or_default(), String::new()],
+        None => [variant.coarse_time.map(format::time).unwrap_or_default(), String::new()],
     };
     let analysis = variant.decided_at.map(|number| format!(", analysis {number}")).unwrap_or_default();
     vec![printable(&names(&variant.args)), ratio, interval, format!("{word}{analysis}")]

@@ -1,4 +1,4 @@
-//! The result of races: a document of the format `gpubench-tuning/1`.
+//! The result of races: a document of the format `gpubench-tuning/2`.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ pub struct Tuning {
     /// The beginning, in seconds since 1970-01-01 UTC.
     pub started: u64,
     /// The duration.
-    pub wall: Nanoseconds,
+    pub wall_time: Nanoseconds,
     /// Notes that a reader must see first.
     pub notes: Vec<String>,
     /// The rules of the races.
@@ -51,7 +51,7 @@ pub struct Tuning {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuningMethod {
     /// The equivalence margin: a difference of two times that does not matter, as a fraction.
-    pub band: f64,
+    pub equivalence_margin: f64,
     /// The part of all races in which any interval may miss the truth.
     pub error: f64,
     /// The coarse time over the least one up to which a variant races.
@@ -66,7 +66,7 @@ pub struct TuningMethod {
 impl TuningMethod {
     pub(crate) fn new(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
         let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
-        Self { band: sampling.equivalence_margin, error, coarse_factor, budget, sampling }
+        Self { equivalence_margin: sampling.equivalence_margin, error, coarse_factor, budget, sampling }
     }
 }
 
@@ -83,9 +83,9 @@ pub struct TunedBenchmark {
     /// Hot or cold.
     pub cache: Cache,
     /// The axes whose values are variants.
-    pub tune: Vec<String>,
+    pub tuned_axes: Vec<String>,
     /// A hash of the benchmark's name, its axes, and the values of its types and constants.
-    pub axes: String,
+    pub axes_hash: String,
     /// One race for each problem.
     pub problems: Vec<TunedProblem>,
     /// The variants to ship; nothing if a problem has no winner.
@@ -104,19 +104,19 @@ pub struct TunedProblem {
     /// The variants, ordered by standing and time.
     pub variants: Vec<TunedVariant>,
     /// The beginning of the race and each interim analysis.
-    #[serde(default, rename = "looks")]
+    #[serde(default)]
     pub analyses: Vec<Analysis>,
     /// The number of variants that the benchmark skips.
     pub skipped: usize,
     /// The duration.
-    pub wall: Nanoseconds,
+    pub wall_time: Nanoseconds,
 }
 
 impl TunedProblem {
     /// Returns a problem without variants.
     pub(crate) fn new(args: Vec<Arg>) -> Self {
         let (ended, wall) = (RaceEnd::Stopped, Nanoseconds::ZERO);
-        Self { args, ended, variants: Vec::new(), analyses: Vec::new(), skipped: 0, wall }
+        Self { args, ended, variants: Vec::new(), analyses: Vec::new(), skipped: 0, wall_time: wall }
     }
 
     /// Returns the winner, if every variant was measured and one of them works.
@@ -139,7 +139,6 @@ pub enum RaceEnd {
     /// Every variant is decided.
     Decided,
     /// The last analysis left some undecided.
-    #[serde(rename = "last-look")]
     LastAnalysis,
     /// The budget was spent.
     Budget,
@@ -202,7 +201,7 @@ pub struct TunedVariant {
     pub decided_at: Option<usize>,
     /// Its time when it was measured alone, briefly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coarse: Option<Nanoseconds>,
+    pub coarse_time: Option<Nanoseconds>,
     /// The declared work of one launch.
     #[serde(default)]
     pub counts: Counts,
@@ -224,7 +223,7 @@ impl TunedVariant {
             ratio: None,
             pairs: 0,
             decided_at: None,
-            coarse: None,
+            coarse_time: None,
             counts,
             checked,
             failure,
@@ -234,12 +233,12 @@ impl TunedVariant {
     /// Takes the variant out of the race.
     pub(crate) fn fail(&mut self, failure: Failure) {
         (self.standing, self.failure) = (Standing::Failed, Some(failure));
-        (self.ratio, self.decided_at, self.coarse) = (None, None, None);
+        (self.ratio, self.decided_at, self.coarse_time) = (None, None, None);
     }
 
     /// Returns its standing, and its time over the best's or alone, to order variants by.
     pub(crate) fn rank(&self) -> (Standing, f64) {
-        let coarse = self.coarse.map_or(f64::INFINITY, Nanoseconds::as_f64);
+        let coarse = self.coarse_time.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
     }
 }
@@ -310,7 +309,7 @@ impl Tuning {
         let tuned = races
             .min_by_key(|one| one.cache != Cache::Hot)
             .ok_or_else(|| NotTuned::Missing { benchmark: name(), model: model.to_owned() })?;
-        if tuned.axes != axes {
+        if tuned.axes_hash != axes {
             return Err(NotTuned::Changed { benchmark: name() });
         }
         let raced = tuned.problems.iter().find(|raced| raced.args == problem);
@@ -341,7 +340,7 @@ mod tests {
             program: Program::default(),
             environment: Environment::default(),
             started: 1,
-            wall: Nanoseconds(2e6),
+            wall_time: Nanoseconds(2e6),
             notes: Vec::new(),
             method: TuningMethod::new(Sampling::USUAL, None),
             devices: vec![DeviceInfo::new("cuda:0", "NVIDIA H200")],
@@ -350,8 +349,8 @@ mod tests {
                 device: "cuda:0".to_owned(),
                 model: "NVIDIA H200".to_owned(),
                 cache: Cache::Hot,
-                tune: vec!["BLOCK".to_owned()],
-                axes: "0123abcd".to_owned(),
+                tuned_axes: vec!["BLOCK".to_owned()],
+                axes_hash: "0123abcd".to_owned(),
                 problems: vec![problem],
                 shipped: None,
             }],
@@ -363,7 +362,7 @@ mod tests {
         let mut json = Vec::new();
         tuning().write(&mut json).expect("a vector takes everything");
         assert_eq!(Tuning::parse(&json).expect("a tuning"), tuning());
-        let newer = String::from_utf8(json).expect("UTF-8").replace("gpubench-tuning/1", "gpubench-tuning/9");
+        let newer = String::from_utf8(json).expect("UTF-8").replace("gpubench-tuning/2", "gpubench-tuning/9");
         assert!(Tuning::parse(newer.as_bytes()).expect_err("newer").is_newer());
     }
 

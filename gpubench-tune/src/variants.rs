@@ -88,7 +88,11 @@ fn rounds(record: &Record) -> Result<DuelRounds, Failure> {
 /// Returns the sampling of a variant alone, whose time need not be precise.
 fn alone(usual: Sampling) -> Sampling {
     Sampling {
-        warm_up: if has_usual_warm_up(usual) { usual.warm_up.min(ALONE_WARM_UP) } else { usual.warm_up },
+        min_warm_up_time: if has_usual_warm_up(usual) {
+            usual.min_warm_up_time.min(ALONE_WARM_UP)
+        } else {
+            usual.min_warm_up_time
+        },
         precision: ALONE_PRECISION,
         samples: None,
         min_time: Nanoseconds::ZERO,
@@ -116,7 +120,7 @@ fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sam
 }
 
 fn has_usual_warm_up(usual: Sampling) -> bool {
-    usual.warm_up <= Sampling::USUAL.warm_up
+    usual.min_warm_up_time <= Sampling::USUAL.min_warm_up_time
 }
 
 #[cfg(test)]
@@ -179,8 +183,9 @@ mod tests {
 
     #[test]
     fn a_variant_alone_warms_up_for_half_a_millisecond_or_as_the_user_wants_it() {
-        let found = [0.0, 3e5, 2e6, 3e6]
-            .map(|warm_up| alone(Sampling { warm_up: Nanoseconds(warm_up), ..OURS }).warm_up.as_f64());
+        let found = [0.0, 3e5, 2e6, 3e6].map(|warm_up| {
+            alone(Sampling { min_warm_up_time: Nanoseconds(warm_up), ..OURS }).min_warm_up_time.as_f64()
+        });
         assert_eq!(found, [0.0, 3e5, 5e5, 3e6]);
     }
 
@@ -209,8 +214,8 @@ mod tests {
     fn a_step_is_warmed_up_by_a_pair_or_as_the_user_wants_it() {
         let launches = |usual: Sampling| step(usual, [None; 2], false).warm_up_launches;
         assert_eq!(launches(Sampling::USUAL), Some(1));
-        assert_eq!(launches(Sampling { warm_up: Nanoseconds::ZERO, ..OURS }), Some(1));
+        assert_eq!(launches(Sampling { min_warm_up_time: Nanoseconds::ZERO, ..OURS }), Some(1));
         assert_eq!(launches(Sampling { warm_up_launches: Some(7), ..OURS }), Some(7));
-        assert_eq!(launches(Sampling { warm_up: Nanoseconds(5e6), ..OURS }), None);
+        assert_eq!(launches(Sampling { min_warm_up_time: Nanoseconds(5e6), ..OURS }), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of a tuning, `docs/schema/tuning-1.json`. It is that of the types (`GPUBENCH_WRITE_SCHEMA=1` writes it), and a
+//! The JSON Schema of a tuning, `docs/schema/tuning-2.json`. It is that of the types (`GPUBENCH_WRITE_SCHEMA=1` writes it), and a
 //! tuning with all its fields fits it, with no key that the schema does not name.
 
 #[path = "../../gpubench-records/tests/schema_checker/mod.rs"]
@@ -13,12 +13,12 @@ use serde_json::Value;
 use schema_checker::{Checker, assert_current, schema_of};
 
 fn schema() -> Value {
-    schema_of::<Tuning>("gpubench-tuning/1", "A tuning")
+    schema_of::<Tuning>("gpubench-tuning/2", "A tuning")
 }
 
 #[test]
 fn the_schema_is_that_of_the_types() {
-    assert_current("tuning-1.json", &schema(), "gpubench-tune");
+    assert_current("tuning-2.json", &schema(), "gpubench-tune");
 }
 
 /// `tuning.json` is what `--save-tuning` wrote of `tuned kernel broken` (tests/end-to-end), with other names for the machine.
@@ -32,7 +32,7 @@ fn a_tuning_fits_its_schema() {
     let json: Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(Checker { root: &schema }.check(&schema, &json), Ok(()));
     let problems = json.pointer("/benchmarks/0/problems").and_then(Value::as_array).expect("a list");
-    assert!(problems.iter().any(|problem| !problem["looks"].as_array().expect("a list").is_empty()));
+    assert!(problems.iter().any(|problem| !problem["analyses"].as_array().expect("a list").is_empty()));
     let mut other = json.clone();
     other["benchmarks"][0]["problems"][0]["variants"][0]["standing"] = "first".into();
     assert!(Checker { root: &schema }.check(&schema, &other).is_err());

@@ -64,12 +64,12 @@ fn of_size(device: &Wgpu, swept: Bytes) -> Option<String> {
 
 /// Returns the objection to a flush, in words.
 fn against(flush: Flush, proof: &FlushVerification) -> Option<String> {
-    let Some(evicted) = proof.evicted() else {
+    let Some(evicted) = proof.evicted_fraction() else {
         return Some(format!(
             "not proven that `{flush}` empties the cache: reading what it held is no faster"
         ));
     };
-    if !proof.is_empty() {
+    if !proof.evicts_cache() {
         let evicted = format::percent(evicted);
         return Some(format!("`{flush}` does not empty the cache: only {evicted} of what it held is gone"));
     }
@@ -91,11 +91,11 @@ fn prove(device: &mut Wgpu, flush: Flush) -> Result<FlushVerification, Failure> 
         Region::new(&device.encoder, Bytes(size.0 / 4 * 3)),
     );
     let mut proof = FlushVerification::default();
-    proof.cached = read(device, &canary, Flush::None)?;
-    proof.flushed = read(device, &canary, flush)?;
-    proof.swept = read(device, &canary, Flush::Read)?;
-    proof.sweep = read(device, &large, flush)?;
-    proof.clean_sweep = read(device, &large, Flush::Read)?;
+    proof.cached_read = read(device, &canary, Flush::None)?;
+    proof.flushed_read = read(device, &canary, flush)?;
+    proof.reference_read = read(device, &canary, Flush::Read)?;
+    proof.large_read = read(device, &large, flush)?;
+    proof.reference_large_read = read(device, &large, Flush::Read)?;
     device.proofs.insert(flush, proof);
     Ok(proof)
 }

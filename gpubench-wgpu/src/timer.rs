@@ -69,7 +69,7 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
     let OneMore { time, error } = one_more(device)?;
     let mut timer = Timer::new(step).with_empty_span(floor.max(Nanoseconds::ZERO));
-    timer.empty_launch = Some(empty_launch);
+    timer.empty_launch_time = Some(empty_launch);
     timer.marginal_empty_launch = Some(time);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(error);

@@ -63,7 +63,6 @@ pub(crate) struct Gpubench {
     #[arg(
         long,
         value_name = "COLUMNS",
-        env = "GPUBENCH_WIDTH",
         value_parser = clap::value_parser!(u16).range(Page::LEAST_WIDTH as i64..),
         global = true
     )]

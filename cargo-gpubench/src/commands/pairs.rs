@@ -253,7 +253,8 @@ impl<'a> Processes<'a> {
     /// Compares what was measured so far; nothing if a side has no run. With `or_nothing`, a side without a run is one without results:
     /// the results of the other side are new or missing.
     fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>, CommandError> {
-        let nothing = |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned: 0, ..run.clone() };
+        let nothing =
+            |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
         let [then, now] = [self.joined(Side::Then)?, self.joined(Side::Now)?];
         let (then, mut now) = match (then, now) {
             (Some(then), Some(now)) => (then, now),

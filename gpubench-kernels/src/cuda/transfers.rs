@@ -214,7 +214,7 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
         Ok((random, HostBuffer::of(HostMemory::Managed, words(bytes), |_| UNWRITTEN)?))
     },
     items = 4 * x.as_ref().len(), "bytes",
-    // Nothing is held against it, and nothing else is to move over it meanwhile.
+    // Nothing is compared with it, and nothing else is to move over it meanwhile.
     link = h2d,
     reset = |x: &HostBuffer, y: &HostBuffer, stream| x.go_back(stream).and_then(|()| y.go_back(stream)),
     check = |_x, y, _bytes| expect_host(y.as_ref(), |i| bits(X, i)),

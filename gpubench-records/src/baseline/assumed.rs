@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(with(modes(0.5)), AssumedSpread::UpTo(0.5));
         assert_eq!(with(modes(0.1)), AssumedSpread::UpTo(OWN));
         assert_eq!(with(Reason::Drift(Drift { change: -0.07 })), AssumedSpread::UpTo(0.07));
-        assert_eq!(with(Reason::NotConverged { reached: 0.3, wanted: 0.005 }), AssumedSpread::Any);
+        assert_eq!(with(Reason::NotConverged { reached: 0.3, requested: 0.005 }), AssumedSpread::Any);
         assert_eq!(with(Reason::Interrupted { interrupted: 9, samples: 10 }), AssumedSpread::Any);
         assert_eq!(with(Reason::BelowResolution { resolution: Nanoseconds(32.0) }), AssumedSpread::UpTo(OWN));
     }

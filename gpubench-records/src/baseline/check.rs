@@ -1,4 +1,4 @@
-//! A run held against a baseline, case by case. In: both; out: a [`BaselineComparison`]. `decisions` gives the answers, of all cases together.
+//! A run compared with a baseline, case by case. In: both; out: a [`BaselineComparison`]. `decisions` gives the answers, of all cases together.
 
 use std::collections::{HashMap, HashSet};
 

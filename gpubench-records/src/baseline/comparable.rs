@@ -160,10 +160,10 @@ mod tests {
         let [period, from, width, error] = [1e5, 0.0, 14e3, 5.0].map(Nanoseconds);
         samples.dram_stall = stall.map(|length| DramStall {
             period,
-            length: Nanoseconds(length),
+            delay: Nanoseconds(length),
             from,
             width,
-            share: 0.13,
+            delayed_fraction: 0.13,
             error,
         });
         samples.start_intervals =
@@ -244,13 +244,13 @@ mod tests {
         assert_eq!(told(|_, now| now.samples.method.path = Path::Stream), ["path stream, was host"]);
         assert_eq!(told(|_, now| now.samples.method.flush = Flush::Write), ["flush write, was none"]);
         assert_eq!(
-            told(|_, now| now.samples.timer.empty_launch = Some(Nanoseconds(9.0))),
+            told(|_, now| now.samples.timer.empty_launch_time = Some(Nanoseconds(9.0))),
             ["overhead half of an empty launch, was none"]
         );
         let less_one_more = |reads_parameter| {
             changed(move |_, now| {
                 let timer = &mut now.samples.timer;
-                (timer.empty_launch, timer.marginal_empty_launch) =
+                (timer.empty_launch_time, timer.marginal_empty_launch) =
                     (Some(Nanoseconds(9.0)), Some(Nanoseconds(3.0)));
                 timer.reads_parameter = reads_parameter;
             })

@@ -1,4 +1,4 @@
-//! The decisions on all rows that were held against a baseline. In: for each row the medians of its processes, now and then;
+//! The decisions on all rows that were compared with a baseline. In: for each row the medians of its processes, now and then;
 //! out: its ratio, its answer and whether it is a regression, so that of all that are called slower or faster at most one in a
 //! hundred is so by chance, however many rows there are.
 

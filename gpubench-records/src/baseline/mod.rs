@@ -1,5 +1,5 @@
-//! Runs held against earlier ones. In: a run, and what is stored under a baseline's name; out: a [`BaselineComparison`](crate::comparison::BaselineComparison) with
-//! a line for each case. Reads records and nothing else, so that a stored run is held against a baseline as a live one is.
+//! Runs compared with earlier ones. In: a run, and what is stored under a baseline's name; out: a [`BaselineComparison`](crate::comparison::BaselineComparison) with
+//! a line for each case. Reads records and nothing else, so that a stored run is compared with a baseline as a live one is.
 //!
 //! `folder` keeps baselines, `assumed` is the difference between processes where none was measured, `newest` chooses their records, `comparable` decides which cases can be compared at all,
 //! `check` pairs them, `decisions` decides on all of them together, and `open` follows the flags of a command line.

@@ -69,11 +69,11 @@ impl Baseline {
                 }
             }
         }
-        whole.planned = whole.planned.max(whole.records.len());
+        whole.planned_cases = whole.planned_cases.max(whole.records.len());
         Some(whole)
     }
 
-    /// The record that `record`, of `run`, is held against, with its run. It is of the same case: of the same device, if there is
+    /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
     /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
     /// device, which cannot be compared and says why. Of several, the newest.
     #[must_use]
@@ -167,7 +167,10 @@ mod tests {
         let counting: Vec<Record> =
             counting.iter().filter_map(|record| Some(baseline.find(&old, record)?.1.clone())).collect();
         let whole = baseline.into_run().expect("there are runs");
-        assert_eq!((whole.started, whole.planned), (new.started, old.planned.max(old.records.len())));
+        assert_eq!(
+            (whole.started, whole.planned_cases),
+            (new.started, old.planned_cases.max(old.records.len()))
+        );
         assert_eq!(whole.records, counting);
     }
 

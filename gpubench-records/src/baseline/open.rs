@@ -67,7 +67,7 @@ mod tests {
     use super::super::fixture::stored_run;
     use super::*;
 
-    /// What was measured is held against the one, stored as the other, and cases of the one that it lacks are named.
+    /// What was measured is compared with the one, stored as the other, and cases of the one that it lacks are named.
     #[test]
     fn a_run_is_checked_and_stored() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -80,7 +80,7 @@ mod tests {
         let open = both.open(None).expect("it was stored");
         let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
         open.check(&mut part, &|_| true);
-        let check = part.baseline_comparison.as_ref().expect("it was held against the baseline");
+        let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");
         assert_eq!((check.baseline.as_str(), check.findings.len()), ("old", whole.records.len() - 1));
         assert_eq!(check.missing, [whole.records[0].case.to_string()]);
         open.check(&mut part, &|_| false);

@@ -1,4 +1,4 @@
-//! The stored results of comparisons: of two cases that took turns, and of a run that was held against a baseline. Plain data,
+//! The stored results of comparisons: of two cases that took turns, and of a run that was compared with a baseline. Plain data,
 //! which records hold and reports show.
 
 use serde::{Deserialize, Serialize};

@@ -178,7 +178,7 @@ mod tests {
                 remeasured: again,
             };
             let written = serde_json::to_string(&finding).expect("JSON");
-            assert_eq!(written.contains("again"), again > 0, "{written}");
+            assert_eq!(written.contains("remeasured"), again > 0, "{written}");
             assert_eq!(written.contains("assumed"), assumed.is_some(), "{written}");
             assert_eq!(serde_json::from_str::<Finding>(&written).expect("a finding"), finding);
         }

@@ -327,7 +327,7 @@ mod tests {
 
     /// Stores a run with all of its records and its end.
     fn finished(folder: &Path, run: &Run) {
-        let bare = Run { records: Vec::new(), planned: run.records.len(), ..run.clone() };
+        let bare = Run { records: Vec::new(), planned_cases: run.records.len(), ..run.clone() };
         let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
         run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
         store.end(run.wall_time).expect("it can be written");

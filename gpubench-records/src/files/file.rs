@@ -93,7 +93,7 @@ impl Store {
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         self.is_there()?;
-        let line = Line::End { wall }.written()?;
+        let line = Line::End { wall_time: wall }.written()?;
         self.file.write_all(&line)?;
         self.syncing.wake();
         self.syncing.end()

@@ -20,13 +20,13 @@ pub struct FileFormat {
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: FileFormat = FileFormat { schema: "gpubench/2", foreign: "not a stored run" };
+pub const RUN: FileFormat = FileFormat { schema: "gpubench/3", foreign: "not a stored run" };
 /// The measured ceilings of a device.
 pub const CEILINGS: FileFormat =
     FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
 
 /// The races of variants.
-pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/1", foreign: "this is no tuning" };
+pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/2", foreign: "this is no tuning" };
 /// A run in a history.
 pub const HISTORY: FileFormat =
     FileFormat { schema: "gpubench-history/1", foreign: "this is no run of a history" };
@@ -186,47 +186,47 @@ mod tests {
     #[test]
     fn the_format_of_a_document_is_told_by_its_schema_alone() {
         let is_tuning = |json: &str| TUNING.is_format_of(json.as_bytes());
-        assert!(is_tuning(r#"{"schema": "gpubench-tuning/1", "wanted": 3}"#));
+        assert!(is_tuning(r#"{"schema": "gpubench-tuning/2", "wanted": 3}"#));
         assert!(is_tuning(r#"{"schema": "gpubench-tuning/9", cut off"#));
-        assert!(!is_tuning(r#"{"schema": "gpubench/2"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
+        assert!(!is_tuning(r#"{"schema": "gpubench/3"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
         assert!(!is_tuning("") && !is_tuning("[]") && !is_tuning(r#"{"schema": 1}"#));
     }
 
     #[test]
     fn the_schema_is_looked_at_before_the_fields() {
-        let read: Document = RUN.read(br#"{"schema": "gpubench/2", "wanted": 3}"#).expect("it is whole");
-        assert_eq!(read, Document { schema: "gpubench/2".to_owned(), wanted: 3 });
-        let newer = "its format is `gpubench/3`, not `gpubench/2` (line 1): a newer gpubench wrote it; update gpubench to read it";
+        let read: Document = RUN.read(br#"{"schema": "gpubench/3", "wanted": 3}"#).expect("it is whole");
+        assert_eq!(read, Document { schema: "gpubench/3".to_owned(), wanted: 3 });
+        let newer = "its format is `gpubench/4`, not `gpubench/3` (line 1): a newer gpubench wrote it; update gpubench to read it";
         for json in [
-            r#"{"schema": "gpubench/3"}"#,
-            r#"{"schema": "gpubench/3", "wanted": "three"}"#,
-            r#"{"other": [{"schema": 1}], "schema": "gpubench/3"}"#,
-            r#"{"run": {"schema": "gpubench/3"}}"#,
+            r#"{"schema": "gpubench/4"}"#,
+            r#"{"schema": "gpubench/4", "wanted": "three"}"#,
+            r#"{"other": [{"schema": 1}], "schema": "gpubench/4"}"#,
+            r#"{"run": {"schema": "gpubench/4"}}"#,
             // What follows the schema may be anything.
-            r#"{"schema": "gpubench/3", cut off"#,
-            "{\"sch\\u0065ma\": \"gpubench/3\"}",
+            r#"{"schema": "gpubench/4", cut off"#,
+            "{\"sch\\u0065ma\": \"gpubench/4\"}",
         ] {
             assert_eq!(told(json), newer, "{json}");
         }
-        let third = "{\n\"other\":\n1,\n\"schema\": \"gpubench/3\",\n\"wanted\": 3}";
+        let third = "{\n\"other\":\n1,\n\"schema\": \"gpubench/4\",\n\"wanted\": 3}";
         assert_eq!(told(third), newer.replace("(line 1)", "(line 4)"));
         assert_eq!(
             told(r#"{"schema": "gpubench/1"}"#),
-            "its format is `gpubench/1`, not `gpubench/2` (line 1)"
+            "its format is `gpubench/1`, not `gpubench/3` (line 1)"
         );
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
-            "its format is `gpubench-ceilings/2`, not `gpubench/2` (line 1)"
+            "its format is `gpubench-ceilings/2`, not `gpubench/3` (line 1)"
         );
         for (json, why) in [
             ("", "it is empty"),
             (" \n", "it is empty"),
             ("{", "line 1, column 1: it is cut off there"),
             ("{\n\"a\": [1,", "line 2, column 8: it is cut off there"),
-            (r#"{"schema": "gpubench/2", "wanted"#, "line 1, column 32: it is cut off there"),
+            (r#"{"schema": "gpubench/3", "wanted"#, "line 1, column 32: it is cut off there"),
             ("name,time\ncopy,1\n", "line 1, column 2: it is not JSON (expected ident)"),
             (
-                "{\"schema\": \"gpubench/2\",\n\"wanted\": 1e999}",
+                "{\"schema\": \"gpubench/3\",\n\"wanted\": 1e999}",
                 "line 2, column 15: it is not JSON (number out of range)",
             ),
             ("[]", "line 1: a list without a `schema`, which each file of gpubench has"),
@@ -236,10 +236,10 @@ mod tests {
             ("null", "line 1: a word without a `schema`, which each file of gpubench has"),
             ("-1", "line 1: a number without a `schema`, which each file of gpubench has"),
             (
-                "{\"schema\": \"gpubench/2\",\n\"wanted\": 3.5\n}",
+                "{\"schema\": \"gpubench/3\",\n\"wanted\": 3.5\n}",
                 "line 2, column 13: invalid type: floating point `3.5`, expected u32",
             ),
-            (r#"{"schema": "gpubench/2"}"#, "line 1, column 24: missing field `wanted`"),
+            (r#"{"schema": "gpubench/3"}"#, "line 1, column 24: missing field `wanted`"),
         ] {
             assert_eq!(told(json), format!("not a stored run: {why}"), "{json}");
         }

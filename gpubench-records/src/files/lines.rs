@@ -37,7 +37,7 @@ pub(super) enum Line<'a> {
     /// The last, if the run came to its end.
     End {
         /// The time that it took.
-        wall: Nanoseconds,
+        wall_time: Nanoseconds,
     },
 }
 
@@ -110,7 +110,7 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
                         Err(unsound) => remarks.add(lines.number, &unsound.to_string()),
                     }
                 }
-                Ok(Line::End { wall }) => run.wall_time = run.wall_time.max(wall),
+                Ok(Line::End { wall_time }) => run.wall_time = run.wall_time.max(wall_time),
                 Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
                 Err(why) => remarks.add(lines.number, &why),
             },
@@ -131,7 +131,7 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
 pub(super) fn is_done(mut from: impl Read + Seek) -> Result<bool, NotARun> {
     let has_end = has_end(&mut from).map_err(NotARun::Unreadable)?;
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let planned = lines.head()?.run.planned;
+    let planned = lines.head()?.run.planned_cases;
     let mut behind = 0;
     while lines.next().map_err(NotARun::Unreadable)?.is_some() {
         behind += 1;
@@ -266,9 +266,9 @@ mod tests {
         let run = read(CLOCKWORK).expect("a run").run;
         let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = record.written().expect("a vector takes everything");
-        let end = Line::End { wall: run.wall_time }.written().expect("a vector takes everything");
+        let end = Line::End { wall_time: run.wall_time }.written().expect("a vector takes everything");
         assert!((end.len() as u64) < LONGEST_END / 2);
-        let bare = Run { records: Vec::new(), planned: 2, ..run };
+        let bare = Run { records: Vec::new(), planned_cases: 2, ..run };
         let head = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
         let (whole, cut) = (&record[..], &record[..record.len() - 9]);
         for (behind, expected) in [
@@ -368,8 +368,8 @@ mod tests {
                 "{told}"
             );
         }
-        let told =
-            stored(&head.replace("\"planned\":8", "\"planned\":1"), &record).expect_err("it is no run");
+        let told = stored(&head.replace("\"planned_cases\":8", "\"planned_cases\":1"), &record)
+            .expect_err("it is no run");
         assert_eq!(told.to_string(), format!("is no run of gpubench: line 1: {CHANGED}"));
         let cut_off = stored(&head, &record[..record.len() - 9]).expect("a run");
         assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);

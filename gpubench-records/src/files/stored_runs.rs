@@ -387,7 +387,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let stored = StoredRuns::within(home.path().to_owned());
         let store = |started: u64, package: &str, is_complete: bool| {
-            let mut run = Run { started, planned: 1, records: Vec::new(), ..clockwork() };
+            let mut run = Run { started, planned_cases: 1, records: Vec::new(), ..clockwork() };
             run.program.suite = format!("{package}/kernels");
             run.program.package =
                 Some(crate::record::Package { name: package.to_owned(), ..Default::default() });

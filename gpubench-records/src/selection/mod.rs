@@ -169,7 +169,7 @@ pub fn narrow(
     let had = devices_with_cases(run);
     let before = run.records.len();
     run.records.retain(takes);
-    run.planned -= (before - run.records.len()).min(run.planned);
+    run.planned_cases -= (before - run.records.len()).min(run.planned_cases);
     run.skipped.retain(takes_skipped);
     if let Some(check) = &mut run.baseline_comparison {
         let records = &run.records;

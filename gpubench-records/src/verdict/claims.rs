@@ -67,7 +67,7 @@ pub fn in_doubt(
     let written = seen
         .written
         .as_ref()
-        .filter(|it| it.unseen_reason.is_none() && it.writes_other_contents.is_none())?;
+        .filter(|it| it.unseen_reason.is_none() && it.writes_on_other_contents.is_none())?;
     let claimed = claimed_writes(&claim.counts)?;
     if written.nothing() {
         return Some(claimed);
@@ -101,7 +101,7 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
 
 /// Returns the reason against a launch that claims to write and changes no memory, whatever its contents.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
-    let nothing = written.nothing() && written.writes_other_contents == Some(false);
+    let nothing = written.nothing() && written.writes_on_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;
     Some(Reason::NothingWritten { declared: claimed, may_be_read: counts.writes.is_none() })
 }
@@ -158,7 +158,7 @@ mod tests {
     /// What was seen of a launch that is given so many MiB and changes so many, on fresh memory and on other.
     fn seen(given: u64, changed: u64, altered: Option<u64>) -> LaunchInfo {
         let mut written = Written::new(Bytes(given * MIB), Bytes(512), Bytes(changed * MIB));
-        written.writes_other_contents = altered.map(|altered| altered > 0);
+        written.writes_on_other_contents = altered.map(|altered| altered > 0);
         written.changed_on_other_contents = altered.map(|altered| Bytes(altered * MIB));
         LaunchInfo { written: Some(written), ..LaunchInfo::default() }
     }
@@ -255,7 +255,7 @@ mod tests {
             contradicted(&counts(None, Some(16)), None, &seen(32, 8, Some(8))).expect("it claims more");
         assert_eq!(
             reason.to_string(),
-            "claims too much: it claims to write 16 MiB, and a launch is given 32 MiB of memory and changes 8 MiB of it, \
+            "traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changes 8 MiB of it, \
              whatever that holds (a byte counts once, however often it is read or written): does the kernel run over \
              its whole length?"
         );

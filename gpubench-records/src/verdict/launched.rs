@@ -19,7 +19,7 @@ pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Ve
     let mut reasons: Vec<_> =
         seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
     let idle = samples.idle().filter(|(idle, _)| *idle > IDLE && !host_work);
-    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { share, prequeued_time: held }));
+    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { idle_fraction: share, prequeued_time: held }));
     reasons
 }
 
@@ -48,7 +48,7 @@ mod tests {
     fn two_modes_are_the_hosts_where_its_part_belongs_to_the_launch() {
         let modes =
             gpubench_stats::Modes { low: Nanoseconds(1.0), high: Nanoseconds(2.0), high_fraction: 0.5 };
-        let wanted = Reason::NotConverged { reached: 0.1, wanted: 0.005 };
+        let wanted = Reason::NotConverged { reached: 0.1, requested: 0.005 };
         let verdict = Verdict::of(vec![Reason::TwoModes(modes), wanted.clone()]);
         assert_eq!(with_host_work(verdict).reasons, [wanted]);
     }

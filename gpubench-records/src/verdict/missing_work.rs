@@ -27,7 +27,7 @@ pub fn missing_work(
     }
     let [bytes, flops] = [claim.counts.bytes, claim.counts.flops].map(Option::unwrap_or_default);
     let time = samples.time.median;
-    if let Some(empty) = seen.empty_launch.filter(|_| bytes > 0 || flops > 0)
+    if let Some(empty) = seen.empty_launch_time.filter(|_| bytes > 0 || flops > 0)
         && time - empty <= CALL.max(samples.timer.resolution)
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });

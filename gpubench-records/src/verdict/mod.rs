@@ -76,11 +76,11 @@ impl Verdict {
         Self::of(self.reasons)
     }
 
-    /// The same with this claim held against the samples and what was `seen` of the launch. What was said of it before
+    /// The same with this claim compared with the samples and what was `seen` of the launch. What was said of it before
     /// does not count.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_claim(
+    pub fn with_declared_work(
         mut self,
         claim: &DeclaredWork<'_>,
         samples: &Samples,
@@ -151,7 +151,7 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
     }
     if !samples.converged {
         let excused = reached <= limit && samples.shares_processors();
-        (!excused).then_some(Reason::NotConverged { reached, wanted })
+        (!excused).then_some(Reason::NotConverged { reached, requested: wanted })
     } else {
         let steps = 2.0 * samples.timer.effective_resolution() / time.median;
         (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
@@ -176,7 +176,7 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let Method { kernel_count: kernels, operations: pieces, .. } = &samples.method;
     let further = pieces.or(*kernels).unwrap_or_default().saturating_sub(1);
     let agreed = (CLOCKS_AGREE + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
-    (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
+    (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.

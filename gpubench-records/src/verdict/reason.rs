@@ -31,16 +31,16 @@ pub enum Reason {
     FailedAfterwards(Failure),
     /// The clock gave readings that are no times of launches.
     BrokenClock(ClockFaults),
-    /// Processes that measured it claim different work, so that they did not measure the same.
+    /// Processes that measured it declare different work, so that they did not measure the same.
     WorkDiffers {
         /// The differences, such as "bytes 2, were 1".
         differences: String,
     },
-    /// The time is too short for the work that the launch claims to do.
+    /// The time is too short for the work that the launch declares.
     ImpossibleSpeed(ImpossibleSpeed),
-    /// The launch claims to write, and changes no memory, whatever its contents.
+    /// The launch declares writes, and changes no memory, whatever its contents.
     NothingWritten {
-        /// The bytes that it claims to write, or to read and write.
+        /// The bytes that it declares as written, or as read and written.
         declared: Bytes,
         /// True if its counts do not tell reads from writes.
         may_be_read: bool,
@@ -79,18 +79,18 @@ pub enum Reason {
     /// The device waits for the host between pieces of the launch's work.
     GpuIdle {
         /// The part of the time.
-        share: f64,
+        idle_fraction: f64,
         /// The time of a launch whose work was all enqueued before.
         prequeued_time: Nanoseconds,
     },
-    /// The launch claims more bytes than its memory has, or than it changes.
+    /// The launch declares more bytes than its memory has, or than it changes.
     TrafficTooHigh(ExcessTraffic),
     /// The sampling budget was spent before the interval was narrow enough.
     NotConverged {
         /// The relative half-width that was reached.
         reached: f64,
         /// The one that was requested.
-        wanted: f64,
+        requested: f64,
     },
     /// There are fewer samples than an interval of the median needs.
     TooFewSamples {
@@ -122,7 +122,6 @@ pub enum Reason {
         /// The median of the samples.
         time: Nanoseconds,
         /// The time according to the second clock.
-        #[serde(rename = "marginal", alias = "cross_check")]
         cross_check: Nanoseconds,
     },
     /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
@@ -142,15 +141,15 @@ pub enum Reason {
         /// The bytes that it declares.
         declared: Bytes,
         /// The bytes that crossed the bus, by the hardware's counters.
-        moved: Bytes,
+        counted: Bytes,
         /// The fewest that have to cross it, if what it writes may stay in the last-level cache.
-        least: Bytes,
+        min_traffic: Bytes,
     },
     /// Other operations were executed than the launch declares.
     FlopsMismatch {
         /// The operations that it declares.
         declared: u64,
-        /// The operations of its precision, by the hardware's counters.
+        /// The operations of its data type, by the hardware's counters.
         counted: u64,
     },
     /// The launch got slower or faster while it was sampled: the median describes no steady state.
@@ -171,7 +170,7 @@ pub enum Reason {
     },
     /// The time is at or below zero, or less than the timer can resolve.
     BelowResolution {
-        /// The timer's step.
+        /// The timer's resolution.
         resolution: Nanoseconds,
     },
 }
@@ -284,17 +283,17 @@ impl Display for Reason {
             }
             Self::WorkDiffers { differences } => write!(
                 f,
-                "other work: processes that measured it claim different work ({differences}): make counts the same in each process"
+                "work differs: processes declare different work ({differences}): make the counts the same in each process"
             ),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
-            Self::NothingWritten { declared: claimed, may_be_read } => {
-                let claimed = format::bytes(*claimed);
-                let moves = if *may_be_read { "move" } else { "write" };
+            Self::NothingWritten { declared, may_be_read } => {
+                let declared = format::bytes(*declared);
+                let moved = if *may_be_read { "moved" } else { "written" };
                 let reads =
                     if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
                 write!(
                     f,
-                    "outputs never written: it claims to {moves} {claimed}, and a launch changes nothing in memory, \
+                    "outputs never written: it declares {declared} {moved}, and a launch changes nothing in memory, \
                      whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
                 )
             }
@@ -350,15 +349,15 @@ impl Display for Reason {
                 )
             }
             Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
-            Self::GpuIdle { share, prequeued_time: held } => write!(
+            Self::GpuIdle { idle_fraction: share, prequeued_time: held } => write!(
                 f,
                 "GPU idle: it waits for the host in {} of the time, and its own work takes {}: enqueue everything at once, or \
                  declare `host_work` if the host's part belongs to the launch",
                 format::percent(*share),
                 format::time(*held)
             ),
-            Self::TrafficTooHigh(excess) => f.write_str(&claims_too_much(excess)),
-            Self::NotConverged { reached, wanted } => write!(
+            Self::TrafficTooHigh(excess) => f.write_str(&traffic_too_high(excess)),
+            Self::NotConverged { reached, requested: wanted } => write!(
                 f,
                 "not converged: the median is known to {} (asked for: {})",
                 format::plus_minus(*reached),
@@ -398,11 +397,11 @@ impl Display for Reason {
                 };
                 write!(
                     f,
-                    "CUPTI disagrees: {time} by events, {cupti} by CUPTI's trace{of_which}: more than {allowed} apart{after}: one of the \
+                    "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{of_which}: more than {allowed} apart{after}: one of the \
                      clocks saw another launch, or other clocks of the GPU"
                 )
             }
-            Self::TrafficMismatch { declared, moved, least } => {
+            Self::TrafficMismatch { declared, counted: moved, min_traffic: least } => {
                 let hint = match moved > declared {
                     true => {
                         "is something not counted, or is the same data fetched from memory several times?"
@@ -416,14 +415,14 @@ impl Display for Reason {
                 let [declared, moved] = [*declared, *moved].map(format::bytes);
                 write!(
                     f,
-                    "moves otherwise: it declares {declared}{stays}, and {moved} crossed the memory's bus by the GPU's counters: {hint}"
+                    "traffic mismatch: it declares {declared}{stays}, and {moved} crossed the memory's bus according to the GPU's counters: {hint}"
                 )
             }
             Self::FlopsMismatch { declared, counted } => {
                 let [declared, counted] = [*declared, *counted].map(format::operations);
                 write!(
                     f,
-                    "computes otherwise: it declares {declared}, and {counted} were executed in its precision by the GPU's counters"
+                    "flops mismatch: it declares {declared}, and {counted} were executed in its data type according to the GPU's counters"
                 )
             }
             Self::Drift(Drift { change }) => {
@@ -466,17 +465,17 @@ pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     }
 }
 
-/// Returns the sentence about a claim of more bytes than there are, with both figures.
-fn claims_too_much(excess: &ExcessTraffic) -> String {
-    let ExcessTraffic { kind: of, declared: claimed, given, changed } = excess;
-    let (does, hint) = match of {
+/// Describes declared traffic that exceeds the memory of the launch.
+fn traffic_too_high(excess: &ExcessTraffic) -> String {
+    let ExcessTraffic { kind, declared, given, changed } = excess;
+    let (moved, hint) = match kind {
         DeclaredBytes::Read => ("read", "is it given all of its inputs?"),
-        DeclaredBytes::Written => ("write", "does the kernel run over its whole length?"),
-        DeclaredBytes::Moved => ("move", "what is counted twice?"),
+        DeclaredBytes::Written => ("written", "does the kernel run over its whole length?"),
+        DeclaredBytes::Moved => ("moved", "what is counted twice?"),
     };
-    let [claimed, given, changed] = [*claimed, *given, *changed].map(format::bytes);
+    let [declared, given, changed] = [*declared, *given, *changed].map(format::bytes);
     format!(
-        "claims too much: it claims to {does} {claimed}, and a launch is given {given} of memory and changes {changed} of it, \
+        "traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changes {changed} of it, \
          whatever that holds (a byte counts once, however often it is read or written): {hint}"
     )
 }
@@ -506,7 +505,7 @@ fn impossible(speed: &ImpossibleSpeed) -> String {
         }
         Quantity::Compute(_) => format!(
             "impossible: {} cannot be done in {took}; at the {} {peak_of} of {} that takes {least}: did the kernel run, and in \
-             this precision?",
+             this data type?",
             format::operations(*work),
             quantity.roof(),
             format::throughput(FlopsPerSecond::from(*peak))

@@ -248,7 +248,13 @@ fn samples(median: f64) -> Samples {
 /// A proof that a flush empties the cache and leaves it clean.
 fn proof() -> FlushVerification {
     let [cached, flushed, sweep] = [5_470.0, 7_980.0, 14_740.0].map(Nanoseconds);
-    FlushVerification { cached, flushed, swept: flushed, sweep, clean_sweep: sweep }
+    FlushVerification {
+        cached_read: cached,
+        flushed_read: flushed,
+        reference_read: flushed,
+        large_read: sweep,
+        reference_large_read: sweep,
+    }
 }
 
 fn h200() -> DeviceInfo {
@@ -273,9 +279,9 @@ fn row(samples: Samples, bytes: u64) -> Record {
         metrics: Metrics::default(),
         samples,
     };
-    let claim = measurement.claim(Cache::Cold);
+    let claim = measurement.declared_work(Cache::Cold);
     let verdict = judge(&measurement.samples, 0.005, &claim, &h200());
-    let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.launch, &h200());
+    let verdict = verdict.with_declared_work(&claim, &measurement.samples, &measurement.launch, &h200());
     let case = PlannedCase {
         benchmark: "k::sum".to_owned(),
         args: Vec::new(),
@@ -290,13 +296,13 @@ fn row(samples: Samples, bytes: u64) -> Record {
 #[test]
 fn twice_the_bytes_of_a_cold_read_are_impossible() {
     let mut honest = row(samples(4_840.0), 16 << 20);
-    assert_eq!((honest.verdict.state, honest.claim_in_doubt(&h200())), (State::Valid, None));
+    assert_eq!((honest.verdict.state, honest.declared_work_in_doubt(&h200())), (State::Valid, None));
     honest.set_changed_when_altered(Some(Bytes(512)), &h200());
     assert_eq!(honest.verdict.state, State::Valid);
 
     let mut twice = row(samples(4_840.0), 32 << 20);
     assert_eq!(twice.verdict.state, State::Valid, "all of it may be writes, which stay in the cache");
-    assert_eq!(twice.claim_in_doubt(&h200()), Some(Bytes(32 << 20)));
+    assert_eq!(twice.declared_work_in_doubt(&h200()), Some(Bytes(32 << 20)));
     let mut writes = twice.clone();
     twice.set_changed_when_altered(Some(Bytes(512)), &h200());
     let reasons: Vec<_> = twice.verdict.reasons.iter().map(ToString::to_string).collect();
@@ -306,8 +312,8 @@ fn twice_the_bytes_of_a_cold_read_are_impossible() {
             || reasons[0].starts_with("impossible: 32 MiB cannot cross the memory in 5.192 µs"),
         "{reasons:?}"
     );
-    assert!(reasons[1].starts_with("claims too much: it claims to move 32 MiB"), "{reasons:?}");
-    assert_eq!((reasons.len(), twice.claim_in_doubt(&h200())), (2, None));
+    assert!(reasons[1].starts_with("traffic too high: it declares 32 MiB moved"), "{reasons:?}");
+    assert_eq!((reasons.len(), twice.declared_work_in_doubt(&h200())), (2, None));
     // Another launch that did write: then they were writes.
     writes.set_changed_when_altered(Some(Bytes(16 << 20)), &h200());
     assert_eq!(writes.verdict.state, State::Valid);
@@ -323,10 +329,10 @@ fn a_claim_that_only_writes_can_explain_is_in_doubt() {
     let mut fast = row(samples(4_840.0), 32 << 20);
     let measurement = fast.measurement.as_mut().expect("it was measured");
     measurement.launch.written = Some(Written::new(Bytes(32 << 20), Bytes(512), Bytes(512)));
-    assert_eq!(fast.claim_in_doubt(&h200()), Some(Bytes(32 << 20)));
+    assert_eq!(fast.declared_work_in_doubt(&h200()), Some(Bytes(32 << 20)));
     let mut slow = fast.clone();
     slow.measurement.as_mut().expect("it was measured").samples = samples(48_400.0);
-    assert_eq!(slow.claim_in_doubt(&h200()), None);
+    assert_eq!(slow.declared_work_in_doubt(&h200()), None);
 }
 
 /// What is not known of the overhead is its part above the floor; without a proven flush all of it is in doubt.
@@ -349,7 +355,7 @@ fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
     samples.time = summary(&samples.event_times, &[], &[], samples.timer, None).expect("there are some");
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
-    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: true, written: None };
+    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: true, written: None };
     let verdict = judge(&samples, 0.005, &claim, &h200());
     assert!(matches!(verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{verdict:?}");
     let claim = DeclaredWork { counts: Counts::default(), ..claim };
@@ -377,7 +383,7 @@ fn a_gpu_that_waits_for_the_host_is_idle() {
         let samples = Samples { host_call_time: call, prequeued_time: held, ..samples(median) };
         launched::reservations(&LaunchInfo::default(), &samples, false)
     };
-    let told = |share| [Reason::GpuIdle { share, prequeued_time: Nanoseconds(40e3) }];
+    let told = |share| [Reason::GpuIdle { idle_fraction: share, prequeued_time: Nanoseconds(40e3) }];
     assert_eq!(idle(40e3, Some(Nanoseconds(1e6)), None), told(1.0 - 40e3 / 1e6));
     assert_eq!(idle(1e6, None, Some(Nanoseconds(40e3))), told(1.0 - 40e3 / 1e6));
     // The samples were covered at last, and the call is as long as ever.
@@ -402,11 +408,11 @@ fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
 #[test]
 fn what_was_said_of_a_claim_before_does_not_count() {
     let claim =
-        DeclaredWork { counts: Counts::default(), precision: "f32", link: None, cold: false, written: None };
+        DeclaredWork { counts: Counts::default(), data_type: "f32", link: None, cold: false, written: None };
     let before = Reason::NothingWritten { declared: Bytes(4096), may_be_read: false };
     let other = Reason::OtherProcesses { count: 1 };
     let verdict = Verdict::of(vec![before, other.clone()]);
-    let now = verdict.with_claim(&claim, &samples(1e5), &LaunchInfo::default(), &h200());
+    let now = verdict.with_declared_work(&claim, &samples(1e5), &LaunchInfo::default(), &h200());
     assert_eq!(now.reasons, [other]);
 }
 
@@ -415,11 +421,11 @@ fn what_was_said_of_a_claim_before_does_not_count() {
 fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
     // 1 GiB in 10 µs: 22 times the memory's peak.
     let counts = Counts { reads: Some(1 << 30), ..Counts::default() };
-    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
     let other = Reason::Observed(Observation::HostFunctions { count: 1 });
     let mut verdict = Verdict::of(vec![Reason::WideInterval { reached: 0.2, limit: 0.05 }, other.clone()]);
     for _ in 0..2 {
-        verdict = verdict.with_claim(&claim, &samples(1e4), &LaunchInfo::default(), &h200());
+        verdict = verdict.with_declared_work(&claim, &samples(1e4), &LaunchInfo::default(), &h200());
         assert_eq!(verdict.state, State::Invalid);
         assert!(
             matches!(&verdict.reasons[..], [Reason::ImpossibleSpeed(_), rest] if *rest == other),
@@ -446,7 +452,7 @@ fn a_second_clock_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim(
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
     let reason = disagrees(4_840.0, 600.0).expect("it is off by 0.6 µs");
     assert!(reason.is_about_precision());
-    assert!(!Reason::GpuIdle { share: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_precision());
+    assert!(!Reason::GpuIdle { idle_fraction: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_precision());
 }
 
 /// Sixteen groups of 10 µs, of which every other one has inputs at a place where launches take 0.4 µs longer.
@@ -500,7 +506,7 @@ fn a_drift_is_more_than_groups_make_by_chance() {
 fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
     let told = |declared, moved, least| {
         let [declared, moved, least] = [declared, moved, least].map(Bytes);
-        Reason::TrafficMismatch { declared, moved, least }.to_string()
+        Reason::TrafficMismatch { declared, counted: moved, min_traffic: least }.to_string()
     };
     let (most, counted_twice) = ("fetched from memory several times?", "is nothing counted twice?");
     assert!(told(1 << 20, 2 << 20, 1 << 20).ends_with(most));
@@ -525,11 +531,12 @@ fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) ->
     let mut samples = samples(time);
     samples.timer = Timer::new(Nanoseconds(1.0));
     samples.method = Method::new(Path::Host);
-    let seen = LaunchInfo { empty_launch: Some(Nanoseconds(2.3)), observations, ..LaunchInfo::default() };
+    let seen =
+        LaunchInfo { empty_launch_time: Some(Nanoseconds(2.3)), observations, ..LaunchInfo::default() };
     let mut info = DeviceInfo::new("host", "a CPU");
     info.core_bandwidth = Some(BytesPerSecond(1_536e9));
     let counts = Counts { bytes: Some(bytes), flops: Some(flops), ..Counts::default() };
-    let claim = DeclaredWork { counts, precision: "f32", link: None, cold: false, written: None };
+    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
     missing_work(&claim, &samples, &seen, &info)
 }
 
@@ -627,7 +634,7 @@ fn cupti_is_compared_after_subtraction_of_the_slowdown() {
 #[test]
 fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
-    let beginning = "CUPTI disagrees: 15.43 µs by events, 18.00 µs by CUPTI's trace";
+    let beginning = "CUPTI disagrees: measured 15.43 µs, 18.00 µs according to CUPTI's trace";
     let with = words(Some((1980.0, 100.0)));
     let of_which =
         ", of which tracing 1.980 µs ± 100.0 ns: more than 154.3 ns apart after subtraction of tracing: ";

@@ -139,7 +139,11 @@ impl Counters {
         let least = bytes - stays.min(bytes);
         let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
         let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
-        off.then_some(Reason::TrafficMismatch { declared: Bytes(bytes), moved, least: Bytes(least) })
+        off.then_some(Reason::TrafficMismatch {
+            declared: Bytes(bytes),
+            counted: moved,
+            min_traffic: Bytes(least),
+        })
     }
 
     /// Operations of a precision that the counters tell apart are what is declared. Whether a square root is one is the author's choice.
@@ -220,11 +224,11 @@ mod tests {
             name: None,
             grid: [4, 1, 1],
             block: [256, 1, 1],
-            static_shared: Bytes::ZERO,
-            dynamic_shared: Bytes::ZERO,
-            registers: 32,
-            local_memory: Bytes::ZERO,
-            resident_blocks: 8,
+            static_shared_memory: Bytes::ZERO,
+            dynamic_shared_memory: Bytes::ZERO,
+            registers_per_thread: 32,
+            local_memory_per_thread: Bytes::ZERO,
+            max_active_blocks_per_sm: 8,
         };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];

@@ -70,29 +70,29 @@ pub(crate) fn run_at(
             let measured = &mut record["measurement"];
             let ratio = median / measured["time"]["median"].as_f64().expect("a median");
             scale(measured, ratio, samples);
-            let wall = measured["wall"].as_f64().expect("a time") + place.process as f64;
-            measured["wall"] = wall.into();
+            let wall = measured["wall_time"].as_f64().expect("a time") + place.process as f64;
+            measured["wall_time"] = wall.into();
             Some(record)
         })
         .collect();
-    run["planned"] = records.len().into();
+    run["planned_cases"] = records.len().into();
     run
 }
 
 /// Makes all times of a measurement longer by this factor, and all rates lower.
 fn scale(measured: &mut Value, ratio: f64, samples: usize) {
     let overhead = measured["timer"]["overhead"].as_f64().expect("a time");
-    let events = measured["events"].as_array().expect("events").iter();
+    let events = measured["event_times"].as_array().expect("events").iter();
     let scaled = events.map(|event| overhead + (event.as_f64().expect("a time") - overhead) * ratio);
-    measured["events"] = scaled.cycle().take(samples).collect::<Vec<f64>>().into();
+    measured["event_times"] = scaled.cycle().take(samples).collect::<Vec<f64>>().into();
     measured["time"]["samples"] = samples.into();
     let times = ["median", "min", "max", "mean", "standard_deviation", "iqr", "p5", "p95", "p99"];
     let times = times.map(|time| format!("/time/{time}")).into_iter();
     let ends = ["low", "high"].map(|end| format!("/time/median_ci/{end}")).into_iter();
-    multiply(measured, times.chain(ends).chain(["/elapsed".to_owned(), "/wall".to_owned()]), ratio);
-    let rates = ["read", "written", "bandwidth", "throughput", "items", "roof/of_peak"];
+    multiply(measured, times.chain(ends).chain(["/device_time".to_owned(), "/wall_time".to_owned()]), ratio);
+    let rates = ["read", "written", "bandwidth", "throughput", "items", "roofline/fraction"];
     let rates = rates.map(|rate| format!("/metrics/{rate}")).into_iter();
-    let shares = (0..2).map(|number| format!("/metrics/shares/{number}/of_peak"));
+    let shares = (0..2).map(|number| format!("/metrics/peak_fractions/{number}/fraction"));
     multiply(measured, rates.chain(shares), 1.0 / ratio);
 }
 

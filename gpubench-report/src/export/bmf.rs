@@ -68,7 +68,7 @@ impl Measures {
             latency: Measure { value, lower_value: Some(low), upper_value: Some(high) },
             throughput: metrics.throughput.map(|it| rate(it.as_f64())),
             bandwidth: metrics.bandwidth.map(|it| rate(it.as_f64())),
-            items: metrics.items.map(|it| rate(it.as_f64())),
+            items: metrics.items_per_second.map(|it| rate(it.as_f64())),
             energy: energy.as_ref().and_then(Energy::per_launch).map(|joules| alone(joules.as_f64())),
         }
     }

@@ -9,10 +9,10 @@ use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_table::export::csv::{argument, arguments};
 
 /// The columns, behind which stands one for each argument of the run. `process` and `sample` count from 1, the samples in the
-/// order in which they ran; the first process is the one whose figures the case has. `in_turn_with` names the benchmark whose
+/// order in which they ran; the first process is the one whose figures the case has. `interleaved_with` names the benchmark whose
 /// samples took turns with these.
 const HEADS: [&str; 8] =
-    ["name", "device", "cache", "in_turn_with", "process", "sample", "event_ns", "time_ns"];
+    ["name", "device", "cache", "interleaved_with", "process", "sample", "event_ns", "time_ns"];
 
 /// Writes `run` in this format.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
@@ -43,8 +43,8 @@ fn processes(record: &Record) -> impl Iterator<Item = (usize, &Measurement)> {
 }
 
 /// The first cells of a case's rows.
-fn case(record: &Record, name: &str, in_turn_with: &str) -> io::Result<Vec<u8>> {
-    row([name, &record.device, &record.case.cache.to_string(), in_turn_with])
+fn case(record: &Record, name: &str, interleaved_with: &str) -> io::Result<Vec<u8>> {
+    row([name, &record.device, &record.case.cache.to_string(), interleaved_with])
 }
 
 /// Writes the rows of a measurement. Numbers have no character that CSV would quote, and the fewest digits that are read back

@@ -129,7 +129,7 @@ impl FleetRun {
     fn new(name: String, stored: Stored, selection: &CaseSelection) -> Self {
         let faults = stored.faults().into_iter().map(|fault| format!("{name}: {fault}")).collect();
         let mut head = stored.run;
-        let (measured, planned) = (head.records.len(), head.planned);
+        let (measured, planned) = (head.records.len(), head.planned_cases);
         let unfinished = (planned > measured)
             .then(|| format!("{name}: unfinished: {measured} of {planned} cases are there"));
         selection.narrow(&mut head);

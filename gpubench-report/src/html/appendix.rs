@@ -31,7 +31,7 @@ fn method(run: &Run) -> Markup {
         p {
             "Medians of event times less the timer's overhead. A case is sampled until the 95 % interval of its median is at "
             (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time))
-            ", after at least " (format::time(sampling.warm_up)) " of warm-up; a benchmark or the command line may say otherwise."
+            ", after at least " (format::time(sampling.min_warm_up_time)) " of warm-up; a benchmark or the command line may say otherwise."
         }
         ul { @for line in remarks::methods(run).lines() { li { (plain(line)) } } }
     }

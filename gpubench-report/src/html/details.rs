@@ -128,7 +128,7 @@ fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
     figures.extend(metrics.bandwidth.map(|rate| ("bandwidth", format::bandwidth(rate))));
     figures.extend(metrics.throughput.map(|rate| ("throughput", format::throughput(rate))));
     let item = measured.item.as_deref().unwrap_or("items");
-    figures.extend(metrics.items.map(|rate| ("items", plain(&format::items(rate, item)))));
+    figures.extend(metrics.items_per_second.map(|rate| ("items", plain(&format::items(rate, item)))));
     figures.extend(metrics.cold_over_hot.map(|ratio| ("cold/hot", format::ratio(ratio))));
     figures
 }

@@ -73,7 +73,7 @@ fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], note: &
 /// Throughput over arithmetic intensity, below the roofs that rows are compared with.
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
-        let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
+        let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
         let ci = row.it.samples.time.median_ci;
         let median = row.it.median();
         let interval = [ci.high, ci.low].map(|time| rate.as_f64() * (median / time));

@@ -62,7 +62,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
         whole.skipped.extend(new);
         let new: Vec<_> = run.notes.into_iter().filter(|note| !whole.notes.contains(note)).collect();
         whole.notes.extend(new);
-        whole.planned = whole.planned.max(run.planned);
+        whole.planned_cases = whole.planned_cases.max(run.planned_cases);
     }
     // These belong to one run alone.
     (whole.resumed, whole.regression_threshold, whole.baseline_comparison) = (None, None, None);
@@ -71,7 +71,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     for record in &mut whole.records {
         record.other_processes.extend(others.remove(&record.planned()).unwrap_or_default());
     }
-    whole.planned = whole.planned.max(whole.records.len());
+    whole.planned_cases = whole.planned_cases.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
     Ok(Joined { run: whole, remarks, missing: Vec::new() })
 }

@@ -37,7 +37,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
     run.devices.retain(|info| used.contains(&info.device));
     (run.environment.task, run.environment.host) = (None, host);
-    run.planned = run.records.len() + missing.cases;
+    run.planned_cases = run.records.len() + missing.cases;
     run.notes.extend(remarks.iter().chain(&missing.sentences).cloned());
     joined.remarks.append(&mut remarks);
     joined.missing = missing.sentences;
@@ -102,7 +102,7 @@ fn missing(runs: &[NamedRun]) -> Missing {
         (of, cases) = (task.of, task.cases.unwrap_or_default());
         let (has, planned) = found.entry(task.number).or_default();
         has.extend(run.records.iter().map(anywhere));
-        *planned = (*planned).max(run.planned / devices_of_a_kind(run));
+        *planned = (*planned).max(run.planned_cases / devices_of_a_kind(run));
     }
     let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
     let all = cases.saturating_sub(has.len());
@@ -242,7 +242,7 @@ mod tests {
                 record
             })
             .to_vec();
-        run.planned = 2;
+        run.planned_cases = 2;
         run.devices[0].properties.retain(|property| property.name != UUID);
         run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
         let task = Task {
@@ -282,7 +282,7 @@ mod tests {
             ["n1/cuda:0 a1", "n1/cuda:0 b1", "n1/cuda:1 a2", "n1/cuda:1 b2", "n2/cuda:0 a3", "n2/cuda:0 b3"];
         assert_eq!(rows(&joined), expected);
         assert!(joined.missing.is_empty() && joined.remarks.is_empty());
-        assert_eq!((joined.run.planned, joined.run.environment.task.is_none()), (6, true));
+        assert_eq!((joined.run.planned_cases, joined.run.environment.task.is_none()), (6, true));
         assert_eq!(joined.run.environment.host, None, "there are several");
         let uuids: Vec<_> = joined.run.devices.iter().map(|info| info.text(UUID)).collect();
         assert_eq!(uuids, [Some("GPU-a"), Some("GPU-b"), Some("GPU-c")]);
@@ -319,7 +319,7 @@ mod tests {
         let told = ["share 3/3 ended early: 1 of its 2 cases is missing", "share 2/3 is missing: 2 cases"];
         assert_eq!(sentences(&all), told);
         let joined = joined(&all).expect("shares");
-        assert_eq!((joined.run.planned, joined.run.records.len()), (6, 3));
+        assert_eq!((joined.run.planned_cases, joined.run.records.len()), (6, 3));
         assert!(told.iter().all(|sentence| joined.run.notes.iter().any(|note| note == sentence)));
         assert_eq!(sentences(&[share(2, "n1", "GPU-a", 0)]), ["shares 1/3, 3/3 are missing: 4 cases"]);
         // With more tasks than benchmarks, some measure nothing and leave no run.

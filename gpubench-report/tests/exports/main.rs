@@ -161,7 +161,7 @@ fn the_top_of_the_page_agrees_with_its_comparison() {
 }
 
 fn checked(run: &Run) -> BaselineComparison {
-    run.baseline_comparison.clone().expect("it was held against a baseline")
+    run.baseline_comparison.clone().expect("it was compared with a baseline")
 }
 
 /// Four cases with a gate, of which one is the same, one slower, one faster and one not comparable; and one is missing.
@@ -243,7 +243,7 @@ fn mixed() -> Run {
 fn a_stored_run_looks_so() {
     let mut run = small("gpu.jsonl");
     run.records.truncate(1);
-    run.planned = 1;
+    run.planned_cases = 1;
     let json: serde_json::Value = serde_json::from_str(&exported(Format::JSON, &run)).expect("JSON");
     assert_snapshot!("one-json", serde_json::to_string_pretty(&json).expect("JSON"));
 }
@@ -296,7 +296,7 @@ fn numbers_are_read_back_exactly() {
         ("moved_bytes", |it| it.counts.bytes.map(|bytes| bytes as f64)),
         ("bandwidth_bytes_per_s", |it| it.metrics.bandwidth.map(|rate| rate.0)),
         ("throughput_flop_per_s", |it| it.metrics.throughput.map(|rate| rate.0)),
-        ("intensity_flop_per_byte", |it| it.metrics.intensity),
+        ("intensity_flop_per_byte", |it| it.metrics.arithmetic_intensity),
         ("cold_over_hot", |it| it.metrics.cold_over_hot),
     ];
     let mut compared = 0;

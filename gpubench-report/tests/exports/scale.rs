@@ -45,7 +45,7 @@ fn large() -> Run {
         record
     };
     run.records = (0..CASES).map(numbered).collect();
-    run.planned = CASES;
+    run.planned_cases = CASES;
     run
 }
 

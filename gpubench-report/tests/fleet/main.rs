@@ -121,7 +121,7 @@ fn a_file_that_cannot_be_read_is_named_and_the_rest_is_judged() {
         fs::write(folder.join("half.json"), &whole[..whole.len() / 2]).expect("a file");
         fs::write(folder.join("empty.json"), "").expect("a file");
         fs::write(folder.join("other.json"), "{\"a\": 1}").expect("a file");
-        let newer = String::from_utf8(whole).expect("UTF-8").replace("gpubench/2", "gpubench/9");
+        let newer = String::from_utf8(whole).expect("UTF-8").replace("gpubench/3", "gpubench/9");
         fs::write(folder.join("newer.json"), newer).expect("a file");
     });
     assert_answer(&report);
@@ -177,7 +177,7 @@ fn a_run_that_was_resumed_is_whole() {
     let report = with_fault(|folder, files| {
         let whole: Value = serde_json::from_slice(&fs::read(&files[4]).expect("a file")).expect("JSON");
         changed(&files[4], |run| run["records"].as_array_mut().expect("records").truncate(7));
-        changed(&files[4], |run| run["planned"] = 19.into());
+        changed(&files[4], |run| run["planned_cases"] = 19.into());
         let mut resumed = whole;
         resumed["resumed"] = json!({"run": "gpu1-process1", "kept": 7, "planned": 19});
         write(&folder.join("gpu1-process1-again.json"), &resumed);
@@ -239,7 +239,7 @@ fn invalid_rows_are_named_and_do_not_count() {
             record["verdict"] = json!({"state": "invalid", "reasons": [{"failed": {"stage": "check", "message": "wrong sum"}}]});
         });
         changed(&files[1], |run| {
-            let reason = json!({"not-converged": {"reached": 0.02, "wanted": 0.005}});
+            let reason = json!({"not-converged": {"reached": 0.02, "requested": 0.005}});
             run["records"][3]["verdict"] = json!({"state": "suspect", "reasons": [reason]});
         });
     });
@@ -262,7 +262,7 @@ fn cases_that_a_gpu_lacks_are_named() {
             changed(file, |run| {
                 let records = run["records"].as_array_mut().expect("records");
                 records.retain(|record| record["benchmark"] != "gpubench_kernels::cuda::power::fma");
-                run["planned"] = records.len().into();
+                run["planned_cases"] = records.len().into();
             });
         }
     });
@@ -340,7 +340,7 @@ fn sensors_that_differ_are_told() {
         for file in files {
             changed(file, |run| {
                 for record in run["records"].as_array_mut().expect("records") {
-                    record["measurement"]["conditions"]["during"]["slowed_by"] = json!([]);
+                    record["measurement"]["conditions"]["during"]["throttle_reasons"] = json!([]);
                 }
             });
         }
@@ -355,7 +355,7 @@ fn sensors_that_differ_are_told() {
                 for record in run["records"].as_array_mut().expect("records") {
                     let measured = &mut record["measurement"];
                     measured["device_clock"]["mean"] = 1_700_000_000.into();
-                    measured["conditions"]["during"]["slowed_by"] = json!(["power cap"]);
+                    measured["conditions"]["during"]["throttle_reasons"] = json!(["power cap"]);
                     measured["conditions"]["during"]["temperature"] = json!({"low": 80, "high": 84});
                     measured["conditions"]["during"]["other_processes"] = 2.into();
                 }

@@ -38,12 +38,12 @@ fn runs_are_kept_in_files_and_read_back() {
     let text = String::from_utf8(contents.clone()).expect("JSON");
     fs::write(&first.file, text.replace("100000", "100001")).expect("it can be written");
     fs::write(&other.file, &contents[..contents.len() / 2]).expect("it can be written");
-    fs::write(folder.join("0123456789/foreign.json"), "{\"schema\": \"gpubench/2\"}")
+    fs::write(folder.join("0123456789/foreign.json"), "{\"schema\": \"gpubench/3\"}")
         .expect("it can be written");
     let report = read().report(RULES);
     assert_eq!((report.runs, report.faults.len()), (2, 3), "{:?}", report.faults);
     let told = report.faults.join("\n");
-    for words in ["its checksum is another", "cut off", "its format is `gpubench/2`"] {
+    for words in ["its checksum is another", "cut off", "its format is `gpubench/3`"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let mut empty = run;

@@ -156,7 +156,7 @@ fn evaluate(
         power,
         sensor_power: sensor,
         launches,
-        elapsed,
+        wall_time: elapsed,
         updates: between,
         counter_time: counted,
     })
@@ -298,11 +298,11 @@ mod tests {
         assert_eq!(sampler.launches, 50 * sampler.calls);
         assert_eq!(measured.launches, sampler.launches - 50);
         let second = Nanoseconds::from(SHORTEST);
-        assert!(measured.elapsed >= second && measured.elapsed < 1.9 * second, "{measured:?}");
+        assert!(measured.wall_time >= second && measured.wall_time < 1.9 * second, "{measured:?}");
         assert!(measured.updates >= LEAST_UPDATES && measured.updates <= 80, "{measured:?}");
         // The counter's steps and readings that come late leave some per cent, and more on a busy machine.
         assert!((measured.power.0 / 700.0 - 1.0).abs() < 0.2, "{measured:?}");
-        let per_launch = measured.power.during(measured.elapsed) / measured.launches as f64;
+        let per_launch = measured.power.during(measured.wall_time) / measured.launches as f64;
         assert_eq!(measured.per_launch, per_launch);
         assert_eq!(measured.sensor_power, Some(Watts(690.0)));
         // Every third update is 50 ms behind the last that was asked for.

@@ -121,7 +121,7 @@ fn measured(sampler: &mut dyn Sampler, sampling: &Sampling) -> (Samples, Vec<Ste
 fn launches_of_the_warm_up_are_no_samples() {
     // The first hundred launches take ten times as long.
     let mut sampler = FakeSampler::new(|launch| if launch < 100 { 1e6 } else { 100e3 });
-    let sampling = Sampling { warm_up: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
+    let sampling = Sampling { min_warm_up_time: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
     let (samples, steps) = measured(&mut sampler, &sampling);
     assert!(samples.warm_up.steady && samples.warm_up.launches >= 200, "{:?}", samples.warm_up);
     assert!(samples.event_times.iter().all(|event| *event == Nanoseconds(101e3)));
@@ -180,7 +180,7 @@ fn a_budget_of_device_time_ends_what_does_not_converge() {
     let sampling = Sampling {
         precision: 1e-4,
         max_time: Nanoseconds::from_seconds(0.1),
-        warm_up: Nanoseconds::from_seconds(0.01),
+        min_warm_up_time: Nanoseconds::from_seconds(0.01),
         ..Sampling::USUAL
     };
     let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
@@ -217,7 +217,8 @@ fn exactly_as_many_samples_and_warm_up_launches_as_asked_for() {
 fn no_case_keeps_more_samples_than_the_most() {
     let mut sampler = FakeSampler::new(noisy);
     sampler.cost = Nanoseconds(1.0);
-    let sampling = Sampling { precision: 1e-9, warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
+    let sampling =
+        Sampling { precision: 1e-9, min_warm_up_time: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
     assert_eq!(samples.event_times.len(), MAX_SAMPLES);
     assert!(!samples.converged);
@@ -249,7 +250,7 @@ fn budget(seconds: f64) -> Sampling {
     Sampling {
         precision: 1e-9,
         max_time: Nanoseconds::from_seconds(seconds),
-        warm_up: Nanoseconds::from_seconds(seconds / 10.0),
+        min_warm_up_time: Nanoseconds::from_seconds(seconds / 10.0),
         ..Sampling::USUAL
     }
 }
@@ -296,7 +297,7 @@ fn all_launches_of_a_case_count() {
 #[test]
 fn a_deadline_keeps_the_samples_that_are_there() {
     let mut sampler = FakeSampler::of_host(steady, 10);
-    let sampling = Sampling { samples: Some(1000), warm_up: Nanoseconds::ZERO, ..Sampling::USUAL };
+    let sampling = Sampling { samples: Some(1000), min_warm_up_time: Nanoseconds::ZERO, ..Sampling::USUAL };
     let (begin, limit) = (Instant::now(), Duration::from_millis(300));
     let samples = measure(&mut sampler, &sampling, begin + limit, None, &mut |_| ()).expect("nothing fails");
     assert!(
@@ -311,7 +312,7 @@ fn a_deadline_keeps_the_samples_that_are_there() {
 #[test]
 fn a_warm_up_that_was_asked_for_costs_no_samples() {
     for sampling in [
-        Sampling { warm_up: Nanoseconds::from_seconds(10.0), ..budget(1.0) },
+        Sampling { min_warm_up_time: Nanoseconds::from_seconds(10.0), ..budget(1.0) },
         Sampling { warm_up_launches: Some(10_000), ..budget(1.0) },
     ] {
         let sampling = Sampling { min_time: sampling.max_time, ..sampling };
@@ -426,7 +427,8 @@ fn a_simulated_device_has_this_machines_time_beyond_its_budget() {
     assert!((85..=100).contains(&samples.event_times.len()), "{}", samples.event_times.len());
     let mut sampler = FakeSampler::of_host(noisy, 20);
     (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e5), true);
-    let (samples, _) = measured(&mut sampler, &Sampling { warm_up: Nanoseconds::ZERO, ..budget(0.1) });
+    let (samples, _) =
+        measured(&mut sampler, &Sampling { min_warm_up_time: Nanoseconds::ZERO, ..budget(0.1) });
     assert!(
         !samples.converged && samples.wall_time < Nanoseconds::from_seconds(3.0),
         "{:?}",
@@ -541,11 +543,11 @@ fn a_stall_of_the_memory_is_in_the_time_by_its_mean() {
         60e3 + if phase < 61_780.0 { 2e3 } else { 0.0 }
     });
     let (period, error, length) = (Nanoseconds(101_310.0), Nanoseconds(20.0), Nanoseconds(2e3));
-    fake.timer.dram_stall_period = Some(DramStallPeriod { period, error, length });
+    fake.timer.dram_stall_period = Some(DramStallPeriod { period, error, duration: length });
     let (samples, _) =
         measured(&mut Started { sampler: fake, broken: false, starts: Vec::new() }, &Sampling::USUAL);
     let stall = samples.dram_stall.expect("it waits for memory");
-    assert!((stall.share - 0.61).abs() < 0.03 && (stall.length - length).abs() < STEP, "{stall:?}");
+    assert!((stall.delayed_fraction - 0.61).abs() < 0.03 && (stall.delay - length).abs() < STEP, "{stall:?}");
     let expected = Nanoseconds(60e3 + 0.61 * 2e3);
     assert!((samples.time.median - expected).abs() < 2.0 * STEP, "{:?}", samples.time);
     assert!(samples.converged && samples.modes().is_none(), "{stall:?}");

@@ -32,7 +32,7 @@ const LONG_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns the longest warm-up of a case that is not steady. It counts against the budget of the case.
 pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
-    LONGEST.min(sampling.max_time / 2.0).max(PATIENCE * sampling.warm_up)
+    LONGEST.min(sampling.max_time / 2.0).max(PATIENCE * sampling.min_warm_up_time)
 }
 
 /// A warm-up that is over.
@@ -77,12 +77,13 @@ pub(super) fn warm_up(
     loop {
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.next().min(launches.saturating_sub(warm_up.launches)),
-            None if (warm_up.steady || is_long(&medians)) && budget.spent() >= sampling.warm_up => 0,
+            None if (warm_up.steady || is_long(&medians)) && budget.spent() >= sampling.min_warm_up_time => 0,
             None => size.within(budget.left()),
         };
         if wanted == 0 {
             // A warm-up that the user asked for costs no samples.
-            let asked = if sampling.warm_up_launches.is_some() { budget.spent() } else { sampling.warm_up };
+            let asked =
+                if sampling.warm_up_launches.is_some() { budget.spent() } else { sampling.min_warm_up_time };
             let beyond = (budget.spent() - asked).max(Nanoseconds::ZERO);
             return Ok(WarmedUp { warm_up, beyond, last });
         }

@@ -147,7 +147,7 @@ fn measure_by<'a>(
         resumed: None,
         sampling: config.sampling,
         timeout: Some(config.timeout.into()),
-        planned: plan.cases(),
+        planned_cases: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
         skipped: skipped(plan),

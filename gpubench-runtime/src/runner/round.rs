@@ -86,7 +86,7 @@ impl Round {
                 (self.tell)(LaneEvent::Record(Box::new(record.clone())));
             }
             self.failed.push(FailedTry { record, failure, is_final });
-        } else if let Some(enough) = self.info.as_ref().and_then(|info| record.claim_in_doubt(info)) {
+        } else if let Some(enough) = self.info.as_ref().and_then(|info| record.declared_work_in_doubt(info)) {
             self.in_doubt.push((record, enough));
         } else {
             (self.tell)(LaneEvent::Record(Box::new(record)));

@@ -339,7 +339,7 @@ fn cases_are_measured_in_the_order_of_the_plan_by_one_worker() {
     assert_eq!((done.script.started, done.script.asked), (1, asked.to_vec()));
     assert_eq!(done.heard.jobs, ["a", "b"]);
     assert_eq!(done.heard.records, ["a hot", "a cold", "b hot", "b cold"]);
-    assert_eq!(done.run.planned, 4);
+    assert_eq!(done.run.planned_cases, 4);
     assert!(done.run.records.iter().all(|record| record.fake), "the device says that it is a fake");
 }
 

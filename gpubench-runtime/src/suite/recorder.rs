@@ -67,7 +67,7 @@ impl RunEvents for Recorder<'_> {
     fn run_started(&mut self, run: &Run, resumed: &[&Record]) {
         self.events.run_started(run, resumed);
         // A run with nothing left to measure already has a file.
-        let Some(folder) = self.folder.filter(|_| resumed.len() < run.planned) else { return };
+        let Some(folder) = self.folder.filter(|_| resumed.len() < run.planned_cases) else { return };
         match Store::create(folder, run, resumed) {
             Ok(store) => {
                 self.events.run_stored(store.path());

@@ -50,9 +50,10 @@ impl MeasurementContext<'_> {
             metrics,
             samples,
         };
-        let claim = measurement.claim(cache);
+        let claim = measurement.declared_work(cache);
         let verdict = judge(&measurement.samples, self.sampling.precision, &claim, self.info);
-        let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.launch, self.info);
+        let verdict =
+            verdict.with_declared_work(&claim, &measurement.samples, &measurement.launch, self.info);
         let reservations =
             launched::reservations(&measurement.launch, &measurement.samples, self.options.host_work);
         let missing = missing_work(&claim, &measurement.samples, &measurement.launch, self.info);

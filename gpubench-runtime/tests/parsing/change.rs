@@ -30,7 +30,7 @@ const WORDS: [&str; 10] = [
     "é",
     "\\ud83d\\ude00",
     "hot",
-    "gpubench/2",
+    "gpubench/3",
     "A very long word, longer than any \
      that a table has room for, and then some more of it so that it does not fit any line of any terminal anywhere",
 ];

@@ -90,7 +90,7 @@ fn known(rng: &mut StdRng) -> DramStallPeriod {
     DramStallPeriod {
         period: Nanoseconds(STALLS.period + rng.random_range(-20.0..20.0)),
         error: Nanoseconds(20.0),
-        length: Nanoseconds(STALLS.length),
+        duration: Nanoseconds(STALLS.length),
     }
 }
 

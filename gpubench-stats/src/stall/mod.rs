@@ -59,7 +59,7 @@ pub struct DramStall {
     /// The time from one stall to the next.
     pub period: Nanoseconds,
     /// The time by which a stall delays a launch.
-    pub length: Nanoseconds,
+    pub delay: Nanoseconds,
     /// The first time since the first sample started at which samples begin to be delayed that start then. It returns with the
     /// period.
     pub from: Nanoseconds,
@@ -67,7 +67,7 @@ pub struct DramStall {
     pub width: Nanoseconds,
     /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
     /// the others.
-    pub share: f64,
+    pub delayed_fraction: f64,
     /// The standard error of the mean delay, which is `share` of `length`.
     pub error: Nanoseconds,
 }
@@ -87,7 +87,7 @@ impl DramStall {
         }
         let (scores, deviation) = scores(times, step)?;
         // Those of the longest stall, if half of the samples meet it.
-        let most_z = *SLOWS.end() * (device.length / deviation) * (times.len() as f64).sqrt() / 2.0;
+        let most_z = *SLOWS.end() * (device.duration / deviation) * (times.len() as f64).sqrt() / 2.0;
         if most_z < LEAST_EFFECT {
             return None;
         }
@@ -106,7 +106,7 @@ impl DramStall {
         let length = slow - fast;
         let least = quantile(&ascending(&inside), MOSTLY.0) - fast.as_f64();
         let is_span = inside.len() >= FEWEST_DELAYED && span.width >= NARROWEST * parts.start() * span.period;
-        let is_met = SLOWS.contains(&(length / device.length)) && least >= MOSTLY.1 * length.as_f64();
+        let is_met = SLOWS.contains(&(length / device.duration)) && least >= MOSTLY.1 * length.as_f64();
         if span.z < LEAST_Z || !is_span || !is_met {
             return None;
         }
@@ -117,10 +117,10 @@ impl DramStall {
         let share = if (least..=greatest).contains(&whole) { whole } else { span.width / span.period };
         Some(Self {
             period,
-            length,
+            delay: length,
             from: Nanoseconds(span.from),
             width: Nanoseconds(span.width),
-            share,
+            delayed_fraction: share,
             error: length * ((greatest - least) / 4.0),
         })
     }
@@ -128,13 +128,13 @@ impl DramStall {
     /// Returns the mean delay of launches at random times.
     #[must_use]
     pub fn mean_delay(&self) -> Nanoseconds {
-        self.share * self.length
+        self.delayed_fraction * self.delay
     }
 
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
     #[must_use]
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
-        let Self { period, from, width, length, .. } = *self;
+        let Self { period, from, width, delay: length, .. } = *self;
         let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };
         let delay = |start: &Nanoseconds| if span.holds(start.as_f64()) { length } else { Nanoseconds::ZERO };
         let mean = self.mean_delay();
@@ -144,7 +144,7 @@ impl DramStall {
 
 /// Returns the parts of a period in which a launch of this time may start and meet a stall more than otherwise.
 fn parts(middle: Nanoseconds, device: &DramStallPeriod) -> Option<RangeInclusive<f64>> {
-    let periods = |time: Nanoseconds| (time + device.length / 2.0) / device.period;
+    let periods = |time: Nanoseconds| (time + device.duration / 2.0) / device.period;
     let (least, greatest) = (periods(*WAITS.start() * middle), periods(*WAITS.end() * middle));
     if !(least > 0.0 && greatest.is_finite()) {
         return None;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     const DEVICE: DramStallPeriod =
-        DramStallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), length: Nanoseconds(2e3) };
+        DramStallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), duration: Nanoseconds(2e3) };
 
     #[track_caller]
     fn has_parts(time: f64, expected: [f64; 2]) {
@@ -229,10 +229,10 @@ mod tests {
     fn evened_times_have_the_mean_delay() {
         let stall = DramStall {
             period: Nanoseconds(100.0),
-            length: Nanoseconds(1000.0),
+            delay: Nanoseconds(1000.0),
             from: Nanoseconds(90.0),
             width: Nanoseconds(20.0),
-            share: 0.2,
+            delayed_fraction: 0.2,
             error: Nanoseconds(0.0),
         };
         assert_eq!(stall.mean_delay(), Nanoseconds(200.0));
@@ -261,7 +261,10 @@ mod tests {
         let starts: Vec<_> = (0..3000).map(at).map(Nanoseconds).collect();
         let times: Vec<_> = (0..3000).map(time).collect();
         let found = DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE).expect("it is planted");
-        assert!((found.period.0 - 100e3).abs() < 1.0 && (found.share - 0.41).abs() < 0.002, "{found:?}");
+        assert!(
+            (found.period.0 - 100e3).abs() < 1.0 && (found.delayed_fraction - 0.41).abs() < 0.002,
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -271,10 +274,13 @@ mod tests {
             DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE)
         };
         let found = find(&|_, meets| if meets { 2e3 } else { 0.0 }).expect("it is planted");
-        assert!((found.period.0 - 100e3).abs() < 5.0 && (found.length.0 - 2e3).abs() < 100.0, "{found:?}");
-        assert!((found.share - 0.41).abs() < 0.005 && (found.width.0 - 41e3).abs() < 1e3, "{found:?}");
+        assert!((found.period.0 - 100e3).abs() < 5.0 && (found.delay.0 - 2e3).abs() < 100.0, "{found:?}");
+        assert!(
+            (found.delayed_fraction - 0.41).abs() < 0.005 && (found.width.0 - 41e3).abs() < 1e3,
+            "{found:?}"
+        );
         assert!(found.from.0 < 2e3 || found.from.0 > 98e3, "{found:?}");
-        assert!(found.error.0 > 0.0 && found.error.0 < 0.02 * found.length.0, "{found:?}");
+        assert!(found.error.0 > 0.0 && found.error.0 < 0.02 * found.delay.0, "{found:?}");
         assert_eq!(find(&|_, _| 0.0), None, "no stall");
         assert_eq!(find(&|_, meets| if meets { 800.0 } else { 0.0 }), None, "less than half of the device's");
         assert_eq!(find(&|_, meets| if meets { 3500.0 } else { 0.0 }), None, "more than one and a half");

@@ -38,7 +38,7 @@ pub struct DramStallPeriod {
     /// The most by which the period may be wrong.
     pub error: Nanoseconds,
     /// The time for which a read of memory is held up.
-    pub length: Nanoseconds,
+    pub duration: Nanoseconds,
 }
 
 impl DramStallPeriod {
@@ -82,7 +82,7 @@ impl DramStallPeriod {
         (explained >= EXPLAINED).then_some(Self {
             period: Nanoseconds(span.period),
             error: Nanoseconds(error),
-            length,
+            duration: length,
         })
     }
 }
@@ -230,7 +230,7 @@ mod tests {
         let (starts, times) = reads(1000, |_, meets| meets);
         let found = DramStallPeriod::find(&starts, &times, step).expect("it is planted");
         assert!((found.period.0 - 100e3).abs() <= found.error.0 && found.error.0 < 100.0, "{found:?}");
-        assert!((found.length.0 - 2e3).abs() < 100.0, "{found:?}");
+        assert!((found.duration.0 - 2e3).abs() < 100.0, "{found:?}");
         assert_eq!(DramStallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
         assert_eq!(
             DramStallPeriod::find(&starts[..100], &times[..100], step),

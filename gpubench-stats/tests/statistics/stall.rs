@@ -14,8 +14,11 @@ use self::simulated::{Launch, Memory, Own, STEP, Samples, noisy_samples, samples
 const STALLS: Memory = Memory { period: 100_190.0, length: 1400.0 };
 const NONE: Memory = Memory { period: 100_190.0, length: 0.0 };
 const STEPS: Nanoseconds = Nanoseconds(STEP);
-const DEVICE: DramStallPeriod =
-    DramStallPeriod { period: Nanoseconds(100_203.0), error: Nanoseconds(20.0), length: Nanoseconds(1400.0) };
+const DEVICE: DramStallPeriod = DramStallPeriod {
+    period: Nanoseconds(100_203.0),
+    error: Nanoseconds(20.0),
+    duration: Nanoseconds(1400.0),
+};
 
 fn reads(own: Own) -> Launch {
     Launch { time: 10e3, waits: 0.9, own, between: 2500.0 }
@@ -42,7 +45,7 @@ fn the_period_of_a_device_is_found_to_a_thousandth() {
             let found = period(&samples(rng, &reads(Own::Steady), memory, 32)).expect("it stalls");
             let error = (found.period.as_f64() - true_period).abs();
             assert!(error <= found.error.as_f64() && found.error.as_f64() < 1e-3 * true_period, "{found:?}");
-            assert!((found.length.as_f64() / 1400.0 - 1.0).abs() < 0.1, "{found:?}");
+            assert!((found.duration.as_f64() / 1400.0 - 1.0).abs() < 0.1, "{found:?}");
         }
     }
 }
@@ -122,7 +125,7 @@ fn a_stall_is_found_where_it_is() {
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
             periods.push((stall.period.as_f64() - STALLS.period).abs());
             let true_share = (time + STALLS.length / 2.0) / STALLS.period;
-            shares.push((stall.share / true_share - 1.0).abs());
+            shares.push((stall.delayed_fraction / true_share - 1.0).abs());
         }
     }
     for errors in [&mut periods, &mut shares] {

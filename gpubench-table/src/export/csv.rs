@@ -63,27 +63,27 @@ columns! {
         "effective_samples": |it| it.samples.time.effective_samples,
         "converged": |it| it.samples.converged,
         "back_to_back_ns": |it| it.samples.back_to_back,
-        "on_stream_ns": |it| it.samples.stream_time,
+        "stream_time_ns": |it| it.samples.stream_time,
         "overhead_ns": |it| it.samples.overhead(),
-        "timer_step_ns": |it| it.samples.timer.resolution,
+        "timer_resolution_ns": |it| it.samples.timer.resolution,
         "path": |it| it.samples.method.path,
         "flush": |it| it.samples.method.flush,
         "link": |it| it.link,
-        "precision": |it| &*it.data_type,
+        "data_type": |it| &*it.data_type,
         "read_bytes": |it| it.counts.reads,
         "written_bytes": |it| it.counts.writes,
         "moved_bytes": |it| it.counts.bytes,
         "operations_flop": |it| it.counts.flops,
         "items": |it| it.counts.items,
         "item": |it| it.item.as_deref(),
-        "read_bytes_per_s": |it| it.metrics.read,
-        "written_bytes_per_s": |it| it.metrics.written,
+        "read_bytes_per_s": |it| it.metrics.read_bandwidth,
+        "written_bytes_per_s": |it| it.metrics.write_bandwidth,
         "bandwidth_bytes_per_s": |it| it.metrics.bandwidth,
         "throughput_flop_per_s": |it| it.metrics.throughput,
-        "items_per_s": |it| it.metrics.items,
+        "items_per_s": |it| it.metrics.items_per_second,
         "bandwidth_of_peak": |it| it.metrics.share(&Link::quantity(it.link)),
         "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.data_type.clone())),
-        "intensity_flop_per_byte": |it| it.metrics.intensity,
+        "intensity_flop_per_byte": |it| it.metrics.arithmetic_intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,
         "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch),
     }
@@ -97,13 +97,21 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let args = arguments(run);
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
-    csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
+    csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}")))).map_err(cause)?;
     for record in &run.records {
         let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
         let own = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
-        csv.write_record(fixed.chain(own))?;
+        csv.write_record(fixed.chain(own)).map_err(cause)?;
     }
     csv.flush()
+}
+
+/// Returns the cause of an error. The conversion by `?` would hide that a pipe was closed.
+fn cause(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(cause) => cause,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// The names of all arguments, in the order in which they first appear.

@@ -70,7 +70,7 @@ fn reasons(run: &Run) -> String {
     text
 }
 
-/// The cases of a run that was held against a baseline.
+/// The cases of a run that was compared with a baseline.
 fn checked(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
     let mut text =

@@ -35,10 +35,10 @@ impl Format {
         description: "Write everything, raw samples too, as JSON, which is read again as a stored run",
         write: |run, out| run.write(out),
     };
-    /// CSV with a row for each case.
+    /// CSV with a line for each result.
     pub const CSV: Self = Self {
         name: "csv",
-        description: "Write a row for each case, with every number in full, as CSV",
+        description: "Write a line per result as CSV, with all digits",
         write: csv::write,
     };
     /// Markdown for a pull request.

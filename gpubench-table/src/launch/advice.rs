@@ -74,10 +74,10 @@ fn lanes(kernel: &Kernel) -> Option<String> {
 }
 
 fn local(kernel: &Kernel) -> Option<String> {
-    (kernel.local_memory > Bytes(0)).then(|| {
+    (kernel.local_memory_per_thread > Bytes(0)).then(|| {
         format!(
             "no local memory ({} a thread): registers spill, or an array has a computed index",
-            format::bytes(kernel.local_memory)
+            format::bytes(kernel.local_memory_per_thread)
         )
     })
 }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
         let mut spills = at(1);
         assert_eq!(local(&spills), None);
-        spills.local_memory = Bytes(8);
+        spills.local_memory_per_thread = Bytes(8);
         assert!(local(&spills).is_some());
     }
 }

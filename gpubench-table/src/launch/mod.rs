@@ -33,12 +33,12 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
     let name = kernel.name.as_deref().unwrap_or("a kernel");
     let mut words = vec![
         format!("{name}: {} of {}", sizes(kernel.grid, "block"), sizes(kernel.block, "thread")),
-        format!("{} a thread", format::counted(kernel.registers as usize, "register")),
+        format!("{} a thread", format::counted(kernel.registers_per_thread as usize, "register")),
     ];
-    if kernel.local_memory > Bytes(0) {
-        words.push(format!("{} of local memory a thread", format::bytes(kernel.local_memory)));
+    if kernel.local_memory_per_thread > Bytes(0) {
+        words.push(format!("{} of local memory a thread", format::bytes(kernel.local_memory_per_thread)));
     }
-    let (fixed, added) = (kernel.static_shared, kernel.dynamic_shared);
+    let (fixed, added) = (kernel.static_shared_memory, kernel.dynamic_shared_memory);
     if fixed + added > Bytes::ZERO {
         let by = if added > Bytes::ZERO {
             format!(" ({} by the launch)", format::bytes(added))
@@ -47,7 +47,7 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         };
         words.push(format!("{} of shared memory a block{by}", format::bytes(fixed + added)));
     }
-    if let Some(all) = multiprocessors.filter(|_| kernel.resident_blocks > 0) {
+    if let Some(all) = multiprocessors.filter(|_| kernel.max_active_blocks_per_sm > 0) {
         words.push(residency(kernel, all));
         words.push(waves(kernel, all));
     }
@@ -71,7 +71,7 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
 
 /// The number of blocks that a multiprocessor holds, and the limit that allows no more.
 fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
-    let blocks = format::counted(kernel.resident_blocks as usize, "block");
+    let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
     let why = occupancy_limit(kernel, all).map(|what| format!(" (limited by {what})")).unwrap_or_default();
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads{why}")
@@ -79,21 +79,23 @@ fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
 
 /// The part of the threads of a multiprocessor that its blocks fill.
 fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
-    let warps = kernel.threads().div_ceil(WARP) * u64::from(kernel.resident_blocks);
-    (WARP * warps) as f64 / f64::from(all.threads.max(1))
+    let warps = kernel.threads().div_ceil(WARP) * u64::from(kernel.max_active_blocks_per_sm);
+    (WARP * warps) as f64 / f64::from(all.threads_per_sm.max(1))
 }
 
 /// The limit that keeps a multiprocessor from holding more blocks, if it is not its threads.
 fn occupancy_limit(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
-    let (resident, warps) = (u64::from(kernel.resident_blocks), kernel.threads().div_ceil(WARP).max(1));
-    if u64::from(all.threads) / WARP / warps <= resident {
+    let (resident, warps) =
+        (u64::from(kernel.max_active_blocks_per_sm), kernel.threads().div_ceil(WARP).max(1));
+    if u64::from(all.threads_per_sm) / WARP / warps <= resident {
         return None;
     }
-    let registers = (WARP * u64::from(kernel.registers)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
-    let shared = kernel.static_shared + kernel.dynamic_shared + RESERVED_SHARED;
-    if u64::from(all.registers) / registers.max(1) == resident {
+    let registers =
+        (WARP * u64::from(kernel.registers_per_thread)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
+    let shared = kernel.static_shared_memory + kernel.dynamic_shared_memory + RESERVED_SHARED;
+    if u64::from(all.registers_per_sm) / registers.max(1) == resident {
         Some("registers")
-    } else if all.shared.pieces(shared) == resident {
+    } else if all.shared_memory_per_sm.pieces(shared) == resident {
         Some("shared memory")
     } else {
         None
@@ -118,18 +120,18 @@ fn wave_count(kernel: &Kernel, all: &Multiprocessors) -> f64 {
 
 /// The number of its blocks that the multiprocessors hold together.
 fn block_capacity(kernel: &Kernel, all: &Multiprocessors) -> u64 {
-    (u64::from(all.count) * u64::from(kernel.resident_blocks)).max(1)
+    (u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm)).max(1)
 }
 
-/// The memory that a launch changed, beside its claim.
+/// The memory that a launch changed, with its declared traffic.
 pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {
-        (Some(writes), _) => format!("; it claims to write {}", format::bytes(Bytes(writes))),
-        (None, Some(_)) if counts.reads.is_none() => "; it does not claim how much it writes".to_owned(),
+        (Some(writes), _) => format!("; it declares {} written", format::bytes(Bytes(writes))),
+        (None, Some(_)) if counts.reads.is_none() => "; it does not declare how much it writes".to_owned(),
         _ => String::new(),
     };
     Some(format!("{}{}{claims}", changed(written, counts), unseen(written)))
@@ -137,7 +139,7 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
 
 fn changed(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
-        let why = match written.writes_other_contents {
+        let why = match written.writes_on_other_contents {
             Some(true) => ": it writes the values that are already there",
             Some(false) => ", nor on memory that holds other values: it writes nothing",
             None if counts.writes.is_none() => "",
@@ -173,7 +175,7 @@ mod tests {
 
     pub(super) fn h200() -> Multiprocessors {
         let mut all = Multiprocessors::new(132, 2048);
-        (all.registers, all.shared) = (65_536, Bytes(233_472));
+        (all.registers_per_sm, all.shared_memory_per_sm) = (65_536, Bytes(233_472));
         all
     }
 
@@ -186,7 +188,7 @@ mod tests {
     ) -> Kernel {
         let mut kernel = Kernel::new([blocks, 1, 1], [threads, 1, 1], resident_blocks);
         kernel.name = Some("f".to_owned());
-        (kernel.dynamic_shared, kernel.registers) = (Bytes(shared), registers);
+        (kernel.dynamic_shared_memory, kernel.registers_per_thread) = (Bytes(shared), registers);
         kernel
     }
 
@@ -200,7 +202,7 @@ mod tests {
         );
         // 65,536 registers are those of 2 blocks of 256 threads with 128.
         let mut spills = launched(396, 0, 128, 0, 2);
-        (spills.local_memory, spills.block) = (Bytes(64), [16, 16, 1]);
+        (spills.local_memory_per_thread, spills.block) = (Bytes(64), [16, 16, 1]);
         assert_eq!(
             told(spills),
             "f: 396 blocks of 256 threads (16 × 16); 128 registers a thread; 64 B of local memory a thread; \
@@ -219,7 +221,7 @@ mod tests {
     fn what_was_written_is_told_beside_what_is_claimed() {
         let written = |changed, unseen: Option<&str>, when_altered| {
             let mut written = Written::new(Bytes(1 << 20), Bytes(512), Bytes(changed));
-            (written.unseen_reason, written.writes_other_contents) =
+            (written.unseen_reason, written.writes_on_other_contents) =
                 (unseen.map(str::to_owned), when_altered);
             let mut seen = LaunchInfo::default();
             seen.written = Some(written);
@@ -229,7 +231,7 @@ mod tests {
         let told = |seen: LaunchInfo| writes(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
-            "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it claims to write 4 KiB"
+            "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it declares 4 KiB written"
         );
         assert!(told(written(512, None, None)).contains("overwritten with their own value do not count"));
         assert!(
@@ -245,7 +247,7 @@ mod tests {
         assert_eq!(
             told(half),
             "2 KiB of 1 MiB of memory changed, in blocks of 512 B; on memory that holds other values, 2 KiB changed; it \
-             claims to write 4 KiB"
+             declares 4 KiB written"
         );
         assert_eq!(writes(&counts, &LaunchInfo::default()), None);
     }

@@ -1,5 +1,5 @@
 //! `docs/reliability.md`: what every fault costs, as the test of that fault saw it. In: what a test saw; out: a row of the
-//! page, held against the one that is there, or put there where `GPUBENCH_RELIABILITY=write` is set.
+//! page, compared with the one that is there, or put there where `GPUBENCH_RELIABILITY=write` is set.
 
 use std::env;
 use std::fs::{self, File};

@@ -53,7 +53,7 @@ fn text(path: &Path) -> &str {
 /// The finding about a case.
 #[track_caller]
 fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
-    let check = run.baseline_comparison.as_ref().expect("it was held against a baseline");
+    let check = run.baseline_comparison.as_ref().expect("it was compared with a baseline");
     let line = check.findings.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
     &line.unwrap_or_else(|| panic!("no `{name}` in {check:?}")).finding
 }
@@ -240,12 +240,12 @@ fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
         (&stored[..stored.len() / 2], ": it is cut off there. Remove it, or save the baseline anew"),
         ("", "not a stored run: it is empty. Remove it, or save the baseline anew"),
         (
-            &stored.replace("gpubench/2", "gpubench/9"),
-            "its format is `gpubench/9`, not `gpubench/2` (line 1): a newer gpubench wrote it; update gpubench to read it",
+            &stored.replace("gpubench/3", "gpubench/9"),
+            "its format is `gpubench/9`, not `gpubench/3` (line 1): a newer gpubench wrote it; update gpubench to read it",
         ),
         (
-            &stored.replace("gpubench/2", "gpubench/0"),
-            "its format is `gpubench/0`, not `gpubench/2` (line 1). Remove it, or save the baseline anew",
+            &stored.replace("gpubench/3", "gpubench/0"),
+            "its format is `gpubench/0`, not `gpubench/3` (line 1). Remove it, or save the baseline anew",
         ),
     ] {
         fs::write(file, damaged).expect("it can be written");
@@ -369,9 +369,7 @@ fn processes_that_claim_different_work_are_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let each = [("SUITE_PROCESSES", text(folder.path())), ("SUITE_BYTES", "each")];
     let (ended, run) = target.measure(&["told[n=10]", "--cache", "hot", "--runs", "3"], &each);
-    ended
-        .with_code(1)
-        .shows("invalid: other work: processes that measured it claim different work (bytes read ");
+    ended.with_code(1).shows("invalid: work differs: processes declare different work (bytes read ");
     assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
 }
 

@@ -94,7 +94,7 @@ impl Waiting {
         assert!(!json.with_file_name("baseline.json").exists(), "{ended}");
         let stored = fs::read_to_string(json).expect("it was written");
         let run: Run = serde_json::from_str(&stored).expect("a run");
-        assert_eq!((cases(&run), run.planned), (vec![FIRST.to_owned()], 3));
+        assert_eq!((cases(&run), run.planned_cases), (vec![FIRST.to_owned()], 3));
         assert_eq!(stored_in(&folder), [FIRST]);
     }
 }

@@ -54,11 +54,11 @@ fn what_is_computed_takes_its_time() {
     ended.shows_against(
         "two_devices::beat hot",
         "invalid: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the FP32 peak of \
-         0.43 GFLOP/s that takes 3.747 µs: did the kernel run, and in this precision?",
+         0.43 GFLOP/s that takes 3.747 µs: did the kernel run, and in this data type?",
     );
     assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
     assert_eq!(reasons(&run, "beat cold"), []);
-    // Nothing is held against a time that cannot be.
+    // Nothing is compared with a time that cannot be.
     assert_eq!(cold_over_hot(&run), None);
 
     let (ended, run) = limited("f32=0.428GFLOP/s");

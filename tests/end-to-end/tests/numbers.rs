@@ -59,9 +59,12 @@ fn a_steady_launch_is_measured_exactly() {
 
         let metrics = &beat.metrics;
         assert!(same(metrics.bandwidth.expect("bytes are given").0, gigabytes * 1e9), "{metrics:?}");
-        assert!(same(metrics.read.expect("reads are given").0, 6_400e9 / f64::from(launch)), "{metrics:?}");
         assert!(
-            same(metrics.written.expect("writes are given").0, 3_200e9 / f64::from(launch)),
+            same(metrics.read_bandwidth.expect("reads are given").0, 6_400e9 / f64::from(launch)),
+            "{metrics:?}"
+        );
+        assert!(
+            same(metrics.write_bandwidth.expect("writes are given").0, 3_200e9 / f64::from(launch)),
             "{metrics:?}"
         );
         assert!(
@@ -159,7 +162,7 @@ fn less_than_a_step_is_no_time_and_has_no_rates() {
     let case = record(&run, "two_devices::hair hot");
     assert_eq!(case.verdict.state, State::Suspect);
     let step = case.verdict.reasons.iter().find_map(|reason| match reason {
-        Reason::BelowResolution { resolution: step } => Some(step.0),
+        Reason::BelowResolution { resolution } => Some(resolution.0),
         _ => None,
     });
     assert_eq!(step, Some(STEP as f64));
@@ -172,7 +175,9 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     let (ended, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.1"]);
     let case = record(&run, "two_devices::tick_tock hot");
     assert_eq!(case.verdict.state, State::Suspect);
-    let [Reason::NotConverged { reached, wanted }, Reason::TwoModes(modes)] = case.verdict.reasons[..] else {
+    let [Reason::NotConverged { reached, requested: wanted }, Reason::TwoModes(modes)] =
+        case.verdict.reasons[..]
+    else {
         panic!("{:?}", case.verdict)
     };
     assert!(same(reached, 1.0 / 3.0) && wanted == 0.005, "{:?}", case.verdict);
@@ -276,7 +281,7 @@ fn budgets_are_in_device_time() {
     }
 }
 
-/// There are only so many samples that are kept, which must not be held against those that there are.
+/// There are only so many samples that are kept, which must not be compared with those that there are.
 #[test]
 fn a_least_time_is_no_reservation() {
     let (_, run) = measured(&["s::beat", "--cache", "hot", "--min-time", "0.3"]);

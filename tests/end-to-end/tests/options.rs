@@ -205,7 +205,7 @@ fn what_is_skipped_says_why_and_fails_nothing() {
     // Nothing else is asked for, and that is well.
     let (ended, run) = measure(SUITE, &[&CLOCKWORK[..], &["odd[n=2]"]].concat());
     ended.with_code(0).shows("skipped options::odd[n=2]: only odd sizes");
-    assert_eq!((run.records.len(), run.planned), (0, 0));
+    assert_eq!((run.records.len(), run.planned_cases), (0, 0));
     // The condition is asked of values from the command line too.
     assert_eq!(options(&["::odd", "--arg", "n=6,7"]).skipped[0].name(), "options::odd[n=6]");
 }
@@ -256,7 +256,7 @@ fn items_have_their_rate_and_their_name() {
     let record = record(&run, "options::generic[T=u8, BLOCK=2, n=3] hot");
     let measured = record.measurement.as_ref().expect("it was measured");
     assert_eq!((measured.counts.items, measured.item.as_deref()), (Some(6), Some("blocks")));
-    let rate = measured.metrics.items.expect("items are counted").0;
+    let rate = measured.metrics.items_per_second.expect("items are counted").0;
     assert!((rate * 3.2e-6 - 1.0).abs() < 1e-12, "{rate}");
     ended.shows("  312    k blocks/s  ");
 }

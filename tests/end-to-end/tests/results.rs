@@ -29,14 +29,14 @@ fn the_stored_run_is_all_that_was_found_out() {
     assert!(text.ends_with("}\n"));
 
     let stored: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!((stored["schema"].as_str(), SCHEMA), (Some("gpubench/2"), "gpubench/2"));
+    assert_eq!((stored["schema"].as_str(), SCHEMA), (Some("gpubench/3"), "gpubench/3"));
     assert_eq!(stored["program"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(stored["program"]["package"]["name"], "end-to-end");
     let records = stored["records"].as_array().expect("a list");
     assert_eq!(records.len(), 4);
     for record in records {
         let measured = &record["measurement"];
-        let samples = measured["events"].as_array().expect("a list");
+        let samples = measured["event_times"].as_array().expect("a list");
         assert_eq!(measured["time"]["samples"], samples.len());
         assert!(samples.iter().all(serde_json::Value::is_number), "{samples:?}");
     }

@@ -210,7 +210,7 @@ fn a_line_that_was_changed_by_hand_is_refused() {
     let runs = Runs::new();
     let stored = fs::read_to_string(runs.file(&runs.names()[0])).expect("UTF-8");
     let name = runs.names().remove(0);
-    let changed = stored.replacen("\"planned\":3", "\"planned\":4", 1);
+    let changed = stored.replacen("\"planned_cases\":3", "\"planned_cases\":4", 1);
     assert_ne!(changed, stored);
     fs::write(runs.file(&name), changed).expect("it can be written");
     let ended = runs.run(&[&SWEEP[..], &[&format!("--resume={name}")]].concat());
@@ -238,8 +238,8 @@ fn what_is_no_run_of_this_suite_is_refused() {
             .to_owned()
     };
     let said = refused(
-        &|lines| lines[0] = lines[0].replace("gpubench/2", "gpubench/99"),
-        "is of another version of gpubench: its schema is `gpubench/99`, this program's `gpubench/2`",
+        &|lines| lines[0] = lines[0].replace("gpubench/3", "gpubench/99"),
+        "is of another version of gpubench: its schema is `gpubench/99`, this program's `gpubench/3`",
     );
     row(here!(), "another schema", &format!("no run: exit 2, {}", quoted(&said)), "–");
     let said = refused(&|lines| lines.clear(), "is no run of gpubench: it is empty");

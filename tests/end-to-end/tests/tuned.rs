@@ -39,7 +39,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     let (ended, tuning) = tuned(&["kernel"], &[("NOISE", "4"), ("COLUMNS", "80")]);
     let ended = ended.with_code(0);
     let benchmark = only(&tuning);
-    assert_eq!(benchmark.tune, ["BLOCK", "unroll"]);
+    assert_eq!(benchmark.tuned_axes, ["BLOCK", "unroll"]);
     let [small, large] = &benchmark.problems[..] else { panic!("{:?}", benchmark.problems) };
     use Standing::{Best, LeftBehind, Slower, Tie};
     let found = standings(small);
@@ -66,7 +66,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     let [start, .., end] = &small.analyses[..] else { panic!("{:?}", small.analyses) };
     assert_eq!((start.steps, start.left, start.undecided), (0, 3, 2));
     assert_eq!((end.left, end.undecided, &end.leader), (2, 0, &small.variants[0].args));
-    assert!(start.at < end.at && end.at <= small.wall, "{:?}", small.analyses);
+    assert!(start.at < end.at && end.at <= small.wall_time, "{:?}", small.analyses);
 
     let shipped = benchmark.shipped.as_ref().expect("both have winners");
     assert_eq!((shipped.variants.len(), shipped.is_smallest), (1, true));
@@ -80,7 +80,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
 
     // A program finds the winner of its problem, and none once the benchmark has changed.
     let problem = &benchmark.problems[0].args;
-    let best = tuning.best(("tuned::kernel", &benchmark.axes), &benchmark.model, problem);
+    let best = tuning.best(("tuned::kernel", &benchmark.axes_hash), &benchmark.model, problem);
     assert_eq!(best.expect("it was tuned"), &small.variants[0].args[..]);
     assert!(tuning.best(("tuned::kernel", "00000000"), &benchmark.model, problem).is_err());
 }
@@ -117,11 +117,13 @@ fn a_budget_bounds_the_first_round_too() {
     let problem = &only(&tuning).problems[0];
     let missing = problem.of(Standing::NotMeasured).count();
     assert!((1..=5_000).contains(&missing) && problem.variants.len() == 5_000, "{missing}");
-    let has_time = |standing| problem.of(standing).all(|variant| variant.coarse.is_some());
+    let has_time = |standing| problem.of(standing).all(|variant| variant.coarse_time.is_some());
     assert!(has_time(Standing::Undecided) && has_time(Standing::LeftBehind));
-    assert!(problem.of(Standing::NotMeasured).all(|variant| variant.coarse.is_none() && !variant.checked));
+    assert!(
+        problem.of(Standing::NotMeasured).all(|variant| variant.coarse_time.is_none() && !variant.checked)
+    );
     assert_eq!((problem.ended, problem.best()), (RaceEnd::Budget, None));
-    assert!(problem.wall.as_seconds() < 2.0, "{:?}", problem.wall);
+    assert!(problem.wall_time.as_seconds() < 2.0, "{:?}", problem.wall_time);
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn races_refuse_what_they_do_not_obey() {
     assert!(told.contains("'--tune' cannot be used with '--json"), "{told}");
     let lone = run(SUITE, &["--budget", "3s"]).with_code(2).stderr;
     assert!(lone.contains("--tune"), "{lone}");
-    assert!(refused(&["without_variants"], 2).contains("none of the selected benchmarks says `tune(…)`"));
+    assert!(refused(&["without_variants"], 2).contains("none of the selected benchmarks has `tune(…)`"));
     assert!(
         refused(&["equal", "--budget", "0"], 2).contains("'0' for '--budget <TIME>': give a time above 0")
     );

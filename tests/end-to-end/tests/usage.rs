@@ -82,6 +82,7 @@ fn values_that_make_no_sense_are_usage_errors() {
         ),
         (&["--samples", "12000000"], "--samples 12000000: give 1 to 1000000"),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
+        (&["--list", "--json", "out.json"], "'--list' cannot be used with '--json <FILE>'"),
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);
     }

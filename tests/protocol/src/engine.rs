@@ -64,8 +64,11 @@ impl Engine {
     /// If a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
         let wanted = SampleOptions::new(Cache::Cold);
-        let sampling =
-            Sampling { samples: Some(samples), warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
+        let sampling = Sampling {
+            samples: Some(samples),
+            min_warm_up_time: Nanoseconds::from_seconds(0.0),
+            ..Sampling::USUAL
+        };
         let deadline = Instant::now() + Duration::from_secs(60);
         let sampled = self
             .device

@@ -23,14 +23,14 @@ const COMPUTING: [&str; 4] = ["--skip", "matmul::", "--skip", "nbody::"];
 fn without_time(run: &str) -> Value {
     let mut run: Value = serde_json::from_str(run).expect("JSON");
     let fields = run.as_object_mut().expect("a run");
-    for name in ["started", "wall", "program", "environment"] {
+    for name in ["started", "wall_time", "program", "environment"] {
         assert!(fields.remove(name).is_some(), "a run has {name}");
     }
     for record in fields["records"].as_array_mut().expect("records") {
         let measurement = record["measurement"].as_object_mut();
         let Some(measurement) = measurement else { continue };
-        assert!(measurement.remove("wall").is_some(), "a measurement has a wall time");
-        assert!(measurement.remove("call").is_some(), "a call takes some time");
+        assert!(measurement.remove("wall_time").is_some(), "a measurement has a wall time");
+        assert!(measurement.remove("host_call_time").is_some(), "a call takes some time");
         for group in measurement["device_clock"]["over_time"].as_array_mut().expect("clocks over time") {
             assert!(group.as_object_mut().expect("a clock").remove("at").is_some(), "a clock has a time");
         }

@@ -107,30 +107,30 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it claims to {moves} 16 KiB, and a launch changes nothing in memory, whatever that \
+            "outputs never written: it declares 16 KiB {moves}, and a launch changes nothing in memory, whatever that \
              holds{reads}: did the kernel run, on these buffers and over their whole length?"
         )
     };
     assert_eq!(
         suspects,
         [
-            ("launches::writes_nothing".to_owned(), says("write", "")),
+            ("launches::writes_nothing".to_owned(), says("written", "")),
             (
                 "launches::writes_half".to_owned(),
-                "claims too much: it claims to write 16 KiB, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
+                "traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
                  whatever that holds (a byte counts once, however often it is read or written): does the kernel run over its \
                  whole length?"
                     .to_owned()
             ),
             (
                 "launches::moves_only_reads".to_owned(),
-                says("move", " (if it only reads, say `reads` in place of `bytes`)")
+                says("moved", " (if it only reads, say `reads` in place of `bytes`)")
             ),
         ]
     );
     let found = |name: &str| {
         let written = written(&measured, name);
-        (written.changed, written.writes_other_contents)
+        (written.changed, written.writes_on_other_contents)
     };
     let nothing = Bytes(0);
     assert_eq!(found("writes_nothing"), (nothing, Some(false)));
@@ -147,16 +147,16 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     assert_eq!(found("writes_what_was_there_before"), (Bytes(4 * N), None));
     assert_eq!(found("writes_pinned_memory"), (Bytes(4 * N), None));
     let out = written(&measured, "copies_out");
-    assert_eq!((out.changed, out.writes_other_contents), (nothing, None));
+    assert_eq!((out.changed, out.writes_on_other_contents), (nothing, None));
     assert_eq!(out.unseen_reason.as_deref(), Some("the launch copies to the host or to an array"));
 
     let ended = measured.ended.with_code(0);
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
     ended.shows("11 cases: 8 valid, 3 suspect, 0 invalid");
     ended.shows(
-        "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it claims to write 16 KiB",
+        "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it declares 16 KiB written",
     );
-    ended.shows("16 KiB of memory: it writes the values that are already there; it claims to write 16 KiB");
+    ended.shows("16 KiB of memory: it writes the values that are already there; it declares 16 KiB written");
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
 }
 
@@ -166,7 +166,7 @@ fn the_checked_launch_and_those_on_other_memory_follow_a_reset() {
     let measured = measure(LAUNCHES, &["--quick", "needs_its_reset"], &[]);
     let written = written(&measured, "needs_its_reset");
     // The reset's own writes are not the launch's.
-    assert_eq!((written.changed, written.writes_other_contents), (Bytes(0), Some(true)));
+    assert_eq!((written.changed, written.writes_on_other_contents), (Bytes(0), Some(true)));
     let record = &measured.run.records[0];
     assert_eq!((record.verdict.state, &record.verdict.reasons[..]), (State::Valid, &[][..]));
     _ = measured.ended.with_code(0);
@@ -177,7 +177,7 @@ fn the_checked_launch_and_those_on_other_memory_follow_a_reset() {
 fn in_one_process_nothing_is_tried_on_other_memory() {
     let measured = measure(LAUNCHES, &["--quick", "--in-process", "writes_nothing"], &[]);
     let written = written(&measured, "writes_nothing");
-    assert_eq!((written.changed, written.writes_other_contents), (Bytes(0), None));
+    assert_eq!((written.changed, written.writes_on_other_contents), (Bytes(0), None));
     assert_eq!(measured.run.records[0].verdict.state, State::Valid);
     _ = measured.ended.with_code(0);
 }

@@ -87,7 +87,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
     ended.shows(" µs; at its peak of 4814 GB/s that takes 29.62 µs: did the kernel run?");
     ended.shows_against(
         "lasting::kernel_copy[runs=false] hot",
-        "suspect: outputs never written: it claims to write 128 MiB",
+        "suspect: outputs never written: it declares 128 MiB written",
     );
     let row = ended.stdout.lines().find(|line| line.contains("[runs=false]")).expect("its row");
     assert!(
@@ -113,7 +113,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
         "peak BF16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
          from the datasheet: 989 TFLOP/s)",
     );
-    // Of what no row is held against, nothing is said.
+    // Of what no row is compared with, nothing is said.
     assert!(!ended.stdout.contains("peak FP32"), "{ended}");
     let info = &measured.run.devices[0];
     let f32_peak = info.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
@@ -134,7 +134,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
         let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
         let roof = metrics.roofline.as_ref().expect("both peaks are known");
         assert_eq!(Some(roof.fraction), metrics.share(&Quantity::MemoryBandwidth));
-        assert_eq!(metrics.intensity, Some(1.0 / 6.0));
+        assert_eq!(metrics.arithmetic_intensity, Some(1.0 / 6.0));
     }
     // Of 64 KiB an array, hot; not cold, and not of 16 MiB. It is said of valid rows.
     assert_eq!(

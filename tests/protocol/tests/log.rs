@@ -195,7 +195,7 @@ fn on_the_stream_a_group_stands_behind_a_delay() {
     assert_eq!(measurement.samples.method.path_reason.as_deref(), Some("asked for"));
     let done: Vec<&Line> = measured.log.iter().filter(|line| line.stream.is_some()).collect();
     let launches: Vec<usize> = (0..done.len()).filter(|index| done[*index].is("kernel", "copy")).collect();
-    // All but the first, which is checked, and the last, which are held against it.
+    // All but the first, which is checked, and the last, which are compared with it.
     let sampled = &launches[1..launches.len() - RELAUNCHES];
     for index in sampled {
         let around: Vec<&str> = done[index - 2..=index + 1].iter().map(|line| line.what.as_str()).collect();

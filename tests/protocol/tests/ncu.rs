@@ -81,16 +81,16 @@ fn a_declaration_that_counters_contradict_is_suspect() {
         (
             "twice",
             2.0,
-            "it declares 128 MiB, and 64 MiB crossed the memory's bus by the GPU's counters: does the kernel run",
+            "it declares 128 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: does the kernel run",
         ),
         (
             "half",
             0.5,
-            "it declares 32 MiB, and 64 MiB crossed the memory's bus by the GPU's counters: is something not counted",
+            "it declares 32 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: is something not counted",
         ),
     ] {
         let record = row(&measured.run, name, Cache::Cold);
-        let [Reason::TrafficMismatch { declared, moved, .. }] = &record.verdict.reasons[..] else {
+        let [Reason::TrafficMismatch { declared, counted: moved, .. }] = &record.verdict.reasons[..] else {
             panic!("{:?}", record.verdict)
         };
         assert_eq!((declared.as_f64(), moved.as_f64()), (factor * READ as f64, READ as f64));

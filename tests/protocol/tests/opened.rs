@@ -23,7 +23,7 @@ fn work_of_a_library_that_opens_the_driver_is_seen() {
     };
     let written = |name: &str| {
         let seen = &record(name).measurement.as_ref().expect("it was measured").launch;
-        seen.written.as_ref().map(|written| (written.changed, written.writes_other_contents))
+        seen.written.as_ref().map(|written| (written.changed, written.writes_on_other_contents))
     };
     assert_eq!(written("writes"), Some((Bytes(4 << 12), None)));
     assert_eq!(written("writes_nothing"), Some((Bytes(0), Some(false))));

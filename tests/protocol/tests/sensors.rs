@@ -140,7 +140,7 @@ fn energy_is_what_launches_in_a_row_draw() {
     assert!((energy.sensor_power.expect("there is one").0 - 212.4).abs() < 1e-9, "{energy:?}");
     let each = energy.per_launch.0;
     assert!(
-        (each * energy.launches as f64 / energy.elapsed.as_seconds() / energy.power.0 - 1.0).abs() < 1e-9
+        (each * energy.launches as f64 / energy.wall_time.as_seconds() / energy.power.0 - 1.0).abs() < 1e-9
     );
     let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
     let flops = measurement.counts.flops.expect("it has some") as f64;

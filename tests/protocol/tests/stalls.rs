@@ -49,7 +49,7 @@ fn launches_that_wait_for_memory_have_their_expected_time() {
             None => assert!((95e3..99e3).contains(&usual), "{} waits for memory", record.case.name()),
             Some(stall) => {
                 assert!((stall.period.0 - PERIOD).abs() < 1e-3 * PERIOD, "{stall:?}");
-                assert!((stall.length.0 / LENGTH - 1.0).abs() < 0.3, "{stall:?}");
+                assert!((stall.delay.0 / LENGTH - 1.0).abs() < 0.3, "{stall:?}");
             }
         }
         assert_eq!((record.verdict.state, &record.verdict.reasons[..]), (State::Valid, &[][..]));

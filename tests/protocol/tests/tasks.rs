@@ -126,7 +126,9 @@ fn a_split_has_each_case_once() {
     let counts = job.counts();
     assert_eq!((counts.len(), counts.values().sum::<usize>()), (CASES, CASES), "{counts:?}");
     let runs = job.stored();
-    assert!(runs.values().all(|run| task(run).cases == Some(CASES) && run.records.len() == run.planned));
+    assert!(
+        runs.values().all(|run| task(run).cases == Some(CASES) && run.records.len() == run.planned_cases)
+    );
     // Hot and cold of a benchmark are in one share.
     for run in runs.values() {
         let names: Vec<String> = run.records.iter().map(|record| record.case.name()).collect();
@@ -162,11 +164,11 @@ fn a_task_that_is_started_again_resumes_its_own_run() {
     fs::rename(&path, job.runs().join(name.replacen("20", "21", 1))).expect("it can be renamed");
     let again = start("0", "n1", &[("SLURM_RESTART_COUNT", "1")]);
     assert!(again.stderr.contains("its last line is cut off: that case is measured again"), "{again}");
-    again.shows(&format!("resumed: {kept} of {} cases were measured by the run of ", run.planned));
+    again.shows(&format!("resumed: {kept} of {} cases were measured by the run of ", run.planned_cases));
     assert_eq!(job.stored().len(), 3, "the interrupted run stays");
     // Each case is whole in the last run of its task; a third start measures nothing.
     let done = start("0", "n1", &[("SLURM_RESTART_COUNT", "2")]);
-    done.shows(&format!("resumed: {0} of {0} cases", run.planned));
+    done.shows(&format!("resumed: {0} of {0} cases", run.planned_cases));
     let counts = job.counts();
     assert_eq!(counts.len(), CASES, "{counts:?}");
     // Its node sees another folder than the one before.

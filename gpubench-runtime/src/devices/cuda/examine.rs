@@ -143,7 +143,7 @@ fn counters(machine: &Machine) -> Finding {
     }
 }
 
-/// The profilers that numbers can be held against.
+/// The profilers that numbers can be compared with.
 fn tools(machine: &Machine) -> [Finding; 2] {
     let cupti = match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),

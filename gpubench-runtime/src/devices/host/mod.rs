@@ -122,7 +122,7 @@ impl Device for Host {
         if !self.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }
-        seen.empty_launch = Some(empty_launch::time(&self.stream));
+        seen.empty_launch_time = Some(empty_launch::time(&self.stream));
         Ok(seen)
     }
 

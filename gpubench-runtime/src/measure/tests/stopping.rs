@@ -70,7 +70,7 @@ fn the_last_look_is_at_all_that_a_budget_paid_for() {
 fn a_launch_that_is_never_steady_warms_up_for_half_its_budget_or_five_times_the_warm_up() {
     for (max_time, warm_up, longest) in [(0.2, 0.0, 0.1), (6.0, 0.0, 1.0), (0.2, 0.1, 0.5)] {
         let [max_time, warm_up] = [max_time, warm_up].map(Nanoseconds::from_seconds);
-        let sampling = Sampling { max_time, warm_up, samples: Some(1), ..Sampling::USUAL };
+        let sampling = Sampling { max_time, min_warm_up_time: warm_up, samples: Some(1), ..Sampling::USUAL };
         let mut sampler = FakeSampler::new(|launch| 1e5 * 1.003_f64.powi(launch as i32));
         let (samples, _) = measured(&mut sampler, &sampling);
         let took = samples.warm_up.elapsed.as_seconds();

@@ -108,7 +108,7 @@ const SCATTERED: &[f64] = &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1];
 fn a_budget_ends_what_is_not_decided() {
     let sampling = Sampling {
         max_time: Nanoseconds::from_seconds(0.2),
-        warm_up: Nanoseconds::from_seconds(0.01),
+        min_warm_up_time: Nanoseconds::from_seconds(0.01),
         ..Sampling::USUAL
     };
     let (compared, rounds, _) = compared(SCATTERED, &sampling);

@@ -76,7 +76,7 @@ impl Ledger {
     #[track_caller]
     pub(super) fn assert_reported(&self, run: &Run) {
         assert_eq!(run.records.len(), self.first.len());
-        assert_eq!(run.planned, self.first.len());
+        assert_eq!(run.planned_cases, self.first.len());
         let text = |record: &Record| serde_json::to_string(record).expect("it is one");
         let reported: BTreeMap<String, String> =
             cases(run).into_iter().zip(run.records.iter().map(text)).collect();

@@ -91,7 +91,7 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
     );
     assert_eq!(ended.stderr, format!("kept for later runs in {}\n", file(folder.path()).display()));
 
-    // Later runs show them, for all that they are held against, and count by the others.
+    // Later runs show them, for all that they are compared with, and count by the others.
     let later = measured(folder.path(), &["claims_flops"], &[]);
     assert_eq!(impossible(&later.run), ["claims_flops[ns=8300] hot", "claims_flops[ns=8600] hot"]);
     assert_eq!(line(&later.ended.stdout, "peak DRAM"), memory);

@@ -60,26 +60,26 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &SampleOptions) -> Result<Chosen
     }
     if let Some(flush) = flush {
         let proof = prove(device, flush)?;
-        let reason = (!proof.is_empty()).then(|| against(flush, &proof));
+        let reason = (!proof.evicts_cache()).then(|| against(flush, &proof));
         return Ok(ChosenFlush { flush, reason, proof: Some(proof) });
     }
     let usual = device.usual_flush();
     let mut proof = prove(device, usual)?;
     for _ in 1..ATTEMPTS {
-        if proof.is_empty() && proof.is_clean() {
+        if proof.evicts_cache() && proof.is_clean() {
             break;
         }
         // The clock of an idle GPU rises during the proof, and shifts the times that the proof compares: try again.
         device.proofs.remove(&usual);
         proof = prove(device, usual)?;
     }
-    if proof.is_empty() && proof.is_clean() {
+    if proof.evicts_cache() && proof.is_clean() {
         return Ok(ChosenFlush { flush: usual, reason: None, proof: Some(proof) });
     }
     let why = against(usual, &proof);
     for flush in [Flush::Read, Flush::Write] {
         let proof = prove(device, flush)?;
-        if flush != usual && proof.is_empty() && (proof.is_clean() || flush == Flush::Write) {
+        if flush != usual && proof.evicts_cache() && (proof.is_clean() || flush == Flush::Write) {
             return Ok(ChosenFlush { flush, reason: Some(why), proof: Some(proof) });
         }
     }
@@ -88,13 +88,13 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &SampleOptions) -> Result<Chosen
 
 /// Returns the objection to a flush, in words.
 fn against(flush: Flush, proof: &FlushVerification) -> String {
-    let evicted = match proof.evicted() {
+    let evicted = match proof.evicted_fraction() {
         None => {
             return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster");
         }
         Some(evicted) => evicted,
     };
-    if proof.is_empty() {
+    if proof.evicts_cache() {
         format!("`{flush}` leaves the L2 dirty: a sweep takes {} longer", format::percent(proof.dirt()))
     } else {
         format!("`{flush}` does not empty the L2: only {} of what it held is gone", format::percent(evicted))
@@ -108,11 +108,11 @@ fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> 
     }
     let reference = Flush::Read;
     let mut proof = FlushVerification::default();
-    proof.cached = read(device, CANARY, Flush::None)?;
-    proof.flushed = read(device, CANARY, flush)?;
-    proof.swept = read(device, CANARY, reference)?;
-    proof.sweep = read(device, SWEEP, flush)?;
-    proof.clean_sweep = read(device, SWEEP, reference)?;
+    proof.cached_read = read(device, CANARY, Flush::None)?;
+    proof.flushed_read = read(device, CANARY, flush)?;
+    proof.reference_read = read(device, CANARY, reference)?;
+    proof.large_read = read(device, SWEEP, flush)?;
+    proof.reference_large_read = read(device, SWEEP, reference)?;
     device.proofs.insert(flush, proof);
     Ok(proof)
 }

@@ -91,7 +91,7 @@ pub(crate) enum CeilingLimit {
 impl CeilingLimit {
     /// Returns true if tensor cores do the work.
     pub(crate) fn on_tensor_cores(self) -> bool {
-        matches!(self, Self::Compute { data_type: data_type, .. } if data_type.ends_with(" tensor"))
+        matches!(self, Self::Compute { data_type, .. } if data_type.ends_with(" tensor"))
     }
 
     /// Returns true if it needs instructions of compute capability 8.0.
@@ -105,7 +105,7 @@ const fn moves(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
 }
 
 const fn computes(name: &'static str, data_type: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
-    CeilingLaunch { name, limit: CeilingLimit::Compute { data_type: data_type, flops, steps } }
+    CeilingLaunch { name, limit: CeilingLimit::Compute { data_type, flops, steps } }
 }
 
 /// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn every_kernel_does_in_a_step_what_is_counted() {
         for ceiling in CEILINGS {
-            let CeilingLimit::Compute { data_type: data_type, flops, .. } = ceiling.limit else { continue };
+            let CeilingLimit::Compute { data_type, flops, .. } = ceiling.limit else { continue };
             let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
             let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
             let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));

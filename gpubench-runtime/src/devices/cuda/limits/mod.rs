@@ -65,8 +65,8 @@ static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12]
 
 const fn options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
-        CeilingLimit::Compute { data_type: data_type, .. } => {
-            BenchmarkOptions { data_type: data_type, ..BenchmarkOptions::DEFAULT }
+        CeilingLimit::Compute { data_type, .. } => {
+            BenchmarkOptions { data_type, ..BenchmarkOptions::DEFAULT }
         }
         CeilingLimit::CacheRead | CeilingLimit::CacheWrite => {
             BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
@@ -130,7 +130,7 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
-        CeilingLimit::Compute { data_type: data_type, .. } => {
+        CeilingLimit::Compute { data_type, .. } => {
             (Quantity::Compute(data_type.to_owned()), metrics.throughput?.into())
         }
         _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),

@@ -190,7 +190,7 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-        // A launch of several kernels is also timed on the stream, and held against its time in the graph.
+        // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
         let one = self.method.operations == Some(1);
         if self.moves && one { self.path.relocate_inputs(place) } else { Ok(false) }
     }

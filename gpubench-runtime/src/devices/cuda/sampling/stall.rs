@@ -1,5 +1,5 @@
 //! The search for the stall of the memory: on an H200 all work that waits for memory is held up 1.4 µs every 100.19 µs. In: the
-//! device; out: the period of its stalls, if it has any. Samples of cases are then held against that period alone, since a period
+//! device; out: the period of its stalls, if it has any. Samples of cases are then compared with that period alone, since a period
 //! that each case would look for itself is also found in kernels that alternate between two times of their own.
 
 use std::rc::Rc;

@@ -97,7 +97,7 @@ fn of(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure>
     let squares = [error, of_code, BETWEEN_PROCESSES, rounding].map(|error| error.as_f64().powi(2));
     let shared_error = squares.iter().sum::<f64>().sqrt();
     let mut timer = Timer::new(step).with_empty_span(floor);
-    timer.empty_launch = Some(empty_launch);
+    timer.empty_launch_time = Some(empty_launch);
     timer.marginal_empty_launch = Some(time);
     timer.reads_parameter = empty::waits_for_parameters(path, cache);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);

@@ -150,8 +150,10 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
         read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
     );
-    multiprocessors.registers = read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32;
-    multiprocessors.shared = Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?);
+    multiprocessors.registers_per_sm =
+        read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32;
+    multiprocessors.shared_memory_per_sm =
+        Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?);
     Ok(multiprocessors)
 }
 
@@ -249,9 +251,9 @@ fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
     let info = info?;
     let mut kernel = Kernel::new(grid, block, info.resident_blocks);
     kernel.name = name;
-    kernel.static_shared = Bytes(info.static_shared.into());
-    kernel.dynamic_shared = Bytes(dynamic_shared.into());
-    kernel.registers = info.registers;
-    kernel.local_memory = Bytes(info.local.into());
+    kernel.static_shared_memory = Bytes(info.static_shared.into());
+    kernel.dynamic_shared_memory = Bytes(dynamic_shared.into());
+    kernel.registers_per_thread = info.registers;
+    kernel.local_memory_per_thread = Bytes(info.local.into());
     Some(kernel)
 }

@@ -1,4 +1,4 @@
-//! Launches that deceive, launches that were mistaken once, and launches that are as they should be, each held against the
+//! Launches that deceive, launches that were mistaken once, and launches that are as they should be, each compared with the
 //! verdict that it must have. On a GPU, or on the stand-in for one.
 //!
 //! ```sh
