@@ -116,7 +116,7 @@ fn what_cannot_be_compared_is_told() {
     refused(&["v100", "broken"], 1);
     refused(&["v100", "ends", "--seed", "1"], 2);
     refused(&["nothing"], 4);
-    refused(&["v100", "--band", "x"], 2);
+    refused(&["v100", "--equivalence-margin", "x"], 2);
     refused(&["v100", "--pairs", "1"], 2);
     let folder: &Path = &repository.0.path("elsewhere");
     fs::create_dir_all(folder).expect("it can be made");

@@ -275,7 +275,7 @@ fn a_change_is_found_and_nothing_else() {
         "{found}"
     );
     // Within the band nothing matters.
-    let found = project.run(&["compare", "main", &changed, "--band", "50%"]).code(0).stdout();
+    let found = project.run(&["compare", "main", &changed, "--equivalence-margin", "50%"]).code(0).stdout();
     assert!(found.contains("same"), "{found}");
 }
 

@@ -169,7 +169,7 @@ fn what_cannot_be_done_is_refused() {
     let mut told = refused(&project, &["merge", &names[0], &names[1], "-o", "-"], 2);
     told += &refused(&project, &["report", "last", "main", "--csv", "-"], 2);
     told += &refused(&project, &["compare", "main", "last", "--fail-on-regression", "much"], 2);
-    told += &refused(&project, &["compare", "main", "last", "--band", "0"], 2);
+    told += &refused(&project, &["compare", "main", "last", "--equivalence-margin", "0"], 2);
     told += &refused(&project, &["merge", "last", "-o", "-"], 2);
     told += &refused(&project, &["merge", "-o", "-"], 2);
     let several = project.text("runs.json");

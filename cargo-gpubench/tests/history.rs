@@ -68,7 +68,7 @@ fn changes_are_printed_with_their_commits_the_newest_first() {
     project.run(&["history", "history", "--fail-on-change"]).code(3);
     project.run(&["history", "history", "cold", "--fail-on-change"]).code(0);
     project.run(&["history", "history", "--fail-on-change", "--last", "10"]).code(0);
-    project.run(&["history", "history", "--fail-on-change", "--band", "4%"]).code(0);
+    project.run(&["history", "history", "--fail-on-change", "--equivalence-margin", "4%"]).code(0);
     let again = project.run(&["history", "add", "runs.json", "--history", "history"]).code(0);
     assert_eq!(again.stderr().lines().filter(|line| line.contains(": is there already: ")).count(), 40);
 }
@@ -152,7 +152,7 @@ fn what_is_undone_or_left_out_is_said() {
         run.devices[0].properties.push(Property::new(DRIVER, Value::Text("999.9".to_owned())));
     }
     let project = with_history(&runs);
-    let flags = ["--fail-on-change", "--band", "0.1%", "--width", "150"];
+    let flags = ["--fail-on-change", "--equivalence-margin", "0.1%", "--width", "150"];
     let words = [&["history", "history", "--html", "page.html", "--json", "a.json"][..], &flags].concat();
     let ended = project.run(&words).code(0);
     assert_snapshot!("history-undone", ended.stdout());
@@ -204,7 +204,7 @@ fn changes_are_confirmed_by_measuring_their_commits_again() {
     let answers: Vec<_> = changes.iter().map(|change| change["confirmation"]["answer"].clone()).collect();
     assert_eq!(answers, [json!("not-measured"), json!("not-confirmed"), json!("confirmed")]);
     // What is left is refuted, and no alarm.
-    confirm(&["--last", "20", "--band", "4%"], 0);
+    confirm(&["--last", "20", "--equivalence-margin", "4%"], 0);
     let refused = repository.run_in("repository", &["history", "--pairs", "4"]).code(2).stderr();
     assert!(refused.contains("--confirm"), "{refused}");
 }
@@ -221,7 +221,7 @@ fn wrong_histories_are_refused() {
         (&["history", "empty"], 4),
         (&["history", "history", "no-such-case"], 4),
         (&["history", "history", "/sum[/"], 2),
-        (&["history", "history", "--band", "-1%"], 2),
+        (&["history", "history", "--equivalence-margin", "-1%"], 2),
         (&["history", "history", "--json", "a", "--html", "a"], 2),
         (&["history", "add", "runs.json", "--history", "history", "--commit", "0123456"], 2),
         (&["history", "add", "one.json", "--history", "history", "--commit", "main"], 2),

@@ -27,7 +27,7 @@ pub(crate) struct HistoryArgs {
     pub(crate) by_model: bool,
     /// Report changes of at least this
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
-    pub(crate) band: String,
+    pub(crate) equivalence_margin: String,
     /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
     #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) last: Option<u64>,

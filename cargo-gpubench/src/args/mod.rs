@@ -240,7 +240,7 @@ pub(crate) struct PairArgs {
 pub(crate) struct LimitArgs {
     /// The equivalence margin: times that differ by less count as equal [default: that of the later run]
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
-    pub(crate) band: Option<String>,
+    pub(crate) equivalence_margin: Option<String>,
     /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
     /// more than its processes differ by
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]

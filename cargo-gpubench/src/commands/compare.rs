@@ -13,31 +13,32 @@ use crate::output::{self, PrintOptions, Results};
 
 /// The differences that matter.
 pub(super) struct Limits {
-    band: Option<f64>,
+    equivalence_margin: Option<f64>,
     /// The difference from which on a slower case is a regression.
     threshold: Option<Threshold>,
 }
 
 impl Limits {
     pub(super) fn new(args: &LimitArgs) -> Result<Self, CommandError> {
-        Self::parse(args.band.as_deref(), args.fail_on_regression.as_deref())
+        Self::parse(args.equivalence_margin.as_deref(), args.fail_on_regression.as_deref())
     }
 
-    pub(super) fn parse(band: Option<&str>, threshold: Option<&str>) -> Result<Self, CommandError> {
+    pub(super) fn parse(margin: Option<&str>, threshold: Option<&str>) -> Result<Self, CommandError> {
         let refused = |flag, text: &str, also| CommandError::Percentage { flag, text: text.to_owned(), also };
         let threshold = threshold
             .map(|text| text.parse().map_err(|_| refused("--fail-on-regression", text, ", or `noise`")));
-        let band = band.map(|text| Threshold::part(text).ok_or_else(|| refused("--band", text, "")));
-        Ok(Self { band: band.transpose()?, threshold: threshold.transpose()? })
+        let margin =
+            margin.map(|text| Threshold::part(text).ok_or_else(|| refused("--equivalence-margin", text, "")));
+        Ok(Self { equivalence_margin: margin.transpose()?, threshold: threshold.transpose()? })
     }
 
-    /// Sets them in a run that is compared. The band is the user's, else that of the run, but no wider than what is a regression.
+    /// Sets the limits of a comparison. The equivalence margin is the user's, else that of the run, and at most a regression.
     pub(super) fn set(&self, run: &mut Run) {
-        let band = &mut run.sampling.equivalence_margin;
-        *band = match (self.band, self.threshold) {
-            (Some(band), _) => band,
-            (None, Some(Threshold::Fraction(part))) => part.min(*band),
-            (None, _) => *band,
+        let margin = &mut run.sampling.equivalence_margin;
+        *margin = match (self.equivalence_margin, self.threshold) {
+            (Some(given), _) => given,
+            (None, Some(Threshold::Fraction(fraction))) => fraction.min(*margin),
+            (None, _) => *margin,
         };
         run.regression_threshold = self.threshold;
     }

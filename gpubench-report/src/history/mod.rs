@@ -31,7 +31,7 @@ pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryRules {
     /// The least change, as a fraction.
-    pub band: f64,
+    pub equivalence_margin: f64,
     /// Reports only changes that begin in this number of last runs of their series.
     pub last: Option<usize>,
 }
@@ -55,7 +55,7 @@ pub struct HistoryReport {
     /// The number of runs.
     pub runs: usize,
     /// The least change.
-    pub band: f64,
+    pub equivalence_margin: f64,
     /// The first run and the last.
     pub span: Option<[RunLabel; 2]>,
     /// The cases, those with the newest change first, then by name.
@@ -107,7 +107,7 @@ pub struct CaseChange {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Confirmation {
-    /// They differ as the change says, beyond doubt and by more than the band.
+    /// They differ as the change says, beyond doubt and by more than the equivalence margin.
     Confirmed(MeasuredAgain),
     /// They do not.
     NotConfirmed(MeasuredAgain),
@@ -174,7 +174,7 @@ impl History {
         HistoryReport {
             schema: HISTORY_REPORT_SCHEMA,
             runs: runs.len(),
-            band: rules.band,
+            equivalence_margin: rules.equivalence_margin,
             span: runs.first().zip(runs.last()).map(|(first, last)| [first.clone(), last.clone()]),
             cases,
             faults,
@@ -214,7 +214,8 @@ impl Series {
         // The last runs of a series that is over are none of the last ones.
         let last = rules.last.map(|last| if self.is_over { 0 } else { last });
         let first = last.map_or(0, |last| times.len().saturating_sub(last));
-        let is_asked = |change: &Change| (change.ratio - 1.0).abs() >= rules.band && change.at >= first;
+        let is_asked =
+            |change: &Change| (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first;
         let level = |times: &[f64]| mean(&times.iter().map(|time| time.ln()).collect::<Vec<_>>()).exp();
         let found = changes(&times);
         let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
@@ -282,10 +283,14 @@ impl HistoryReport {
         }
     }
 
-    /// Returns true if the case is no longer slower, or faster, than before the change by more than the band.
+    /// Returns true if the case is no longer slower, or faster, than before the change by more than the equivalence margin.
     #[must_use]
     pub fn is_undone(&self, change: &CaseChange) -> bool {
-        if change.ratio > 1.0 { change.remains < 1.0 + self.band } else { change.remains > 1.0 - self.band }
+        if change.ratio > 1.0 {
+            change.remains < 1.0 + self.equivalence_margin
+        } else {
+            change.remains > 1.0 - self.equivalence_margin
+        }
     }
 
     /// Writes the changes as JSON.

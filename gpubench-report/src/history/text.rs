@@ -160,6 +160,6 @@ pub(super) fn rules(report: &HistoryReport) -> String {
     format!(
         "A change is at least {}, and stronger than any in 199 orders of the series' own noise; its commits and its size have a confidence of \
          95 %",
-        percent(report.band)
+        percent(report.equivalence_margin)
     )
 }

@@ -16,7 +16,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 
-const RULES: HistoryRules = HistoryRules { band: 0.005, last: None };
+const RULES: HistoryRules = HistoryRules { equivalence_margin: 0.005, last: None };
 
 /// A recorded run with one case.
 fn template() -> Run {

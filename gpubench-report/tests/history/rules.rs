@@ -25,7 +25,7 @@ fn a_change_has_its_commits_its_size_and_an_exit_code() {
     assert_eq!((report.exit(true), report.exit(false)), (Exit::Regression, Exit::Done));
     assert_eq!(History::new(runs(0.97)).report(RULES).exit(true), Exit::Done, "faster is no alert");
     for (rules, expected) in [
-        (HistoryRules { band: 0.04, ..RULES }, 0),
+        (HistoryRules { equivalence_margin: 0.04, ..RULES }, 0),
         (HistoryRules { last: Some(15), ..RULES }, 1),
         (HistoryRules { last: Some(14), ..RULES }, 0),
     ] {

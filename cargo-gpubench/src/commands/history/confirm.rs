@@ -196,7 +196,7 @@ impl Measuring<'_> {
             most: self.args.pairs.pairs,
             seed: self.args.pairs.seed,
             time: None,
-            limits: Limits::parse(Some(&self.args.band), None)?,
+            limits: Limits::parse(Some(&self.args.equivalence_margin), None)?,
             filters: names,
             flags: &flags,
         };

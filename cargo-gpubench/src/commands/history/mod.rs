@@ -61,9 +61,13 @@ fn add_all(
 }
 
 fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let refused = || CommandError::Percentage { flag: "--band", text: args.band.clone(), also: "" };
-    let band = Threshold::part(&args.band).ok_or_else(refused)?;
-    let rules = HistoryRules { band, last: args.last.map(|last| last as usize) };
+    let refused = || CommandError::Percentage {
+        flag: "--equivalence-margin",
+        text: args.equivalence_margin.clone(),
+        also: "",
+    };
+    let margin = Threshold::part(&args.equivalence_margin).ok_or_else(refused)?;
+    let rules = HistoryRules { equivalence_margin: margin, last: args.last.map(|last| last as usize) };
     let filter = HistoryFilter { names: parse_filters(&args.filters, false)?, by_model: args.by_model };
     let [json, html] = [&args.json, &args.html].map(|path| path.clone().map(ExportTo::of));
     for to in [&json, &html].into_iter().flatten() {
