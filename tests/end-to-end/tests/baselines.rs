@@ -395,7 +395,7 @@ fn a_run_is_added_to_a_history() {
     for time in ["100", "106"] {
         _ = target.run(&["told"], &[("SUITE_TIME", time), settings.variable()]).with_code(0);
     }
-    let rules = HistoryRules { band: 0.005, last: None };
+    let rules = HistoryRules { equivalence_margin: 0.005, last: None };
     let history = History::read(&folder, &HistoryFilter::default()).expect("it was made").report(rules);
     assert_eq!((history.runs, &history.faults[..]), (2, &[][..]));
     let case = history.cases.iter().find(|case| case.case.case.to_string() == "compared::told[n=10] hot");

@@ -94,7 +94,7 @@ fn a_repository_of_sixty_commits_tells_its_changes() {
         night(commit, commit >= NEW_DRIVER);
     }
     let history = History::read(&kept, &HistoryFilter::default()).expect("it is there").in_order(&order);
-    let report = history.report(HistoryRules { band: 0.005, last: None });
+    let report = history.report(HistoryRules { equivalence_margin: 0.005, last: None });
     assert_eq!((report.runs, report.cases.len(), report.faults.len()), (62, 1, 0));
     assert_eq!(report.cases[0].series.len(), 1, "both drivers are one series");
     let place = |label: &Option<String>| order[label.as_deref().expect("a commit")];
