@@ -265,8 +265,8 @@ fn the_cache_state_is_the_users_choice() {
     assert_eq!(measured(&["sweep[n=1]", "--cache", "both"]), sweep);
 }
 
-/// Ten thousand cases of a hundred benchmarks, in order; the best of ten. What counts is the time of a processor that the suite and
-/// its worker had: other programs may use the machine too.
+/// Ten thousand cases of a hundred benchmarks, in order, at 20 µs a case; a list whose time grows with the square takes seconds. What counts
+/// is the best of ten times of the benchmark binary and its worker on a processor, which vary by a third on a shared machine.
 #[test]
 fn long_lists_take_no_time() {
     let list = || {
@@ -281,7 +281,7 @@ fn long_lists_take_no_time() {
         (0..100).map(move |n| format!("many::{tens}::{ones}::advance[n={n}]: benchmark\n"))
     });
     assert_eq!(listed, names.collect::<String>());
-    assert!(least < Duration::from_millis(100), "{least:?}");
+    assert!(least < Duration::from_millis(200), "{least:?}");
 }
 
 /// The time of the children of a shell, from its second line of `times`: `0m0.05s 0m0.01s`, of their code and for it in the system.
