@@ -74,15 +74,14 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 /// Of an old record, whose overhead is a convention, all of it is in the launch's favour unless such a flush goes before.
 #[must_use]
 pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
-    let Timer { resolution: step, empty_span: floor, overhead, marginal_empty_launch: one_more, .. } =
-        samples.timer;
+    let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();
-    let doubt = match (one_more, proven) {
+    let doubt = match (marginal_empty_launch, proven) {
         (Some(_), true) => AGREED,
-        (Some(_), false) | (None, true) => (overhead - floor).max(Nanoseconds::ZERO),
+        (Some(_), false) | (None, true) => (overhead - empty_span).max(Nanoseconds::ZERO),
         (None, false) => overhead,
     };
-    samples.time.median + doubt + step
+    samples.time.median + doubt + resolution
 }
 
 /// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.

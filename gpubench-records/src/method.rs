@@ -318,26 +318,29 @@ impl Timer {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let Self {
-            resolution: step,
-            empty_span: floor,
-            empty_launch_time: empty_launch,
-            marginal_empty_launch: one_more,
+            resolution,
+            empty_span,
+            empty_launch_time,
+            marginal_empty_launch,
             overhead,
             shared_error,
             averaged_resolution,
             relative_error,
-            empty_launch_spread: spread,
-            group_median_spread: group_spread,
-            dram_stall_period: memory_stall,
+            empty_launch_spread,
+            group_median_spread,
+            dram_stall_period,
             reads_parameter: _,
             timestamp_kernels: _,
             simulated: _,
         } = *self;
-        let known =
-            [empty_launch, one_more, shared_error, averaged_resolution].map(Option::unwrap_or_default);
-        let stall =
-            memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.duration]);
-        let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known).chain(stall);
+        let known = [empty_launch_time, marginal_empty_launch, shared_error, averaged_resolution]
+            .map(Option::unwrap_or_default);
+        let stall = dram_stall_period
+            .map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.duration]);
+        let all = [resolution, empty_span, overhead, empty_launch_spread, group_median_spread]
+            .into_iter()
+            .chain(known)
+            .chain(stall);
         let is_part = |error: f64| (0.0..1.0).contains(&error);
         all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
             && relative_error.is_none_or(is_part)

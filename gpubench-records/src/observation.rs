@@ -107,9 +107,9 @@ impl Display for Observation {
                 let pieces = format::counted(*pieces, "piece");
                 write!(f, "work elsewhere: {pieces} of the launch's work on the default stream")
             }
-            Self::OtherStreams { streams, operations: pieces } => {
+            Self::OtherStreams { streams, operations } => {
                 let (pieces, streams) =
-                    (format::counted(*pieces, "piece"), format::counted(*streams, "other stream"));
+                    (format::counted(*operations, "piece"), format::counted(*streams, "other stream"));
                 write!(f, "other streams: {pieces} of work on {streams}, which the given one waits for")
             }
             Self::HostFunctions { count } => {

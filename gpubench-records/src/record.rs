@@ -319,8 +319,8 @@ impl Record {
     #[must_use]
     pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
         let measured = self.measurement.as_ref()?;
-        let Measurement { samples, launch: seen, .. } = measured;
-        claims::in_doubt(&measured.declared_work(self.case.cache), samples, seen, info)
+        let Measurement { samples, launch, .. } = measured;
+        claims::in_doubt(&measured.declared_work(self.case.cache), samples, launch, info)
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.

@@ -71,14 +71,14 @@ fn than(compared: &Compared) -> String {
 /// Explains a row whose two times differ by another ratio than the row shows. The times are medians of all samples; the
 /// difference comes from pairs within each round.
 fn explained(measured: &Measurement, compared: &Compared) -> String {
-    let Comparison { ratio, equivalence_margin: band, rounds, .. } = &compared.comparison;
+    let Comparison { ratio, equivalence_margin, rounds, .. } = &compared.comparison;
     let Some(ratio) = ratio else {
         let few = rounds.len() < FEWEST_ROUNDS;
         let why = if few { "too few rounds" } else { "times below the timer's resolution" };
         return format!(" ({why} for an interval)");
     };
     let medians = measured.median() / compared.measurement.median();
-    if agree(ratio, medians, *band) {
+    if agree(ratio, medians, *equivalence_margin) {
         return String::new();
     }
     let of_rounds = rounds.iter().map(|round| round.log_ratio.exp());
@@ -112,19 +112,12 @@ fn checked(check: &BaselineComparison, page: Page) -> String {
     };
     let cells = check.findings.iter().zip(&names).map(|(line, name)| {
         let mut cells = vec![case((line, name))];
-        if let Finding::Compared {
-            ratio,
-            time: now,
-            baseline_time: then,
-            assumed_spread: assumed,
-            answer,
-            remeasured: again,
-            ..
-        } = &line.finding
+        if let Finding::Compared { ratio, time, baseline_time, assumed_spread, answer, remeasured, .. } =
+            &line.finding
         {
-            cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
+            cells.extend([format::time(*time), format!("was {}", format::time(*baseline_time))]);
             cells.extend(ratio_cells(*ratio));
-            cells.push(together::answer(*answer, *assumed, *again));
+            cells.push(together::answer(*answer, *assumed_spread, *remeasured));
         }
         cells
     });
@@ -158,7 +151,7 @@ fn noise(check: &BaselineComparison) -> String {
     let unknown = number_unknown(check);
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
-        Finding::Compared { processes, noise_known: true, remeasured: again, .. } => Some((again, processes)),
+        Finding::Compared { processes, noise_known: true, remeasured, .. } => Some((remeasured, processes)),
         _ => None,
     });
     let processes = known.min_by_key(|(again, _)| *again).map(|(_, processes)| processes);

@@ -116,11 +116,11 @@ fn time(measured: &Measurement) -> String {
     let Timer {
         resolution: step,
         averaged_resolution,
-        empty_span: floor,
-        empty_launch_time: empty_launch,
-        marginal_empty_launch: one_more,
+        empty_span,
+        empty_launch_time,
+        marginal_empty_launch,
         reads_parameter,
-        timestamp_kernels: stamps,
+        timestamp_kernels,
         ..
     } = measured.samples.timer;
     let event = format::time(event_time(measured));
@@ -134,12 +134,12 @@ fn time(measured: &Measurement) -> String {
             )
         }
     };
-    let (reading, pair) = match stamps {
+    let (reading, pair) = match timestamp_kernels {
         true => ("time between stamps of the GPU's clock", "a pair of stamps"),
         false => ("event time", "a pair of events"),
     };
-    let [median, overhead, floor] = [measured.median(), own, floor].map(format::time);
-    let why = match (empty_launch, one_more) {
+    let [median, overhead, floor] = [measured.median(), own, empty_span].map(format::time);
+    let why = match (empty_launch_time, marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
             "the {} that {pair} reads around {}, less the {} that one more empty launch takes; \
              around nothing it reads {floor}{}",
@@ -219,7 +219,7 @@ fn path(method: &Method) -> String {
 }
 
 fn flush(measured: &Measurement) -> String {
-    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = &measured.samples.method;
+    let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
     let sample = measured.samples.device_time / measured.samples.event_times.len().max(1) as f64;
     let beyond = sample - event_time(measured);
     let each = match measured.samples.timer.marginal_empty_launch {
@@ -230,7 +230,7 @@ fn flush(measured: &Measurement) -> String {
         _ => beyond,
     };
     let mut text = format!("{flush}: {} per sample, reset included", format::time(each));
-    if let Some(proof) = flush_proof {
+    if let Some(proof) = flush_verification {
         _ = write!(text, "; {}", proved(proof));
     }
     if let Some(reason) = flush_reason {
@@ -297,17 +297,11 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
         Energy::Measured(measured) => measured,
         Energy::Unavailable(why) => return format!("unknown: {why}"),
     };
-    let EnergyMeasurement {
-        per_launch,
-        power,
-        sensor_power: sensor,
-        launches,
-        wall_time: elapsed,
-        updates,
-        counter_time: counted,
-    } = *measured;
-    let each = elapsed / launches as f64;
-    let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
+    let EnergyMeasurement { per_launch, power, sensor_power, launches, wall_time, updates, counter_time } =
+        *measured;
+    let each = wall_time / launches as f64;
+    let sensor =
+        sensor_power.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
     format!(
@@ -316,7 +310,7 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
         format::power(power),
         format::time(each),
         work.into_iter().flatten().collect::<String>(),
-        format::time(counted),
+        format::time(counter_time),
     )
 }
 
@@ -395,9 +389,8 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch_time: empty_launch, marginal_empty_launch: one_more, overhead, .. } =
-        measured.samples.timer;
-    let empty = one_more.or_else(|| Some(empty_launch? - overhead))?;
+    let Timer { empty_launch_time, marginal_empty_launch, overhead, .. } = measured.samples.timer;
+    let empty = marginal_empty_launch.or_else(|| Some(empty_launch_time? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty).then(|| {
         format!("launch-bound: an empty launch takes {}, at least half of this time", format::time(empty))

@@ -74,9 +74,9 @@ pub fn methods(run: &Run) -> String {
         text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
     }
     for (record, measured) in measured() {
-        let Method { kernel_count: kernels, operations: pieces, .. } = &measured.samples.method;
-        if let (Some(kernels), Some(stream)) = (*kernels, measured.samples.stream_time) {
-            let of = match pieces.filter(|pieces| *pieces > kernels) {
+        let Method { kernel_count, operations, .. } = &measured.samples.method;
+        if let (Some(kernels), Some(stream)) = (*kernel_count, measured.samples.stream_time) {
+            let of = match operations.filter(|pieces| *pieces > kernels) {
                 Some(pieces) => format::counted(pieces, "piece") + " of work",
                 None => format::counted(kernels, "kernel"),
             };

@@ -98,9 +98,9 @@ fn decided_together(check: &BaselineComparison) -> Vec<String> {
 /// Returns true if the row alone would have another answer.
 fn is_chance(finding: &Finding, band: f64) -> bool {
     match finding {
-        Finding::Compared { ratio, answer, assumed_spread: assumed, .. } => {
+        Finding::Compared { ratio, answer, assumed_spread, .. } => {
             *answer == Answer::Undecided
-                && *assumed != Some(AssumedSpread::Any)
+                && *assumed_spread != Some(AssumedSpread::Any)
                 && Answer::of(ratio, band) != Answer::Undecided
         }
         _ => false,

@@ -78,32 +78,26 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
 
 /// The pieces of a launch, and the time between them.
 fn traced(times: &CuptiTimes) -> String {
-    let CuptiTimes {
-        activities: pieces,
-        activity_count: piece_count,
-        gaps,
-        streams,
-        time: all,
-        wall_time: wall,
-        ..
-    } = times;
-    let told =
-        pieces.iter().take(TOLD).map(|TracedActivity { name, time: each }| format!("{name} {}", time(*each)));
+    let CuptiTimes { activities, activity_count, gaps, streams, time: all, wall_time, .. } = times;
+    let told = activities
+        .iter()
+        .take(TOLD)
+        .map(|TracedActivity { name, time: each }| format!("{name} {}", time(*each)));
     let mut told = told.collect::<Vec<_>>().join(", ");
-    if *piece_count > TOLD {
-        told += &format!(" and {} more", piece_count - TOLD);
+    if *activity_count > TOLD {
+        told += &format!(" and {} more", activity_count - TOLD);
     }
-    let gaps = match *piece_count {
+    let gaps = match *activity_count {
         1 => String::new(),
         _ => format!("; {} between them", time(*gaps)),
     };
     let [mean, median] = [all.mean, all.median].map(time);
     format!(
         "{} on {}: {told}{gaps}; mean {mean}, median {median}{}; the pass took {}",
-        format::counted(*piece_count, "piece"),
+        format::counted(*activity_count, "piece"),
         format::counted(*streams, "stream"),
         slowdown(times),
-        time(*wall)
+        time(*wall_time)
     )
 }
 

@@ -120,8 +120,8 @@ fn check() -> BaselineComparison {
         }
     };
     let again = |mut finding, times| {
-        if let Finding::Compared { remeasured: again, processes, .. } = &mut finding {
-            (*again, *processes) = (times, [1 + times, 1]);
+        if let Finding::Compared { remeasured, processes, .. } = &mut finding {
+            (*remeasured, *processes) = (times, [1 + times, 1]);
         }
         finding
     };

@@ -24,9 +24,10 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         parts.push(paragraph(&format!("{}: {}{fake}", info.device, info.name), page));
     }
     for benchmark in &tuning.benchmarks {
-        let TunedBenchmark { benchmark: name, device, cache, tuned_axes: tune, problems, .. } = benchmark;
+        let TunedBenchmark { benchmark: name, device, cache, tuned_axes, problems, .. } = benchmark;
         let margin = format::plus_minus(tuning.method.equivalence_margin);
-        let rest = format!(" on {device}, {cache}: {}, where {margin} does not matter", tune.join(", "));
+        let rest =
+            format!(" on {device}, {cache}: {}, where {margin} does not matter", tuned_axes.join(", "));
         let mut text = heading(&printable(name), &printable(&rest), page);
         text.extend(problems.iter().map(|raced| problem(raced, page)));
         if let Some(shipped) = shipped(benchmark) {

@@ -175,8 +175,8 @@ mod tests {
 
     fn told(counts: &Counts, seen: &LaunchInfo) -> Option<(DeclaredBytes, [u64; 3])> {
         match contradicted(counts, None, seen)? {
-            Reason::TrafficTooHigh(ExcessTraffic { kind: of, declared: claimed, given, changed }) => {
-                Some((of, [claimed, given, changed].map(|bytes| bytes.0 / MIB)))
+            Reason::TrafficTooHigh(ExcessTraffic { kind, declared, given, changed }) => {
+                Some((kind, [declared, given, changed].map(|bytes| bytes.0 / MIB)))
             }
             other => panic!("{other}"),
         }

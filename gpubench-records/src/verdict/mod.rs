@@ -173,8 +173,8 @@ pub(crate) const AGREED_SHARE: f64 = 0.01;
 #[must_use]
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
-    let Method { kernel_count: kernels, operations: pieces, .. } = &samples.method;
-    let further = pieces.or(*kernels).unwrap_or_default().saturating_sub(1);
+    let Method { kernel_count, operations, .. } = &samples.method;
+    let further = operations.or(*kernel_count).unwrap_or_default().saturating_sub(1);
     let agreed = (CLOCKS_AGREE + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
 }

@@ -349,19 +349,19 @@ impl Display for Reason {
                 )
             }
             Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
-            Self::GpuIdle { idle_fraction: share, prequeued_time: held } => write!(
+            Self::GpuIdle { idle_fraction, prequeued_time } => write!(
                 f,
                 "GPU idle: it waits for the host in {} of the time, and its own work takes {}: enqueue everything at once, or \
                  declare `host_work` if the host's part belongs to the launch",
-                format::percent(*share),
-                format::time(*held)
+                format::percent(*idle_fraction),
+                format::time(*prequeued_time)
             ),
             Self::TrafficTooHigh(excess) => f.write_str(&traffic_too_high(excess)),
-            Self::NotConverged { reached, requested: wanted } => write!(
+            Self::NotConverged { reached, requested } => write!(
                 f,
                 "not converged: the median is known to {} (asked for: {})",
                 format::plus_minus(*reached),
-                format::precision(*wanted)
+                format::precision(*requested)
             ),
             Self::TooFewSamples { samples, needed, budget } => {
                 write!(f, "too few samples: {samples}, where a 95 % interval of the median needs {needed}")?;
@@ -401,15 +401,15 @@ impl Display for Reason {
                      clocks saw another launch, or other clocks of the GPU"
                 )
             }
-            Self::TrafficMismatch { declared, counted: moved, min_traffic: least } => {
+            Self::TrafficMismatch { declared, counted: moved, min_traffic } => {
                 let hint = match moved > declared {
                     true => {
                         "is something not counted, or is the same data fetched from memory several times?"
                     }
                     false => "does the kernel run over its whole length, and is nothing counted twice?",
                 };
-                let stays = match least < declared {
-                    true => format!(" (of which {} cannot stay in the L2)", format::bytes(*least)),
+                let stays = match min_traffic < declared {
+                    true => format!(" (of which {} cannot stay in the L2)", format::bytes(*min_traffic)),
                     false => String::new(),
                 };
                 let [declared, moved] = [*declared, *moved].map(format::bytes);
@@ -430,14 +430,14 @@ impl Display for Reason {
                 let change = format::percent(change.abs());
                 write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
             }
-            Self::TwoModes(Modes { low, high, high_fraction: share_high }) => {
+            Self::TwoModes(Modes { low, high, high_fraction }) => {
                 let [low, high] = [*low, *high].map(format::time);
-                let share = format::percent(*share_high);
+                let share = format::percent(*high_fraction);
                 write!(f, "two modes: {low}, and {high} in {share} of the samples")
             }
-            Self::ClocksFell { clock, throttle_reasons: slowed_by } => {
+            Self::ClocksFell { clock, throttle_reasons } => {
                 let at = format::from_to(*clock, format::clock);
-                let why = match &slowed_by[..] {
+                let why = match &throttle_reasons[..] {
                     [] => "the driver does not say by what".to_owned(),
                     reasons => format!("held down by {}", reasons.join(", ")),
                 };
@@ -446,8 +446,8 @@ impl Display for Reason {
             Self::OtherProcesses { count } => {
                 write!(f, "other processes: {count} had work on the device")
             }
-            Self::BelowResolution { resolution: step } => {
-                write!(f, "below resolution: the timer steps by {:.1} ns", step.as_f64())
+            Self::BelowResolution { resolution } => {
+                write!(f, "below resolution: the timer steps by {:.1} ns", resolution.as_f64())
             }
         }
     }
@@ -482,13 +482,13 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
 
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible(speed: &ImpossibleSpeed) -> String {
-    let ImpossibleSpeed { quantity, work, peak, measured, time: took, least_time: least } = speed;
+    let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let peak_of = if *measured { "measured peak" } else { "peak" };
     let least = match measured {
-        true => format!("{}, and a tenth of that is too long too", format::time(*least)),
-        false => format::time(*least),
+        true => format!("{}, and a tenth of that is too long too", format::time(*least_time)),
+        false => format::time(*least_time),
     };
-    let took = format::time(*took);
+    let took = format::time(*time);
     match quantity {
         Quantity::MemoryBandwidth => format!(
             "impossible: {} cannot cross the memory in {took}; at its {peak_of} of {} that takes {least}: did the kernel run?",

@@ -168,8 +168,8 @@ fn the_devices_own_counters_say_by_how_much_clocks_fell() {
     let fell =
         |sensors: Option<&SensorRange>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock), None) {
             None => None,
-            Some(Reason::ClocksFell { clock, throttle_reasons: slowed_by }) => {
-                Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, slowed_by.len()))
+            Some(Reason::ClocksFell { clock, throttle_reasons }) => {
+                Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, throttle_reasons.len()))
             }
             Some(other) => panic!("{other}"),
         };

@@ -52,11 +52,11 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     });
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let again = check.findings.iter().filter_map(|line| match &line.finding {
-        Finding::Compared { assumed_spread: assumed, answer, remeasured: again @ 1.., .. } => Some(format!(
+        Finding::Compared { assumed_spread, answer, remeasured: again @ 1.., .. } => Some(format!(
             "{} {}: {}",
             view.short(&line.name),
             line.cache,
-            together::answer(*answer, *assumed, *again)
+            together::answer(*answer, *assumed_spread, *again)
         )),
         _ => None,
     });

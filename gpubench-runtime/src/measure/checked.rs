@@ -38,8 +38,8 @@ impl CheckedGroups {
         if timer.is_valid() {
             return Ok(Self { timer, faults: ClockFaults::default(), starts: Vec::new() });
         }
-        let Timer { resolution: step, empty_span: floor, overhead, .. } = timer;
-        let [step, floor, overhead] = [step, floor, overhead].map(Nanoseconds::as_f64);
+        let Timer { resolution, empty_span, overhead, .. } = timer;
+        let [step, floor, overhead] = [resolution, empty_span, overhead].map(Nanoseconds::as_f64);
         let message = format!(
             "broken clock: the timer's step is {step} ns, around nothing it reads {floor} ns, and its overhead is {overhead} ns"
         );
@@ -99,8 +99,8 @@ impl CheckedGroups {
         if samples == 0 {
             return Err(Failure::new(Stage::Sampling, "took no samples"));
         }
-        let Timer { resolution: step, simulated, .. } = self.timer;
-        let device = self.faults.count(events.iter().copied(), device, wall, (step, simulated));
+        let Timer { resolution, simulated, .. } = self.timer;
+        let device = self.faults.count(events.iter().copied(), device, wall, (resolution, simulated));
         let spent = if simulated { device } else { device.max(wall) };
         Ok(Group { samples, device, spent })
     }

@@ -28,18 +28,18 @@ impl MeasurementContext<'_> {
         cache: Cache,
         hot: Option<Nanoseconds>,
     ) -> (Measurement, Verdict) {
-        let BenchmarkOptions { data_type: precision, link, item, .. } = *self.options;
+        let BenchmarkOptions { data_type, link, item, .. } = *self.options;
         let (median, timer) = (samples.time.median, samples.timer);
         let metrics = if resolved(median, timer.resolution) {
             let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
-            Metrics::of(&prepared.counts, median, self.info, (precision, link), hot)
+            Metrics::of(&prepared.counts, median, self.info, (data_type, link), hot)
         } else {
             Metrics::default()
         };
         let metrics = metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch));
         let measurement = Measurement {
             counts: prepared.counts,
-            data_type: precision.to_owned(),
+            data_type: data_type.to_owned(),
             item: item.map(str::to_owned),
             link,
             checked: prepared.checked,

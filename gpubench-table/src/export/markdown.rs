@@ -81,16 +81,10 @@ fn checked(check: &BaselineComparison) -> String {
         let cache = line.cache.to_string();
         let [now, then, change, answer] = match &line.finding {
             Finding::Compared {
-                ratio,
-                time: now,
-                baseline_time: then,
-                assumed_spread: assumed,
-                answer,
-                remeasured: again,
-                ..
+                ratio, time: now, baseline_time, assumed_spread, answer, remeasured, ..
             } => {
-                let answer = together::answer(*answer, *assumed, *again);
-                [format::time(*now), format::time(*then), format::change(ratio.value), answer]
+                let answer = together::answer(*answer, *assumed_spread, *remeasured);
+                [format::time(*now), format::time(*baseline_time), format::change(ratio.value), answer]
             }
             Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
             Finding::New => no_times("new".to_owned()),

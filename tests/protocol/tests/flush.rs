@@ -20,9 +20,9 @@ fn method(measured: &Measured) -> &Method {
 #[test]
 fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     let measured = copies(&[], &[]);
-    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = method(&measured);
+    let Method { flush, flush_reason, flush_verification, .. } = method(&measured);
     assert_eq!((flush, flush_reason), (&Flush::Discard, &None));
-    let proof = flush_proof.expect("it was tried");
+    let proof = flush_verification.expect("it was tried");
     // 15 MiB of hits, or of misses; 45 MiB of misses.
     let [hits, misses, sweep] =
         [15.0 / 7000.0, 15.0 / 4600.0, 45.0 / 4600.0].map(|read| read * 1024.0 * 1024.0);
@@ -57,9 +57,9 @@ fn two_clocks_agree_after_every_flush() {
 #[test]
 fn a_written_flush_is_seen_to_leave_dirt() {
     let measured = copies(&["--flush", "write"], &[]);
-    let Method { flush, flush_reason, flush_verification: flush_proof, .. } = method(&measured);
+    let Method { flush, flush_reason, flush_verification, .. } = method(&measured);
     assert_eq!((flush, flush_reason), (&Flush::Write, &None));
-    let proof = flush_proof.expect("it was tried");
+    let proof = flush_verification.expect("it was tried");
     assert!(proof.evicts_cache() && !proof.is_clean(), "{proof:?}");
     // As much again is written back, on top of a launch and a pair of events.
     assert!(proof.dirt() > 0.6 && proof.dirt() < 0.7, "{proof:?}");
