@@ -11,8 +11,8 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::builder::Resettable;
-use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches};
+use gpubench_runtime::__private::without_empty_variables;
 
 use self::args::Cargo;
 
@@ -31,14 +31,6 @@ fn main() -> ExitCode {
         error.exit()
     });
     ended.into()
-}
-
-/// Makes an empty variable count as unset, as a shell or a CI sets it to omit a value.
-fn without_empty_variables(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
-    command
-        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
-        .mut_subcommands(without_empty_variables)
 }
 
 /// Returns the arguments as cargo passes them: the name of the subcommand comes first. It is missing if the user calls the program by its

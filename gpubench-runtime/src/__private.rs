@@ -1,6 +1,7 @@
 pub use crate::registry::{BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory};
 /// For `cargo gpubench`, which reads times as benchmark binaries do.
 pub use crate::settings::parse_positive_time;
+pub use crate::suite::cli::without_empty_variables;
 pub use crate::suite::main;
 pub use crate::suite::program::program;
 
@@ -27,7 +28,6 @@ pub mod extension {
     pub use crate::environment::environment;
     pub use crate::runner::error::RunError;
     pub use crate::runner::single_cases::Answer;
-    pub use crate::settings::parse_positive_time;
     pub use crate::suite::error::SuiteError;
     pub use crate::suite::extension::{Extension, Session};
 }

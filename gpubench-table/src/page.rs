@@ -24,12 +24,12 @@ impl Page {
     /// The least number of columns: below it, a row has no room for a name and a time.
     pub const LEAST_WIDTH: usize = 40;
 
-    /// The page of `out`: as wide as `width` says, else as its terminal, else without an end to its lines.
+    /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
     #[must_use]
     pub fn of(out: &(impl AsTerminal + IsTerminal), width: Option<usize>) -> Self {
         let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
         let page = Self { width: None, ascii: out.is_terminal() && !shows_blocks() };
-        match width.or_else(terminal) {
+        match width.or_else(stated_width).or_else(terminal) {
             Some(columns) => page.with_width(columns),
             None => page,
         }
@@ -54,6 +54,12 @@ impl Page {
     pub(super) fn ascii(&self) -> bool {
         self.ascii
     }
+}
+
+/// Returns the width that `COLUMNS` states.
+fn stated_width() -> Option<usize> {
+    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
+    Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
 }
 
 /// Returns true unless the terminal is said to be dumb, or the locale to be other than UTF-8.

@@ -17,9 +17,8 @@ mod variants;
 
 pub use self::command::extension;
 pub use self::race::PAIRS_OF_A_STEP;
-pub use self::shipped::{Alone, Shipped};
 pub use self::table::table;
 pub use self::tuning::{
-    Analysis, NotTuned, RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
-    TuningMethod,
+    Alone, Analysis, NotTuned, RaceEnd, SCHEMA, Shipped, Standing, TunedBenchmark, TunedProblem,
+    TunedVariant, Tuning, TuningMethod,
 };

@@ -11,20 +11,13 @@
 //! JMLR 7, 2006).
 
 use crate::common_noise::CommonNoise;
-use crate::tuning::{Analysis, Standing, TunedVariant};
+use crate::tuning::{Analysis, COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
 /// The pairs of rounds in a step.
 pub const PAIRS_OF_A_STEP: usize = 8;
-
-/// The coarse time over the least one up to which a variant races. A single coarse time depends on the addresses of its inputs and on the
-/// clocks: on an H200 by 3.3 % at most, for 290 variants of five problems from 3 to 236 µs.
-pub(crate) const COARSE_FACTOR: f64 = 1.15;
-
-/// The part of all races in which any interval may miss the truth.
-pub(crate) const RACE_ERROR: f64 = 0.01;
 
 /// The steps of each contender before an analysis, and its part of an epoch's error. A fifth is kept back, since the confidence of
 /// the interval of a trimmed mean is approximate.

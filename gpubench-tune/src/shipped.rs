@@ -2,37 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde::{Deserialize, Serialize};
-
-use crate::tuning::{Standing, TunedProblem, TunedVariant};
+use crate::tuning::{Alone, Shipped, Standing, TunedProblem, TunedVariant};
 use gpubench_records::id::Arg;
 
 /// The most problems for which the smallest set is found exactly: each subset of them has a bit mask.
 const EXACT_PROBLEMS: usize = 16;
-
-/// The variants to ship.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shipped {
-    /// A set of variants of which one is the best or its tie for every problem.
-    pub variants: Vec<Vec<Arg>>,
-    /// True if no smaller set exists. False for more than 16 problems: a greedy set may be larger by a factor of 1 + ln(problems)
-    /// (Chvátal, *A greedy heuristic for the set-covering problem*, Mathematics of Operations Research 4, 1979).
-    pub is_smallest: bool,
-    /// The best single variant; nothing if none was compared in all problems.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alone: Option<Alone>,
-}
-
-/// The best single variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Alone {
-    /// The variant.
-    pub args: Vec<Arg>,
-    /// Its greatest time over the best's, of all problems.
-    pub ratio: f64,
-}
 
 impl Shipped {
     /// Chooses the variants to ship. `None` if a problem has no winner.

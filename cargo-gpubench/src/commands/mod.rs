@@ -26,22 +26,15 @@ use gpubench_records::files::{LAST, NamedStored, Stored, StoredRuns};
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 use gpubench_stats::format::counted;
-use gpubench_table::Page;
 
 use crate::args::{Command, Gpubench};
 use crate::error::CommandError;
 use crate::manifest::Manifest;
 use crate::output::{self, PrintOptions};
 
-/// Returns the width that the user's environment states, as benchmark binaries read it.
-fn stated_width() -> Option<u16> {
-    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
-    Some(columns).filter(|columns| usize::from(*columns) >= Page::LEAST_WIDTH)
-}
-
 /// Runs the command that `args` name.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
-    let options = PrintOptions { color: args.color, width: args.width.or_else(stated_width) };
+    let options = PrintOptions { color: args.color, width: args.width };
     let stored = || stored_runs(args);
     let Some(command) = &args.command else { return manual::print(args, options) };
     match command {

@@ -30,11 +30,11 @@ impl StandardOutput {
         Ok(stdio::take_output()?.map_or(Self::Shared, Self::Own))
     }
 
-    /// The page that standard output is: as wide as `width` says, else as its terminal.
-    pub(super) fn page(&self, width: Option<usize>) -> Page {
+    /// Returns the page of standard output.
+    pub(super) fn page(&self) -> Page {
         match self {
-            Self::Own(file) => Page::of(file, width),
-            Self::Shared => Page::of(&io::stdout(), width),
+            Self::Own(file) => Page::of(file, None),
+            Self::Shared => Page::of(&io::stdout(), None),
         }
     }
 

@@ -63,7 +63,7 @@ impl<'a> Printer<'a> {
 
     /// The page that results are printed on.
     pub(super) fn page(&self) -> Page {
-        self.results.page(width())
+        self.results.page()
     }
 
     /// Returns true unless another format uses standard output.
@@ -137,10 +137,4 @@ impl<'a> Printer<'a> {
         }
         self.print(&text)
     }
-}
-
-/// Returns the width that the user's environment states, in columns.
-fn width() -> Option<usize> {
-    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
-    Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
 }

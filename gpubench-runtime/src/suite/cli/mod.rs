@@ -119,11 +119,7 @@ pub enum Action {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut command = help::command(caller);
-    // A shell or a CI that sets `GPUBENCH_DEVICE=` omits the variable.
-    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
-    let parser =
-        command.clone().mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
-    let matches = match parser.try_get_matches_from(&arguments) {
+    let matches = match without_empty_variables(command.clone()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
@@ -227,6 +223,14 @@ const HINTS: [(&str, &str); 20] = [
     ("--max-noise", "use --precision"),
     ("--export-json", "use --json"),
 ];
+
+/// Makes an empty variable count as unset, as a shell or a CI sets it to omit a value.
+pub fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
+        .mut_subcommands(without_empty_variables)
+}
 
 /// Adds our flag to the error of another tool's flag, and the variable to the error of a value that the command line does not have.
 fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
