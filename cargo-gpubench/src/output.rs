@@ -131,7 +131,7 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
     runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Checks that `to` can be written, and that it is none of the files that are read.
+/// Checks that `to` can be written and is not one of the files that are read.
 pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {

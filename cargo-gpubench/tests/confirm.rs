@@ -143,7 +143,7 @@ fn the_device_of_a_change_answers() {
         assert_eq!(answers.len(), 1);
         assert_eq!(answers[0]["answer"], answer, "{of}: {}", answers[0]);
         if answer == "not-measured" {
-            let reason = "its device, GPU-c, is none of cuda:0, cuda:1: give one by -- --device";
+            let reason = "its device, GPU-c, is not among cuda:0, cuda:1: choose one by -- --device";
             assert_eq!(answers[0]["reason"], reason);
         }
     }

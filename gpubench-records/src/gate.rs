@@ -84,7 +84,7 @@ impl Run {
                 device: record.device.clone(),
                 cache: case.cache,
                 outcome,
-                about: format!("in turn with `{}`", compared.with),
+                about: format!("interleaved with `{}`", compared.with),
             })
         });
         let since_then = self.baseline_comparison.iter().flat_map(|check| {

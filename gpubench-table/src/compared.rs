@@ -32,8 +32,11 @@ pub(super) fn compared(run: &Run, page: Page) -> String {
 fn in_turn(run: &Run, page: Page) -> String {
     let rows: Vec<_> = run.records.iter().filter_map(measured_in_turn).collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
-    let mut text =
-        title(&format!("in turn with {}", first.with.benchmark), first.comparison.equivalence_margin, page);
+    let mut text = title(
+        &format!("interleaved with {}", first.with.benchmark),
+        first.comparison.equivalence_margin,
+        page,
+    );
     let cells = rows.iter().map(|(record, measured, compared)| {
         let ratio = compared.comparison.ratio;
         let name = split(&record.case.benchmark, &record.case.args).1;

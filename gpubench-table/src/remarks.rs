@@ -95,7 +95,7 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// So many cases with one reason are named; of more, their number is told.
+/// The most cases with one reason that are named; of more, the number is printed.
 const NAMED_CASES: usize = 2;
 
 /// Why rows were not timed on the path that their device prefers, each reason once with its cases.

@@ -26,14 +26,14 @@ const NARROW_GAP: usize = 1;
 const NUMBERS: usize = 6;
 /// The word behind the rows of a fake.
 const FAKE: &str = " fake";
-/// A name has at least so many columns, and on a wide page a quarter of it.
+/// A name has at least this many columns, and on a wide page a quarter of it.
 const LEAST_NAME: usize = 16;
 /// A page of fewer columns is narrow: cells are shorter and closer, and a name that ends a cell has the room that it needs, and
 /// new heads where another needs more.
 const NARROW: usize = 100;
 /// The share that wider pages have room for, so that the same heads stand above a whole group.
 const LONGEST_SHARE: &str = "0.64 % BF16 tensor";
-/// The reason under a row begins behind so many spaces.
+/// The indentation of a reason under its row.
 const INDENT: usize = 4;
 
 /// A case that is to have a row.

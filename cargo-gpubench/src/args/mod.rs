@@ -33,7 +33,7 @@ pub(crate) enum Cargo {
     after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
                   results as a run.\n\
                   A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run, the name \
-                  of a baseline, or `last`. A file with a list of runs stands for all of them; FILE#2 is the second.\n\
+                  of a baseline, or `last`. A file with a list of runs means all of them; FILE#2 is the second.\n\
                   A FILE `-` is standard output, which then carries nothing else.\n\
                   Exit codes: 0 done, 1 a benchmark failed or is invalid, a result could not be judged, or results could not be \
                   written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no results, or no GPU judged, 5 a device \

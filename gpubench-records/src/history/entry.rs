@@ -87,7 +87,7 @@ impl HistoryRun {
             let time = case.time.as_f64();
             case.circumstances < run.circumstances.len() && time.is_finite() && time > 0.0
         };
-        if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is none".to_owned()) }
+        if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is not a time".to_owned()) }
     }
 
     /// Returns the contents of a file: one line with a checksum.

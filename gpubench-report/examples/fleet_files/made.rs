@@ -41,7 +41,7 @@ pub(crate) fn name(record: &Value) -> String {
     format!("{benchmark}[{}] {cache}", args.collect::<Vec<_>>().join(","))
 }
 
-/// The run of `template` at a place, with the records that have a median there, and so many samples of each.
+/// Returns the run of `template` at a place, with the records that have a median there and this many samples of each.
 pub(crate) fn run_at(
     template: &Value,
     place: &Place,

@@ -1,5 +1,5 @@
 //! Writes files of runs as a fleet has them: `fleet_files FOLDER four-h200`, the recorded four H200s, or `fleet_files FOLDER
-//! 1000`, so many GPUs with 120 cases of 100 samples each. Of these, each fiftieth is 3 % slower on all cases.
+//! 1000`, this many GPUs with 120 cases of 100 samples each. Of these, each fiftieth is 3 % slower on all cases.
 
 mod made;
 

@@ -183,7 +183,7 @@ impl Reading {
     }
 }
 
-/// Returns the files that `given` names, in the order of their names, and the paths that cannot be read. A folder stands for all
+/// Returns the files that `given` names, in the order of their names, and the paths that cannot be read. A folder means all
 /// `.json` and `.jsonl` files in it and below; `*` and `?` in the name of a file stand for any characters and for one.
 #[must_use]
 pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, io::Error)>) {

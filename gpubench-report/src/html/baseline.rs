@@ -22,7 +22,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
                 h2 #baseline-title { "Comparisons" }
                 @if let Some(check) = check { (against(view, check)) }
                 @if !turns.is_empty() {
-                    figure tabindex="0" { (PreEscaped(forest("In turn", "against the case that each took turns with".to_owned(), 0.0, turns))) }
+                    figure tabindex="0" { (PreEscaped(forest("Interleaved", "against the benchmark that each was interleaved with".to_owned(), 0.0, turns))) }
                 }
             }
         }

@@ -33,7 +33,7 @@ pub struct Joined {
 pub struct JoinError(String);
 
 /// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
-/// has the cases of all, and what is missing is told.
+/// has the cases of all, and the result lists what is missing.
 ///
 /// # Errors
 /// See [`JoinError`].

@@ -27,7 +27,7 @@ fn comparison<'a>(run: &'a Run, case: &str) -> &'a Comparison {
 /// The lines under the table.
 fn block(text: &str) -> String {
     let text = strip_str(text).to_string();
-    let (_, block) = text.split_once("\nin turn with").expect("something was compared");
+    let (_, block) = text.split_once("\ninterleaved with").expect("something was compared");
     block.split("\n\n").next().expect("there is a first part").to_owned()
 }
 

@@ -131,7 +131,7 @@ fn answer(run: Option<&Run>, case: &CaseOfSuite, uuid: Option<&str>, ratio: f64)
             [] => "the case was not measured".to_owned(),
             all => {
                 let device = uuid.unwrap_or(model);
-                format!("its device, {device}, is none of {}: give one by -- --device", all.join(", "))
+                format!("its device, {device}, is not among {}: choose one by -- --device", all.join(", "))
             }
         });
     };

@@ -41,7 +41,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Adds an `error` that the levels have against each other, a standard deviation of the logarithm of their ratio with so many degrees of
+    /// Adds an `error` that the levels have against each other, a standard deviation of the logarithm of their ratio with this many degrees of
     /// `freedom`. Returns nothing if that error alone is as large as the change in more than [`FALSE_ALARMS`] of all cases.
     #[must_use]
     pub fn with_error(mut self, error: f64, freedom: usize) -> Option<Self> {

@@ -47,7 +47,7 @@ fn values_in_clusters_have_the_noise_of_all() {
     assert!(found >= 95 && alarms <= 1, "{found} found, {alarms} alarms");
 }
 
-/// A series of so many values, of this level and noise.
+/// A series of this many values, of this level and noise.
 fn series(seed: u64, length: usize, noise: Noise, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = SmallRng::seed_from_u64(seed);
     (0..length).map(|at| 1e5 * level(at) * (1.0 + noise(&mut random))).collect()

@@ -56,7 +56,7 @@ impl From<NoGpu> for DeviceError {
 /// Lists the GPUs of this machine.
 ///
 /// # Errors
-/// Returns the reason in a few words if there is none.
+/// Returns the reason if there is no GPU.
 pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
     Ok((0..count()?).map(find).collect())
 }
