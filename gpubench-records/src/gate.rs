@@ -153,8 +153,7 @@ impl Gate {
     }
 
     /// Returns true if no case was judged.
-    #[must_use]
-    pub fn judged_nothing(&self) -> bool {
+    fn judged_nothing(&self) -> bool {
         self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)))
     }
 

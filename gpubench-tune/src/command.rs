@@ -247,6 +247,8 @@ mod tests {
             assert!(told.contains("cannot be used with"), "{told}");
         }
         assert!(parsed(&["--budget", "3s"]).expect_err("no races").contains("--tune"));
+        let told = parsed(&["--save-tuning", "a", "--json", "b"]).expect_err("no races");
+        assert!(told.contains("cannot be used with"), "{told}");
         assert!(parsed(&["--tune", "--budget", "3s", "--quick"]).expect("races").starts_with("Extension"));
         assert!(parsed(&["--tune", "--list"]).expect("a list").starts_with("List"));
         assert_eq!(parsed(&["--quick"]).expect("a run"), "Measure");

@@ -75,8 +75,7 @@ impl CaseSelection {
     }
 
     /// Returns true if the device of `info` is selected.
-    #[must_use]
-    pub fn takes_device(&self, info: &DeviceInfo) -> bool {
+    fn takes_device(&self, info: &DeviceInfo) -> bool {
         let named = |wanted: &str| wanted == "all" || names_device(wanted, &info.device, info.text(UUID));
         self.device.as_deref().is_none_or(named)
     }
@@ -143,8 +142,7 @@ impl CaseSelection {
     }
 
     /// Lists the conditions on arguments, cache states and devices.
-    #[must_use]
-    pub fn describe_others(&self) -> Vec<String> {
+    fn describe_others(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
         if let Some(caches) = &self.caches {
