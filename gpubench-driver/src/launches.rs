@@ -8,7 +8,7 @@ use std::ffi::c_uint;
 
 use crate::calls::{
     DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, called, enqueued,
-    loaded, succeeded, watched_context,
+    loaded, meant, succeeded, watched_context,
 };
 use crate::capture::is_capturing;
 use crate::kernel_info;
@@ -21,9 +21,6 @@ use crate::watch::{kernel_name, kernel_number};
 
 /// The number of kernels of a watch that the driver is asked about.
 const ASKED: usize = 8;
-
-/// The handle of the calling thread's own default stream, `CU_STREAM_PER_THREAD`.
-const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
 
 pub(crate) unsafe fn copied(code: u32, stream: CUstream, bytes: usize) {
     enqueued(code, stream, Enqueued::Copy(bytes as u64));
@@ -42,11 +39,6 @@ pub(crate) unsafe fn set_by_default(code: u32, bytes: usize) {
     enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
 }
 
-/// Records the same on the thread's own default stream.
-pub(crate) unsafe fn set_by_default_per_thread(code: u32, bytes: usize) {
-    enqueued(code, PER_THREAD, Enqueued::Memset(bytes as u64));
-}
-
 pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
     enqueued(code, stream, Enqueued::HostFunction);
 }
@@ -57,36 +49,23 @@ pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
 
 /// Records a copy on the NULL stream that the host waits for.
 pub(crate) unsafe fn copied_now(code: u32) {
-    waited_for(code, std::ptr::null_mut(), Enqueued::Copy(0));
+    waited_for(code, Enqueued::Copy(0));
 }
 
 /// Records a copy on the NULL stream to the host or to an array, which the host waits for.
 pub(crate) unsafe fn copied_out_now(code: u32) {
-    waited_for(code, std::ptr::null_mut(), Enqueued::CopyOut(0));
+    waited_for(code, Enqueued::CopyOut(0));
 }
 
-/// Records the same on the thread's own default stream.
-pub(crate) unsafe fn copied_now_per_thread(code: u32) {
-    waited_for(code, PER_THREAD, Enqueued::Copy(0));
-}
-
-/// Records the same on the thread's own default stream.
-pub(crate) unsafe fn copied_out_now_per_thread(code: u32) {
-    waited_for(code, PER_THREAD, Enqueued::CopyOut(0));
-}
-
-/// Records work that the host waits for.
-fn waited_for(code: u32, stream: CUstream, work: Enqueued) {
-    enqueued(code, stream, work);
-    succeeded(code, |call| DriverCall::Waited { stream: Some(stream as u64), call });
-}
-
-/// Returns the stream that a function means which takes NULL for the thread's own default stream.
-pub(crate) fn per_thread(stream: CUstream) -> CUstream {
-    if stream.is_null() { PER_THREAD } else { stream }
+/// Records work on the NULL stream that the host waits for.
+fn waited_for(code: u32, work: Enqueued) {
+    enqueued(code, std::ptr::null_mut(), work);
+    let stream = meant(std::ptr::null_mut()) as u64;
+    succeeded(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
+    let stream = meant(stream);
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called(), stream as u64);
     }
@@ -148,6 +127,7 @@ pub(crate) unsafe fn kernel_launched(
     if code != 0 {
         return add_failed(called(), code);
     }
+    let stream = meant(stream);
     add_piece(stream as u64, || {
         Some(Piece::Kernel { function: kernel_number(function), grid, block, dynamic_shared })
     });
@@ -166,29 +146,6 @@ pub(crate) unsafe fn kernel_launched(
 /// # Safety
 /// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
 pub(crate) unsafe fn kernel_launched_by(code: u32, config: *const CUlaunchConfig, function: CUfunction) {
-    // SAFETY: the same contract.
-    unsafe { launched_by(code, config, function, |stream| stream) };
-}
-
-/// # Safety
-/// The arguments are those of `cuLaunchKernelEx_ptsz`, which has returned `code`.
-pub(crate) unsafe fn kernel_launched_by_per_thread(
-    code: u32,
-    config: *const CUlaunchConfig,
-    function: CUfunction,
-) {
-    // SAFETY: the same contract.
-    unsafe { launched_by(code, config, function, per_thread) };
-}
-
-/// # Safety
-/// A kernel was launched with these arguments, with this result.
-unsafe fn launched_by(
-    code: u32,
-    config: *const CUlaunchConfig,
-    function: CUfunction,
-    meant: impl FnOnce(CUstream) -> CUstream,
-) {
     if code != 0 {
         return add_failed(called(), code);
     }
@@ -197,7 +154,7 @@ unsafe fn launched_by(
     let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
     let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
     // SAFETY: the function has just been launched.
-    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, meant(config.hStream)) };
+    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
 #[cfg(test)]

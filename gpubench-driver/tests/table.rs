@@ -28,19 +28,6 @@ fn every_declared_function_has_a_forwarder_of_its_type() {
     }
 }
 
-/// `_ptds` and `_ptsz` are CUDA's marks of the functions for which the NULL stream is the thread's own.
-#[test]
-fn variants_for_the_threads_own_stream_have_the_same_types() {
-    let mut forwarded = functions(include_str!("../src/table/cuda_11.rs"), "    ");
-    forwarded.extend(functions(include_str!("../src/table/newer.rs"), "    "));
-    let variants = functions(include_str!("../src/table/per_thread.rs"), "    ");
-    assert!(variants.len() > 90, "{}", variants.len());
-    for (name, types) in variants {
-        let of = name.strip_suffix("_ptds").or_else(|| name.strip_suffix("_ptsz")).expect("one of the marks");
-        assert_eq!(forwarded.get(of), Some(&types), "{name}");
-    }
-}
-
 #[test]
 fn constants_and_codes_are_those_of_the_bindings() {
     let declared = source("cust_raw", "cuda.rs");

@@ -10,4 +10,3 @@ pub use self::types::*;
 pub use crate::table::cuda_11::*;
 pub use crate::table::interop::*;
 pub use crate::table::newer::*;
-pub use crate::table::per_thread::*;

@@ -11,11 +11,18 @@ use crate::forward::forwarders;
 use crate::sys::types::*;
 
 forwarders! {
+    FUNCTIONS:
     cuEGLStreamConsumerAcquireFrame(conn: *mut *mut c_void, pCudaResource: *mut CUgraphicsResource, pStream: *mut CUstream, timeout: c_uint) | crate::memory::made_unlisted => ();
-    cuGLMapBufferObject_v2(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint) | crate::memory::made_unlisted => ();
-    cuGLMapBufferObject_v2_ptds(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint) | crate::memory::made_unlisted => ();
-    cuGLMapBufferObjectAsync_v2(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint, hStream: CUstream) | crate::memory::made_unlisted => ();
-    cuGLMapBufferObjectAsync_v2_ptsz(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint, hStream: CUstream) | crate::memory::made_unlisted => ();
     cuGLSetBufferObjectMapFlags(buffer: c_uint, Flags: c_uint);
     cuGraphicsResourceGetMappedEglFrame(eglFrame: *mut c_void, resource: CUgraphicsResource, index: c_uint, mipLevel: c_uint) | crate::memory::made_unlisted => ();
+}
+
+forwarders! {
+    ON_STREAMS "_ptsz":
+    cuGLMapBufferObjectAsync_v2(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint, hStream: CUstream) | crate::memory::made_unlisted => ();
+}
+
+forwarders! {
+    BLOCKING "_ptds":
+    cuGLMapBufferObject_v2(dptr: *mut CUdeviceptr, size: *mut usize, buffer: c_uint) | crate::memory::made_unlisted => ();
 }

@@ -5,13 +5,15 @@
 pub(crate) mod cuda_11;
 pub(crate) mod interop;
 pub(crate) mod newer;
-pub(crate) mod per_thread;
 
 use crate::library::Function;
 
 /// Returns all forwarders with their names, always in the same order.
 pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Function)> {
-    [cuda_11::FORWARDERS, newer::FORWARDERS, per_thread::FORWARDERS, interop::FORWARDERS]
-        .into_iter()
-        .flatten()
+    let tables = [
+        [cuda_11::FUNCTIONS, cuda_11::ON_STREAMS, cuda_11::BLOCKING],
+        [newer::FUNCTIONS, newer::ON_STREAMS, &[]],
+        [interop::FUNCTIONS, interop::ON_STREAMS, interop::BLOCKING],
+    ];
+    tables.into_iter().flatten().flatten()
 }
