@@ -46,12 +46,16 @@ def comparisons(folder):
             name, cache = shown(record).rsplit("::", 1)[-1], record["cache"]
             if record["measurement"] and name in yardstick and (record["measurement"].get("launch") or {}).get("kernels"):
                 found.append(comparison(name, cache, record, yardstick[name], others))
+                found[-1]["after"] = yardstick[name][cache]["after"] - yardstick["empty"][cache]["after"]
     return found
 
 
 def comparison(name, cache, record, yardstick, others):
     measured, truth = record["measurement"], yardstick[cache]
     time = measured["time"]
+    # Old recordings have the middle of both ends, also where the first comes out after the second.
+    middle = (truth["time"] + truth["earliest end"]) / 2
+    yardstick_time = min(middle, truth["time"])
     interval = time["median_ci"]
     kernels = measured["launch"]["kernels"]
     if [kernels[0]["grid"], kernels[0]["block"]] != [yardstick["grid"], yardstick["block"]]:
@@ -67,10 +71,10 @@ def comparison(name, cache, record, yardstick, others):
     error = truth["error" if measured.get("relocations") else "error at one place"]
     # A different clock of the multiprocessors gives a different time; that fraction is added to the error.
     counted = (measured.get("device_clock") or {}).get("mean", 1e6 * truth["clock"]) / 1e6
-    other_clock = truth["yardstick"] * abs(counted / truth["clock"] - 1)
+    other_clock = yardstick_time * abs(counted / truth["clock"] - 1)
     clocks |= {clock: times[name] for clock, times in others.items() if cache == "cold" and name in times}
     return {"case": name, "cache": cache, "time": time["median"], "half": (interval["high"] - interval["low"]) / 2,
-            "yardstick": truth["yardstick"], "error": error + other_clock, "verdict": record["verdict"]["state"],
+            "yardstick": yardstick_time, "middle": middle, "error": error + other_clock, "verdict": record["verdict"]["state"],
             "instrumentation": truth["instrumentation"], "end": abs(truth["time"] - truth["earliest end"]),
             "clock": [truth["clock"], counted], "clocks": clocks}
 
@@ -146,11 +150,17 @@ def summary(found, clocks):
             held = 100 * sum(map(holds, these)) / len(these)
             yield (f"{cache + ', ' + name:28} {len(these):6} {held:6.1f}% {half:6.0f} ns {100 * share:4.2f}% {error:9.0f} ns   "
                    f"{signed(these)}")
+            by_middle = [it | {"yardstick": it["middle"]} for it in these]
+            yield f"{'  against the middle':28} {len(these):6}{'':38}{signed(by_middle)}"
+            after = statistics.median(it["after"] for it in these)
+            yield f"{'  exit to next, less empty':28} {len(these):6}{'':38}{after:+7.0f} ns"
             for clock in clocks:
                 those = [it for it in these if clock in it["clocks"]]
                 if those:
                     yield f"  {clock:26} {len(those):6} {'':7} {'':14} {'':12}   {signed(those, clock)}"
     yield ""
+    yield "against the middle: the errors where the yardstick is the middle of both ends, even if the first comes out after the second."
+    yield "exit to next, less empty: from a launch's latest exit to the next kernel's begin, less that of the empty launch."
     yield "Clocks:"
     yield from (f"  {clock:18} {CLOCKS[clock]}" for clock in clocks)
 

@@ -6,7 +6,8 @@
 Two kernels store the time, one before and one after a launch, in a captured graph. The *time* of a launch is the difference of the two,
 minus that with nothing in between. In an instrumented copy of the kernel each block stores its entry and its exit. The launch ends
 between the latest exit and the moment at which the next kernel could begin; its last writes lie in between. The yardstick is the middle
-of both, and its error contains half of the distance. Where inputs lie moves a time: each case has several allocations, and an error for
+of both, and its error contains half of the distance. The first is estimated with the help of an empty kernel, and may come out after the
+second, where no exit can be: then the yardstick is the second. Where inputs lie moves a time: each case has several allocations, and an error for
 the median over them and one for a single allocation. The clock of the multiprocessors is counted after each group, in MHz.
 
 For comparison it also records event times, and chains of back-to-back launches on a stream. Needs a GPU of compute capability 8.0 or
@@ -241,7 +242,7 @@ class Yardstick:
         if cache in self.around:
             earliest = found["span"] - found["instrumentation"] + self.around[cache]
             found["earliest end"] = earliest
-            found["yardstick"] = (found["time"] + earliest) / 2
+            found["yardstick"] = min(found["time"], (found["time"] + earliest) / 2)
             # Of the median over places, and of the time at any one place.
             spread, step = STUDENT * statistics.stdev(of_places), self.step["divisor"] / 2
             end = abs(found["time"] - earliest) / 2
