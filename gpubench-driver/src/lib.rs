@@ -54,6 +54,7 @@ mod kernel_info;
 mod launches;
 mod library;
 mod memory;
+pub mod nvml;
 mod place;
 mod proc_address;
 mod result;

@@ -64,7 +64,7 @@ fn of_gpu(found: &Available) -> Vec<Finding> {
 
 /// The settings and the state of a GPU by its sensors.
 fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
-    let properties = sensors.properties().unwrap_or_default();
+    let properties = sensors.properties();
     let settings = properties.iter().filter_map(|property| match &property.value {
         Value::Text(text) => setting(&property.name, text),
         _ => None,

@@ -164,15 +164,13 @@ impl DeviceType for Cuda {
 impl Device for Cuda {
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let mut info = device_info::info(self.ordinal)?;
-        let none = |why: DeviceError| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
-        let sensors = self.sensors.as_ref().map_err(Clone::clone);
-        let properties = sensors.and_then(|sensors| sensors.properties().map_err(DeviceError::new));
-        info.properties.extend(properties.unwrap_or_else(none));
-        if let Ok(sensors) = &self.sensors {
-            info.add(
-                sensors
-                    .link_peaks(device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal)?)?),
-            );
+        match &self.sensors {
+            Ok(sensors) => {
+                info.properties.extend(sensors.properties());
+                let pcie = device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal)?)?;
+                info.add(sensors.link_peaks(pcie));
+            }
+            Err(why) => info.properties.push(Property::new("sensors", Value::Text(format!("none ({why})")))),
         }
         Ok(info)
     }

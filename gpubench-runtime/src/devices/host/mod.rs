@@ -8,6 +8,7 @@ mod empty_launch;
 pub(super) mod examine;
 mod flush;
 mod lines;
+mod multiply_add;
 mod others;
 mod pages;
 mod peaks;

@@ -6,9 +6,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
 
-use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::multiply_add::{self, MultiplyAdds};
 use super::{Stream, others};
 use crate::system::machine::thread_time;
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
@@ -27,23 +27,15 @@ const LEAST_COPIES: usize = 2;
 const PATIENCE: u32 = 5;
 /// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
 const PIECES: usize = 16;
-/// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
-/// registers.
-const CHAINS: usize = 12;
-const STEPS: usize = 40_000;
-
 /// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
 /// whose pages exist.
 pub(super) fn measure(stream: &Stream, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), others::time(processors));
-    let arch = Arch::new();
-    let f32_lanes = arch.dispatch(F32Lanes) as f64;
-    let f64_lanes = arch.dispatch(F64Lanes) as f64;
-    let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;
-    let multiply_add = "fused multiply-add, all threads";
+    let [f32_work, f64_work] = multiply_add::widest();
     let mut copy = || copy_rate(stream, buffer);
-    let mut f32_rate = || sum_rate(stream, flops(f32_lanes), || _ = black_box(arch.dispatch(F32Sums)));
-    let mut f64_rate = || sum_rate(stream, flops(f64_lanes), || _ = black_box(arch.dispatch(F64Sums)));
+    let mut f32_rate = || sum_rate(stream, f32_work);
+    let mut f64_rate = || sum_rate(stream, f64_work);
+    let multiply_add = "fused multiply-add, all threads";
     let compute = |precision: &str| Quantity::Compute(precision.to_owned());
     let peaks = vec![
         peak(Quantity::MemoryBandwidth, "copy, bytes read + written", repeated(&mut copy)),
@@ -101,14 +93,14 @@ fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> f64 {
     2.0 * size_of_val(source) as f64 / seconds
 }
 
-/// Returns the rate of `work` that does `flops` if it runs on every thread.
-fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> f64 {
-    stream.on_each_thread(&work);
+/// Returns the rate of `work` on every thread, in flops per second.
+fn sum_rate(stream: &Stream, work: MultiplyAdds) -> f64 {
+    stream.on_each_thread(|| work.run());
     let mut best = f64::INFINITY;
     Budget::begin(SUMS_BUDGET).spend(1, || {
-        best = best.min(timed(stream, || _ = stream.on_each_thread(&work)));
+        best = best.min(timed(stream, || _ = stream.on_each_thread(|| work.run())));
     });
-    flops / best
+    work.flops() * stream.threads() as f64 / best
 }
 
 /// Returns the time of a run in seconds.
@@ -140,56 +132,6 @@ impl Budget {
                 return;
             }
         }
-    }
-}
-
-struct F32Lanes;
-impl WithSimd for F32Lanes {
-    type Output = usize;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F32_LANES
-    }
-}
-
-struct F64Lanes;
-impl WithSimd for F64Lanes {
-    type Output = usize;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F64_LANES
-    }
-}
-
-struct F32Sums;
-impl WithSimd for F32Sums {
-    type Output = f32;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let (factor, term) = (simd.splat_f32s(black_box(0.999)), simd.splat_f32s(black_box(0.001)));
-        let mut sums = [simd.splat_f32s(black_box(1.0)); CHAINS];
-        for _ in 0..STEPS {
-            for sum in &mut sums {
-                *sum = simd.mul_add_e_f32s(*sum, factor, term);
-            }
-        }
-        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
-    }
-}
-
-struct F64Sums;
-impl WithSimd for F64Sums {
-    type Output = f64;
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let (factor, term) = (simd.splat_f64s(black_box(0.999)), simd.splat_f64s(black_box(0.001)));
-        let mut sums = [simd.splat_f64s(black_box(1.0)); CHAINS];
-        for _ in 0..STEPS {
-            for sum in &mut sums {
-                *sum = simd.mul_add_e_f64s(*sum, factor, term);
-            }
-        }
-        sums.into_iter().map(|sum| simd.reduce_sum_f64s(sum)).sum()
     }
 }
 

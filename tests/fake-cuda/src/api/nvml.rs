@@ -59,8 +59,12 @@ unsafe extern "C" fn nvmlInit_v2() -> Code {
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlShutdown() -> Code {
-    SUCCESS
+unsafe extern "C" fn nvmlErrorString(code: Code) -> *const c_char {
+    match code {
+        NOT_SUPPORTED => c"Not Supported".as_ptr(),
+        NOT_FOUND => c"Not Found".as_ptr(),
+        _ => c"Unknown Error".as_ptr(),
+    }
 }
 
 // SAFETY: as above.

@@ -6,9 +6,7 @@
 //! a copy reaches about nine tenths. For NVLink the peak is NVIDIA's figure for each generation, also less the
 //! encoding.
 
-use nvml_wrapper::Device;
-use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
-
+use gpubench_driver::nvml::NvmlDevice;
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
@@ -45,19 +43,18 @@ const NVLINK: [(u32, &str, f64); 7] = [
 ];
 const MOST_NVLINKS: u32 = 18;
 
+/// `NVML_GPU_VIRTUALIZATION_MODE_NONE` and `…_VGPU`.
+const BARE_METAL: u32 = 0;
+const VIRTUAL_GPU: u32 = 2;
+
 /// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
 /// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
-pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
-    // Only there does the library tell it, and only there is anything measured.
-    #[cfg(target_os = "linux")]
-    let mode = device.virtualization_mode().ok();
-    #[cfg(not(target_os = "linux"))]
-    let mode: Option<GpuVirtualizationMode> = None;
-    let part = device.mig_mode().is_ok_and(|mig| mig.current != 0);
-    if part || mode == Some(GpuVirtualizationMode::Vgpu) {
+pub(crate) fn peaks(device: NvmlDevice, pcie: bool) -> Vec<Peak> {
+    let mode = device.virtualization().ok();
+    if device.mig().unwrap_or(false) || mode == Some(VIRTUAL_GPU) {
         return Vec::new();
     }
-    let uncertain = mode != Some(GpuVirtualizationMode::Bare);
+    let uncertain = mode != Some(BARE_METAL);
     let to_host = Some(device).filter(|_| pcie).and_then(host_link);
     let both = to_host.into_iter().flat_map(|limit| {
         [Quantity::HostToDevice, Quantity::DeviceToHost].map(|quantity| (quantity, limit.clone()))
@@ -79,9 +76,9 @@ struct LinkLimit {
 
 /// Returns the limit of PCIe, for the fastest generation that GPU and system share, since an idle link drops to a
 /// slower one.
-fn host_link(device: &Device<'_>) -> Option<LinkLimit> {
-    let (generation, lanes) = (device.max_pcie_link_gen().ok()?, device.max_pcie_link_width().ok()?);
-    pcie_limit(generation, lanes, device.current_pcie_link_width().ok())
+fn host_link(device: NvmlDevice) -> Option<LinkLimit> {
+    let (generation, lanes) = (device.pcie_generation().ok()?, device.pcie_lanes().ok()?);
+    pcie_limit(generation, lanes, device.pcie_lanes_now().ok())
 }
 
 fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
@@ -97,10 +94,9 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
 
 /// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
 /// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
-fn peer_links(device: &Device<'_>) -> Option<LinkLimit> {
-    let links = (0..MOST_NVLINKS).map(|number| device.link_wrapper_for(number));
-    let active = links.filter(|link| link.is_active().is_ok_and(|active| active));
-    nvlink_limit(&active.map(|link| link.version().ok()).collect::<Option<Vec<_>>>()?)
+fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
+    let active = (0..MOST_NVLINKS).filter(|link| device.is_nvlink_active(*link).unwrap_or(false));
+    nvlink_limit(&active.map(|link| device.nvlink_version(link).ok()).collect::<Option<Vec<_>>>()?)
 }
 
 /// Returns the limit of NVLinks of these versions.

@@ -1,0 +1,296 @@
+//! NVIDIA's management library (NVML): the sensors, settings and clock locks of a GPU.
+//!
+//! The library is opened once, at the first call, and never closed. Its functions may be called from any thread.
+
+#![expect(unsafe_code, reason = "opens a shared library and calls its C functions")]
+
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+/// The environment variable with the path of a library that the system does not find.
+const VARIABLE: &str = "GPUBENCH_LIBNVML";
+const USUAL_LIBRARY: &str = "libnvidia-ml.so.1";
+
+const SUCCESS: u32 = 0;
+const NO_PERMISSION: u32 = 4;
+const INSUFFICIENT_SIZE: u32 = 7;
+
+/// The clocks of a GPU, as `nvmlClockType_t` numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The clock of the multiprocessors.
+    Sm = 1,
+    /// The clock of the memory.
+    Memory = 2,
+}
+
+/// The clock that `NvmlDevice::lock_clocks` takes for the base clock, `NVML_CLOCK_LIMIT_ID_TDP`.
+pub const BASE_CLOCK: u32 = 0xffff_ff01;
+
+/// The reason why the library gives no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NvmlError {
+    /// There is no such library.
+    #[error("{} not found", .0.display())]
+    NoLibrary(PathBuf),
+    /// The library has no function of this name.
+    #[error("NVML has no {0}")]
+    NoFunction(&'static str),
+    /// The library's error code.
+    #[error("NVML: {}", text(*.0))]
+    Code(u32),
+}
+
+impl NvmlError {
+    /// Returns true if the user lacks the permission.
+    #[must_use]
+    pub fn is_no_permission(&self) -> bool {
+        *self == Self::Code(NO_PERMISSION)
+    }
+}
+
+/// A GPU that the library knows.
+#[derive(Clone, Copy, Debug)]
+pub struct NvmlDevice {
+    /// The library's handle.
+    handle: usize,
+}
+
+impl NvmlDevice {
+    /// Finds the GPU with this UUID, such as `GPU-…`.
+    ///
+    /// # Errors
+    /// Returns an error if there is no library, or if it does not know the GPU.
+    pub fn by_uuid(uuid: &str) -> Result<Self, NvmlError> {
+        type ByUuid = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> u32;
+        let function: ByUuid = function("nvmlDeviceGetHandleByUUID")?;
+        let uuid = CString::new(uuid).unwrap_or_default();
+        let mut handle = ptr::null_mut();
+        // SAFETY: a text that ends in a zero, and a place for a handle.
+        checked(unsafe { function(uuid.as_ptr(), &raw mut handle) })?;
+        Ok(Self { handle: handle.expose_provenance() })
+    }
+
+    fn pointer(self) -> *mut c_void {
+        ptr::with_exposed_provenance_mut(self.handle)
+    }
+
+    /// Counts the processes with work on the GPU.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn compute_processes(self) -> Result<u32, NvmlError> {
+        type Processes = unsafe extern "C" fn(*mut c_void, *mut u32, *mut c_void) -> u32;
+        let function: Processes = function("nvmlDeviceGetComputeRunningProcesses_v3")?;
+        let mut count = 0;
+        // SAFETY: without room for processes the library only counts them.
+        match unsafe { function(self.pointer(), &raw mut count, ptr::null_mut()) } {
+            INSUFFICIENT_SIZE => Ok(count),
+            code => checked(code).map(|()| 0),
+        }
+    }
+
+    /// Returns true if error correction is on.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn ecc(self) -> Result<bool, NvmlError> {
+        self.current("nvmlDeviceGetEccMode")
+    }
+
+    /// Returns true if the GPU is divided into instances.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn mig(self) -> Result<bool, NvmlError> {
+        self.current("nvmlDeviceGetMigMode")
+    }
+
+    /// Returns a mode that has a current and a pending state.
+    fn current(self, symbol: &'static str) -> Result<bool, NvmlError> {
+        type Modes = unsafe extern "C" fn(*mut c_void, *mut u32, *mut u32) -> u32;
+        let function: Modes = function(symbol)?;
+        let (mut current, mut pending) = (0, 0);
+        // SAFETY: places for two numbers.
+        checked(unsafe { function(self.pointer(), &raw mut current, &raw mut pending) })?;
+        Ok(current != 0)
+    }
+
+    /// Keeps the clock of the multiprocessors within these bounds, in MHz.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<(), NvmlError> {
+        type Lock = unsafe extern "C" fn(*mut c_void, u32, u32) -> u32;
+        let function: Lock = function("nvmlDeviceSetGpuLockedClocks")?;
+        // SAFETY: the handle is the library's.
+        checked(unsafe { function(self.pointer(), lowest, highest) })
+    }
+
+    /// Ends what [`Self::lock_clocks`] began.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn reset_clocks(self) -> Result<(), NvmlError> {
+        type Reset = unsafe extern "C" fn(*mut c_void) -> u32;
+        let function: Reset = function("nvmlDeviceResetGpuLockedClocks")?;
+        // SAFETY: the handle is the library's.
+        checked(unsafe { function(self.pointer()) })
+    }
+
+    /// Returns a clock in MHz.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn clock(self, clock: Clock) -> Result<u32, NvmlError> {
+        self.get_of("nvmlDeviceGetClockInfo", clock as u32)
+    }
+
+    /// Returns the highest rate of a clock in MHz.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn highest_clock(self, clock: Clock) -> Result<u32, NvmlError> {
+        self.get_of("nvmlDeviceGetMaxClockInfo", clock as u32)
+    }
+
+    /// Returns the temperature in °C.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn temperature(self) -> Result<u32, NvmlError> {
+        self.get_of("nvmlDeviceGetTemperature", 0)
+    }
+
+    /// Returns true if the NVLink with this number is active.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn is_nvlink_active(self, link: u32) -> Result<bool, NvmlError> {
+        self.get_of("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
+    }
+
+    /// Returns the version of an NVLink, as `nvmlNvlinkVersion_t` numbers them.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    pub fn nvlink_version(self, link: u32) -> Result<u32, NvmlError> {
+        self.get_of("nvmlDeviceGetNvLinkVersion", link)
+    }
+
+    /// Calls a function that has a number and a place for another.
+    fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32, NvmlError> {
+        type Get = unsafe extern "C" fn(*mut c_void, u32, *mut u32) -> u32;
+        let function: Get = function(symbol)?;
+        let mut value = 0;
+        // SAFETY: a place for a number.
+        checked(unsafe { function(self.pointer(), argument, &raw mut value) })?;
+        Ok(value)
+    }
+}
+
+/// Defines methods for functions that have nothing but a place for their result.
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident = $symbol:literal -> $result:ty;)*) => {
+        impl NvmlDevice {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// Returns the library's error.
+                pub fn $name(self) -> Result<$result, NvmlError> {
+                    type Get = unsafe extern "C" fn(*mut c_void, *mut $result) -> u32;
+                    let function: Get = function($symbol)?;
+                    let mut value = 0;
+                    // SAFETY: a place for the result.
+                    checked(unsafe { function(self.pointer(), &raw mut value) })?;
+                    Ok(value)
+                }
+            )*
+        }
+    };
+}
+
+getters! {
+    /// Returns the power draw in milliwatts.
+    power = "nvmlDeviceGetPowerUsage" -> u32;
+    /// Returns the power limit in milliwatts.
+    power_limit = "nvmlDeviceGetEnforcedPowerLimit" -> u32;
+    /// Returns the energy since the driver was loaded, in millijoules.
+    energy = "nvmlDeviceGetTotalEnergyConsumption" -> u64;
+    /// Returns the reasons for throttled clocks, the bits `nvmlClocksThrottleReason…`.
+    throttle_reasons = "nvmlDeviceGetCurrentClocksThrottleReasons" -> u64;
+    /// Returns the compute mode, as `nvmlComputeMode_t` numbers them.
+    compute_mode = "nvmlDeviceGetComputeMode" -> u32;
+    /// Returns 1 if the driver stays loaded while nobody uses the GPU.
+    persistence = "nvmlDeviceGetPersistenceMode" -> u32;
+    /// Returns the virtualization mode, as `nvmlGpuVirtualizationMode_t` numbers them.
+    virtualization = "nvmlDeviceGetVirtualizationMode" -> u32;
+    /// Returns the highest generation of PCIe that GPU and system share.
+    pcie_generation = "nvmlDeviceGetMaxPcieLinkGeneration" -> u32;
+    /// Returns the highest number of PCIe lanes that GPU and system share.
+    pcie_lanes = "nvmlDeviceGetMaxPcieLinkWidth" -> u32;
+    /// Returns the number of PCIe lanes at present.
+    pcie_lanes_now = "nvmlDeviceGetCurrPcieLinkWidth" -> u32;
+}
+
+/// Returns the driver's release, such as `580.159.04`.
+///
+/// # Errors
+/// Returns the library's error.
+pub fn driver_release() -> Result<String, NvmlError> {
+    type Release = unsafe extern "C" fn(*mut c_char, u32) -> u32;
+    let function: Release = function("nvmlSystemGetDriverVersion")?;
+    let mut text = [0_u8; 96];
+    // SAFETY: a place for as many characters.
+    checked(unsafe { function(text.as_mut_ptr().cast(), text.len() as u32) })?;
+    Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// Opens and starts the library at the first call.
+fn library() -> Result<&'static Library, NvmlError> {
+    static LIBRARY: OnceLock<Result<Library, NvmlError>> = OnceLock::new();
+    LIBRARY.get_or_init(open).as_ref().map_err(Clone::clone)
+}
+
+fn open() -> Result<Library, NvmlError> {
+    // Set but empty counts as unset: dlopen("") would open this program itself.
+    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let name = variable.unwrap_or_else(|| USUAL_LIBRARY.into());
+    // SAFETY: the library is NVML, or the user named it as such: its initialisers may run anywhere.
+    let library = unsafe { Library::new(&name) }.map_err(|_| NvmlError::NoLibrary(name.into()))?;
+    let init: unsafe extern "C" fn() -> u32 = function_of(&library, "nvmlInit_v2")?;
+    // SAFETY: it has no arguments.
+    checked(unsafe { init() })?;
+    Ok(library)
+}
+
+/// Looks up a function of the C type `F`.
+fn function<F: Copy>(symbol: &'static str) -> Result<F, NvmlError> {
+    function_of(library()?, symbol)
+}
+
+fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F, NvmlError> {
+    // SAFETY: each caller in this file gives the type that NVML declares for the function.
+    let found = unsafe { library.get::<F>(symbol) };
+    found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
+}
+
+fn checked(code: u32) -> Result<(), NvmlError> {
+    if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
+}
+
+/// Returns the library's text for an error code.
+fn text(code: u32) -> String {
+    type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
+    match function::<ErrorString>("nvmlErrorString") {
+        // SAFETY: the library returns a constant text that ends in a zero, for any code.
+        Ok(function) => unsafe { CStr::from_ptr(function(code)) }.to_string_lossy().into_owned(),
+        Err(_) => format!("error {code}"),
+    }
+}

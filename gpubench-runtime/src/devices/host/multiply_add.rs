@@ -1,0 +1,126 @@
+//! Fused multiply-adds on vector registers, for the compute peaks of a CPU.
+
+#![expect(unsafe_code, reason = "calls functions that need instructions which not every processor has")]
+
+use std::hint::black_box;
+
+/// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
+/// registers.
+const CHAINS: usize = 12;
+const STEPS: usize = 40_000;
+
+/// Work for one thread.
+#[derive(Clone, Copy)]
+pub(super) struct MultiplyAdds {
+    run: fn(),
+    /// The numbers in a register.
+    lanes: usize,
+}
+
+impl MultiplyAdds {
+    pub(super) fn run(self) {
+        (self.run)();
+    }
+
+    /// Returns the floating-point operations of a run, two for each multiply-add.
+    pub(super) fn flops(self) -> f64 {
+        2.0 * (self.lanes * CHAINS * STEPS) as f64
+    }
+}
+
+/// Defines a function for each kind of register that processors with a feature have.
+macro_rules! multiply_adds {
+    ($($name:ident: $feature:literal, $splat:path, $multiply_add:path;)*) => {$(
+        #[target_feature(enable = $feature)]
+        fn $name() {
+            let (factor, term) = ($splat(black_box(0.999)), $splat(black_box(0.001)));
+            let mut sums = [$splat(black_box(1.0)); CHAINS];
+            for _ in 0..STEPS {
+                for sum in &mut sums {
+                    *sum = $multiply_add(*sum, factor, term);
+                }
+            }
+            black_box(sums);
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use std::arch::x86_64::{
+        _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_set1_pd, _mm256_set1_ps, _mm512_fmadd_pd, _mm512_fmadd_ps,
+        _mm512_set1_pd, _mm512_set1_ps,
+    };
+
+    use super::*;
+
+    multiply_adds! {
+        f32_in_512_bits: "avx512f", _mm512_set1_ps, _mm512_fmadd_ps;
+        f64_in_512_bits: "avx512f", _mm512_set1_pd, _mm512_fmadd_pd;
+        f32_in_256_bits: "avx,fma", _mm256_set1_ps, _mm256_fmadd_ps;
+        f64_in_256_bits: "avx,fma", _mm256_set1_pd, _mm256_fmadd_pd;
+    }
+
+    /// Returns the work for numbers of 4 and of 8 bytes on the widest registers of this processor; nothing if it has no fused
+    /// multiply-add.
+    pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has AVX-512F.
+            let (f32, f64) = (|| unsafe { f32_in_512_bits() }, || unsafe { f64_in_512_bits() });
+            return Some([MultiplyAdds { run: f32, lanes: 16 }, MultiplyAdds { run: f64, lanes: 8 }]);
+        }
+        (is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma")).then(|| {
+            // SAFETY: the processor has AVX and FMA.
+            let (f32, f64) = (|| unsafe { f32_in_256_bits() }, || unsafe { f64_in_256_bits() });
+            [MultiplyAdds { run: f32, lanes: 8 }, MultiplyAdds { run: f64, lanes: 4 }]
+        })
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod vectors {
+    use std::arch::aarch64::{vdupq_n_f32, vdupq_n_f64, vfmaq_f32, vfmaq_f64};
+
+    use super::*;
+
+    multiply_adds! {
+        f32_in_128_bits: "neon", vdupq_n_f32, vfmaq_f32;
+        f64_in_128_bits: "neon", vdupq_n_f64, vfmaq_f64;
+    }
+
+    /// Returns the work for numbers of 4 and of 8 bytes.
+    pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
+        // SAFETY: every processor that Rust's standard library supports has NEON.
+        let (f32, f64) = (|| unsafe { f32_in_128_bits() }, || unsafe { f64_in_128_bits() });
+        Some([MultiplyAdds { run: f32, lanes: 4 }, MultiplyAdds { run: f64, lanes: 2 }])
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod vectors {
+    pub(super) fn widest() -> Option<[super::MultiplyAdds; 2]> {
+        None
+    }
+}
+
+/// Returns the work for f32 and for f64. A processor without fused multiply-adds multiplies and adds one number after the other.
+pub(super) fn widest() -> [MultiplyAdds; 2] {
+    vectors::widest().unwrap_or([
+        MultiplyAdds { run: || one_by_one(1.0_f32, 0.999, 0.001), lanes: 1 },
+        MultiplyAdds { run: || one_by_one(1.0_f64, 0.999, 0.001), lanes: 1 },
+    ])
+}
+
+fn one_by_one<T>(first: T, factor: T, term: T)
+where
+    T: Copy + std::ops::Mul<Output = T> + std::ops::Add<Output = T>,
+{
+    let (factor, term) = (black_box(factor), black_box(term));
+    let mut sums = black_box([first; CHAINS]);
+    for _ in 0..STEPS {
+        for sum in &mut sums {
+            *sum = *sum * factor + term;
+        }
+    }
+    black_box(sums);
+}
