@@ -58,11 +58,6 @@ pub enum LoadError {
         /// True if `GPUBENCH_LIBCUDA` named it.
         from_variable: bool,
     },
-    /// Windows, where no launch was ever measured by CUDA.
-    #[error(
-        "on Windows no CUDA driver is looked for: `{VARIABLE}=nvcuda.dll` has it tried, which nobody has done yet"
-    )]
-    OtherSystem,
     /// The driver is older than [`MINIMUM_VERSION`].
     #[error(
         "{} supports CUDA {found} and {needed} is needed: update the NVIDIA driver to 515 or newer",
@@ -103,7 +98,6 @@ impl LoadError {
                 format!("{} not found", library.display())
             }
             Self::NotFound { library, .. } => format!("{} cannot be opened", library.display()),
-            Self::OtherSystem => "not looked for on Windows".to_owned(),
             Self::TooOld { found, needed, .. } => {
                 format!("the driver supports CUDA {found}, {needed} is needed")
             }

@@ -1,7 +1,10 @@
 //! Copies of this process by `fork`. A copy has one thread and cannot use what its parent opened: CUDA contexts do not survive
-//! `fork`. In: nothing; out: whether this process is such a copy, known to it without a call of the system. On Windows, which makes no
-//! copies, no process is one.
+//! `fork`. In: nothing; out: whether this process is such a copy, known to it without a call of the system.
 
+#![expect(unsafe_code, reason = "registers a function that `fork` calls")]
+
+use std::ffi::c_int;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_COPY: AtomicBool = AtomicBool::new(false);
@@ -9,23 +12,6 @@ static IS_COPY: AtomicBool = AtomicBool::new(false);
 /// Has each copy that `fork` makes of this process from now on know that it is one: see [`is_copy`]. Copies that are made by the
 /// system call itself do not, and neither do programs that such a copy becomes by `exec`.
 pub fn mark_copies() {
-    #[cfg(unix)]
-    at_fork();
-}
-
-/// Returns true in a copy of a process that called [`mark_copies`].
-#[must_use]
-pub fn is_copy() -> bool {
-    IS_COPY.load(Ordering::Relaxed)
-}
-
-/// Registers the function that each copy calls.
-#[cfg(unix)]
-#[expect(unsafe_code, reason = "registers a function that `fork` calls")]
-fn at_fork() {
-    use std::ffi::c_int;
-    use std::sync::Once;
-
     static MARKED: Once = Once::new();
 
     type Handler = Option<extern "C" fn()>;
@@ -43,4 +29,10 @@ fn at_fork() {
         // long as the process. Without memory for one more function the call fails, and copies are not marked.
         unsafe { pthread_atfork(None, None, Some(mark)) };
     });
+}
+
+/// Returns true in a copy of a process that called [`mark_copies`].
+#[must_use]
+pub fn is_copy() -> bool {
+    IS_COPY.load(Ordering::Relaxed)
 }

@@ -34,10 +34,13 @@
 //! # Which library
 //!
 //! `libcuda.so.1`, as the system's loader finds it; or only the one whose path `GPUBENCH_LIBCUDA` holds. It is
-//! opened once and never closed. On Windows only the latter, and [`interpose`] does nothing: no launch was ever measured there.
+//! opened once and never closed.
 //!
 //! [cust]: https://docs.rs/cust
 //! [cudarc]: https://docs.rs/cudarc
+
+#[cfg(not(unix))]
+compile_error!("gpubench measures on Linux; on macOS it measures the CPU; other systems are not supported");
 
 mod calls;
 mod capture;

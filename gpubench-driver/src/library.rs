@@ -18,8 +18,8 @@ use crate::place;
 /// A function of the driver, of a type that only its caller knows.
 pub(crate) type Function = unsafe extern "C" fn();
 
-/// The name given to the system's loader. On Windows, where no launch was ever measured by CUDA, only the user names a library.
-const SYSTEM_LIBRARY: Option<&str> = if cfg!(windows) { None } else { Some("libcuda.so.1") };
+/// The name given to the system's loader.
+const SYSTEM_LIBRARY: &str = "libcuda.so.1";
 
 /// An open library and its facts. It is never closed: the driver runs threads, and cust's objects may be
 /// dropped at any time.
@@ -49,7 +49,7 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 }
 
 /// Returns the path of the driver's library, for a process to be started that is to call [`interpose`](crate::interpose).
-/// `None` if this process has not opened the library, and on Windows, where `interpose` does nothing.
+/// `None` if this process has not opened the library.
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
@@ -92,8 +92,7 @@ fn open() -> Result<Opened, LoadError> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let from_variable = variable.is_some();
-    let name = variable.or(SYSTEM_LIBRARY.map(Into::into)).ok_or(LoadError::OtherSystem)?;
-    let name = PathBuf::from(name);
+    let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
     // SAFETY: the library is the CUDA driver, or the user named it as one: its initialisers may run anywhere.
     let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
         library: name.clone(),

@@ -5,16 +5,12 @@
 //! name is made in memory and loaded before the driver, which it needs by its path. Its symbols are the forwarders;
 //! any other symbol is the driver's.
 
-#[cfg(unix)]
 mod elf;
-#[cfg(unix)]
 mod load;
-#[cfg(unix)]
 mod names;
 
 use std::sync::OnceLock;
 
-#[cfg(unix)]
 use self::names::take_names;
 use crate::driver::VARIABLE;
 
@@ -66,10 +62,4 @@ pub fn interpose() -> Result<(), &'static NotInterposed> {
 /// Returns the reason why calls of libraries that open the driver themselves are not watched.
 pub fn interposed() -> Result<(), &'static NotInterposed> {
     STATE.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
-}
-
-/// Windows finds a library by its path, and has no objects of another name.
-#[cfg(not(unix))]
-fn take_names() -> Result<(), NotInterposed> {
-    Err(NotInterposed::OtherLoader)
 }
