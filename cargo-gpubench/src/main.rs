@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         Cargo::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
     let ended = commands::run(&args).unwrap_or_else(|error| {
         output::error(&error);
-        error.exit()
+        error.exit
     });
     ended.into()
 }

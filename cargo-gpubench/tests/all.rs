@@ -3,7 +3,6 @@
 
 mod ab;
 mod commands;
-mod confirm;
 mod doctor;
 mod errors;
 mod fleet;

@@ -14,7 +14,7 @@ use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
 #[cfg(unix)]
-use super::repository::{Repository, without_hashes};
+use super::repository::Repository;
 use super::{Project, list, slowed};
 
 /// The time of a night over the usual one: it looks random, and is the same in each run of the test.
@@ -85,27 +85,11 @@ fn json_and_page_have_the_same_changes() {
     assert_eq!((commit("after"), commit("until")), ("0024".to_owned(), "0025".to_owned()));
     let ratio = change["ratio"].as_f64().expect("a number");
     assert!((ratio - 1.03).abs() < 0.002, "{ratio}");
-    let chance = change["chance"].as_f64().expect("a number");
-    assert!((1e-6..1e-3).contains(&chance), "{chance}");
 
     let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
     assert!(page.contains("2 changes: 1 slower, 1 faster") && page.contains("00240000..00250000"));
     assert_eq!(page.matches("class=\"spark\"").count(), 2);
-    // All three say how certain a change is.
-    let text = project.run(&["history", "history", "--width", "150"]).code(0).stdout();
-    for chance in chances(&found) {
-        assert!(text.contains(&chance) && page.contains(&chance.replace('<', "&lt;")), "{chance}: {text}");
-    }
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
-}
-
-/// The chances of all changes in JSON, as they begin where they are shown.
-fn chances(report: &Json) -> Vec<String> {
-    let all = report["cases"].as_array().expect("a list").iter();
-    let series = all.flat_map(|case| case["series"].as_array().expect("a list"));
-    let changes = series.flat_map(|series| series["changes"].as_array().expect("a list"));
-    let shown = |chance: f64| if chance > 1e-6 { "1 in " } else { "< 1 in a million" }.to_owned();
-    changes.map(|change| shown(change["chance"].as_f64().expect("a number"))).collect()
 }
 
 /// Another driver begins another series, and names of cases are escaped on the page.
@@ -162,51 +146,6 @@ fn what_is_undone_or_left_out_is_said() {
     }
     let json = fs::read_to_string(project.path("src/a.json")).expect("it was written");
     assert!(json.contains("\"unclear\":1") && json.contains("\"remains\":"), "{json}");
-}
-
-/// Nights of a repository: a commit makes one case slower in the history and in truth, one seems to, and one cannot be built.
-#[cfg(unix)]
-#[test]
-fn changes_are_confirmed_by_measuring_their_commits_again() {
-    let repository = Repository::of(&[100, 103]);
-    repository.runs(100, 0.001, 8);
-    repository.runs(103, 0.001, 8);
-    // A commit of the same speed, and one that cannot be built.
-    repository.change("README.md", "nothing that is measured");
-    repository.commit("words");
-    repository.change("broken", "");
-    repository.commit("broken");
-    let commits = ["v100", "v103", "words", "broken"].map(|name| repository.hash(name));
-    let template = slowed(1.0);
-    let folder = repository.0.path("repository/target/gpubench/history");
-    let mut number = 0;
-    // Ten nights of each commit; levels as `factors` has them.
-    let factors = [1.0, 1.03, 1.08, 1.12];
-    for (commit, factor) in commits.iter().zip(factors) {
-        for _ in 0..10 {
-            let mut run = run_of(&template, number, [factor, 1.0]);
-            run.program.suite = "a/kernels".to_owned();
-            run.program.package = Some(Package { commit: Some(commit.clone()), ..Package::default() });
-            number += 1;
-            add(&folder, &run, None).expect("it can be added");
-        }
-    }
-    let confirm = |flags: &[&str], code| {
-        let words = ["history", "--confirm", "--fail-on-change", "--pairs", "4", "--width", "170"];
-        repository.run_in("repository", &[&words[..], flags].concat()).code(code)
-    };
-    let ended = confirm(&["--json", "changes.json"], 3);
-    let told = without_hashes(&(ended.stdout() + "---\n" + &ended.stderr()));
-    assert_snapshot!("history-confirmed", told);
-    let json = fs::read(repository.0.path("repository/changes.json")).expect("it was written");
-    let found: Json = serde_json::from_slice(&json).expect("it is JSON");
-    let changes = found["cases"][0]["series"][0]["changes"].as_array().expect("a list").clone();
-    let answers: Vec<_> = changes.iter().map(|change| change["confirmation"]["answer"].clone()).collect();
-    assert_eq!(answers, [json!("not-measured"), json!("not-confirmed"), json!("confirmed")]);
-    // What is left is refuted, and no alarm.
-    confirm(&["--last", "20", "--equivalence-margin", "4%"], 0);
-    let refused = repository.run_in("repository", &["history", "--pairs", "4"]).code(2).stderr();
-    assert!(refused.contains("--confirm"), "{refused}");
 }
 
 #[test]

@@ -186,8 +186,6 @@ fn what_cannot_be_run_is_told() {
     refused(&["--bench", "bench"], 2);
     refused(&["-p", "other"], 4);
     refused(&["--crate", "a b"], 2);
-    refused(&["--path", "nowhere"], 2);
-    refused(&["--crate", "a", "--path", "."], 2);
     told += &workspace.run_with(&[], &[("BUILD", "101")]).code(1).stderr();
     told += &workspace.run_with(&[], &[("CARGO", "no-cargo-here")]).code(2).stderr();
     let workspace = Workspace::of(&[("a", "kernels", 0), ("a", "more", 0)]);
@@ -208,48 +206,6 @@ fn flags_of_a_benchmark_binary_need_no_separator() {
         let told = workspace.run(arguments).code(0).stdout();
         assert!(told.starts_with(&format!("kernels: {passed} --bench;")), "{told}");
     }
-}
-
-/// By git, from a repository on this machine: what is there now, each time.
-#[test]
-fn a_repository_is_fetched() {
-    let workspace = Workspace::of(&[("a", "kernels", 0)]);
-    let repository = workspace.0.path("repository");
-    fs::create_dir_all(&repository).expect("it can be made");
-    let git = |words: &[&str]| {
-        let ended =
-            Command::new("git").arg("-C").arg(&repository).args(words).output().expect("there is git");
-        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    };
-    let commit = |text: &str| {
-        fs::write(repository.join("Cargo.toml"), text).expect("it can be written");
-        git(&["add", "."]);
-        git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "it"]);
-    };
-    git(&["init", "--quiet"]);
-    commit("# first");
-    let url = repository.to_str().expect("UTF-8");
-    let fetched = |words: &[&str]| {
-        let ended = workspace.run(&[&["--cache-dir", "cache", "--git", url], words].concat());
-        assert_eq!(ended.output.status.code(), Some(0), "{}", ended.stderr());
-        let clones = fs::read_dir(workspace.0.path("cache/git")).expect("it is there");
-        let clones: Vec<_> = clones.flatten().map(|entry| entry.path()).collect();
-        assert_eq!(clones.len(), 1, "{clones:?}");
-        fs::read_to_string(clones[0].join("Cargo.toml")).expect("it is there")
-    };
-    assert_eq!(fetched(&[]), "# first");
-    git(&["tag", "one"]);
-    commit("# second");
-    assert_eq!(fetched(&[]), "# second");
-    assert_eq!(fetched(&["--rev", "one"]), "# first");
-    let manifest = workspace.built();
-    assert!(manifest.contains("--manifest-path") && manifest.contains("cache/git/repository-"), "{manifest}");
-    let ended = workspace.run(&["--cache-dir", "cache", "--git", "nowhere"]).code(1);
-    assert!(
-        ended.stderr().ends_with("error: nowhere could not be fetched: git's message is above\n"),
-        "{}",
-        ended.stderr()
-    );
 }
 
 /// By cargo, which says where it keeps the crate's source: a copy is built, which is no part of a workspace around it.

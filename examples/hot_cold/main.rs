@@ -164,5 +164,5 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
         series,
         marks,
     };
-    lab.write(".svg", &curves.svg())
+    lab.write(".svg", &curves.drawing().svg())
 }

@@ -86,7 +86,7 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
         series: vec![Series::new("hot", hot), Series::new("cold", cold)],
         marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
     };
-    lab.write("-memory.svg", &curves.svg())
+    lab.write("-memory.svg", &curves.drawing().svg())
 }
 
 /// The balances over the bus, in pinned memory.
@@ -117,7 +117,7 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
         series: vec![Series::new("both directions at once", points)],
         marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
     };
-    lab.write("-bus.svg", &curves.svg())
+    lab.write("-bus.svg", &curves.drawing().svg())
 }
 
 /// The slowest and the fastest balance in words, by their share of `what`.

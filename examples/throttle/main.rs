@@ -71,7 +71,7 @@ fn show(lab: &mut Lab<'_>, info: &DeviceInfo, args: &Args) -> Result<()> {
     let measured = stored.is_none();
     let read = stored.map_or_else(|| read(info, args), Ok)?;
     print!("{}", summary::text(&read, info));
-    lab.write(".svg", &drawing::of(&read, &info.name).svg())?;
+    lab.write(".svg", &drawing::of(&read, &info.name).drawing().svg())?;
     if measured {
         lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))?;
     }

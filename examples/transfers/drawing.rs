@@ -12,11 +12,11 @@ use crate::{Args, MEMORY, Timed};
 /// Writes all drawings.
 pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], info: &DeviceInfo, args: &Args) -> Result<()> {
     let circumstances = format!("{}, {} MiB, {} runs each", info.name, args.size, args.repeats);
-    lab.write("-times.svg", &spreads(timed, &circumstances).svg())?;
+    lab.write("-times.svg", &spreads(timed, &circumstances).drawing().svg())?;
     let bytes = (args.size << 20) as u64;
     let (within, over): (Vec<_>, Vec<_>) = timed.iter().partition(|timed| timed.transfer.limit == MEMORY);
-    lab.write("-within.svg", &within_memory(&within, bytes, info, &circumstances).svg())?;
-    lab.write("-bus.svg", &over_the_bus(&over, bytes, info, &circumstances).svg())
+    lab.write("-within.svg", &within_memory(&within, bytes, info, &circumstances).drawing().svg())?;
+    lab.write("-bus.svg", &over_the_bus(&over, bytes, info, &circumstances).drawing().svg())
 }
 
 /// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.

@@ -42,7 +42,7 @@ struct PeerRow {
 fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args().nth(1).ok_or("name the file that `peers/compare.py --json` wrote")?;
     let comparison: PeerComparison = serde_json::from_slice(&fs::read(file)?)?;
-    print!("{}", drawing(&comparison).ok_or("the file has no rows of `cupti`")?.svg());
+    print!("{}", drawing(&comparison).ok_or("the file has no rows of `cupti`")?.drawing().svg());
     Ok(())
 }
 

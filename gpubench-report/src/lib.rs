@@ -1,11 +1,41 @@
 //! What programs other than a benchmark binary make of stored runs: a page, drawings, formats of other programs, and the findings
 //! of many runs. Nothing here measures or prints.
 
+use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::{iter, thread};
+
+use gpubench_table::text::plain_lines;
+use maud::html;
+
 pub mod drawing;
 pub mod export;
 pub mod fleet;
 pub mod history;
-
 pub mod join;
 
 mod html;
+
+/// Returns text as XML can hold it: control characters by their codes, since XML has no way to write them.
+fn xml_text(text: &str) -> String {
+    plain_lines(text).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
+}
+
+/// Returns text of an element or an attribute of XML.
+fn escaped(text: &str) -> String {
+    html! { (xml_text(text)) }.into_string()
+}
+
+/// Returns `make` of each item, in any order, from one thread for each processor.
+fn in_parallel<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let items = Mutex::new(items.into_iter());
+    let next = || items.lock().ok()?.next();
+    let work = || iter::from_fn(next).map(&make).collect::<Vec<R>>();
+    thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended =
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
+    })
+}

@@ -6,48 +6,43 @@ use gpubench_records::record::Run;
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
 
-use super::compare::Limits;
 use super::exit_of_all;
-use super::pairs::{Pairs, Processes, RunFolder, Suites, compared, in_common};
-use super::revision::Revisions;
+use super::pairs::{Pairs, run_folder};
+use super::revision::{Revision, Revisions};
+use super::suites::{Built, BuiltSuite};
 use crate::args::AbArgs;
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions, Results};
 
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandError> {
-    let limits = Limits::new(&args.limits)?;
     let results = Results::new(&args.exports, &[], options)?;
     let revisions = Revisions::here(&args.build)?;
     let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
-    if then.hash == now.hash {
-        let message = format!("both revisions are {}: name two that differ", then.name);
-        return Err(CommandError::usage(message));
+    if then.1 == now.1 {
+        return Err(CommandError::usage(format!("both revisions are {}: name two that differ", then.0)));
     }
-    let [then, now] = [revisions.check_out(&then, &args.build)?, revisions.check_out(&now, &args.build)?];
-    refuse_formats(&results, now.in_common(&then))?;
-    let [then, now] = [then.build(&args.build)?, now.build(&args.build)?];
-    let Suites { both, others } = in_common(&then, &now)?;
-    others.iter().for_each(|other| output::warn(other));
-    let pairs = Pairs {
-        most: args.pairs.pairs,
-        seed: args.pairs.seed,
-        time: args.time,
-        limits,
-        filters: &args.filters,
-        flags: &args.flags,
+    let then = revisions.check_out("then", then, &args.build)?;
+    let now = revisions.check_out("now", now, &args.build)?;
+    let in_common = |other: &Revision| {
+        now.targets.iter().filter(|it| other.targets.iter().any(|other| it.has_names_of(other))).count()
     };
-    let folder = RunFolder::below(&revisions.home().join("ab"))?;
+    refuse_formats(&results, in_common(&then))?;
+    let built = [then.build(&args.build)?, now.build(&args.build)?];
+    let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
+    others.iter().for_each(|other| output::warn(other));
+    let folder = run_folder(&revisions.home().join("ab"))?;
     let mut runs = Vec::new();
     let measure = || -> Result<Exit, CommandError> {
         let mut ends = Vec::new();
         for suite in both {
-            let mut processes = Processes::new([&then, &now], suite, &folder, &revisions, &pairs);
-            if let Some(run) = compared(&mut processes, &pairs)? {
+            let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
+            let mut pairs = Pairs::new(sides, suite, &folder, &revisions.target, args);
+            if let Some(run) = pairs.compared()? {
                 ends.push(exit(&run));
                 results.print_run("", &run, false)?;
                 runs.push((suite[1].name(), run));
             }
-            if let Some(interrupted) = processes.interrupted() {
+            if let Some(interrupted) = pairs.interrupted {
                 ends.push(interrupted);
                 break;
             }
@@ -59,6 +54,30 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandEr
     let written = write(&results, &runs, &others, options);
     let exit = ended?;
     written.map(|()| exit)
+}
+
+/// Returns the benchmark binaries that both revisions have, the earlier revision's first, and a sentence for each that one lacks.
+fn pairs_of_suites<'a>(
+    then: &str,
+    now: &str,
+    [old, new]: &'a [Built; 2],
+) -> Result<(Vec<[&'a BuiltSuite; 2]>, Vec<String>), CommandError> {
+    let find = |built: &'a Built, like: &BuiltSuite| {
+        built.suites.iter().find(|suite| suite.target.has_names_of(&like.target))
+    };
+    let both: Vec<_> = new.suites.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
+    let lacking = |built: &'a Built, other: &'a Built, what: &str| {
+        let alone = built.suites.iter().filter(|suite| find(other, suite).is_none());
+        alone.map(|suite| format!("{} is {what} {now}", suite.name())).collect::<Vec<_>>()
+    };
+    let added = lacking(new, old, "new in").into_iter().map(|sentence| sentence + ", and not measured");
+    let others: Vec<String> = added.chain(lacking(old, new, "missing in")).collect();
+    if both.is_empty() {
+        let lines: String = others.iter().map(|other| format!("\n  {other}")).collect();
+        let message = format!("{then} and {now} have no benchmark binary in common{lines}");
+        return Err(CommandError::new(Exit::Nothing, message));
+    }
+    Ok((both, others))
 }
 
 /// Refuses formats that hold one benchmark binary, before anything is built.

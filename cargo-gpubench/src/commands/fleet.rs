@@ -1,50 +1,29 @@
-//! `fleet`: the runs of many GPUs. In: files and folders; out: the slow GPUs, as a table or JSON, and exit code 3 if there is
-//! one. Files that cannot be read are named in the answer, and do not change it.
+//! `fleet`: finds the slow GPUs among the runs of many, and exits with 3 if there is one. The answer names files that cannot be read.
 
-use std::path::PathBuf;
-
-use gpubench_records::comparison::Threshold;
 use gpubench_records::exit::Exit;
-use gpubench_records::selection::CaseSelection;
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files, render};
 use gpubench_table::export::ExportTo;
 
+use crate::args::FleetArgs;
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
-/// The files of a fleet, and the file that its answer is written to.
-pub(super) struct FleetFiles<'a> {
-    pub(super) files: &'a [PathBuf],
-    pub(super) least: &'a str,
-    pub(super) fdr: &'a str,
-    pub(super) selection: CaseSelection,
-    pub(super) json: &'a Option<PathBuf>,
-}
-
-pub(super) fn fleet(fleet: &FleetFiles<'_>, print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let rules = FleetRules {
-        least: percentage("--least", fleet.least)?,
-        false_discoveries: percentage("--fdr", fleet.fdr)?,
-    };
-    let json = fleet.json.clone().map(ExportTo::of);
+pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+    let json = args.json.clone().map(ExportTo::of);
     if let Some(to) = &json {
-        let sources: Vec<ExportTo> = fleet_files(fleet.files).0.into_iter().map(ExportTo::File).collect();
+        let sources: Vec<ExportTo> = fleet_files(&args.files).0.into_iter().map(ExportTo::File).collect();
         output::check_destination(to, &sources)?;
     }
-    let runs = FleetRuns::read(fleet.files, &fleet.selection);
+    let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
-        return Err(CommandError::NothingRead { first: first.clone() });
+        return Err(CommandError::usage(format!("no run could be read. {first}")));
     }
-    let answer = FleetReport::new(runs, rules);
+    let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
     if json != Some(ExportTo::StandardOutput) {
-        output::print(&render(&answer, print_options.page()), print_options)?;
+        output::print(&render(&answer, options.page()), options)?;
     }
     if let Some(to) = &json {
         output::write_to(to, &|out| answer.write_json(out))?;
     }
     Ok(answer.exit())
-}
-
-fn percentage(flag: &'static str, text: &str) -> Result<f64, CommandError> {
-    Threshold::part(text).ok_or_else(|| CommandError::Percentage { flag, text: text.to_owned(), also: "" })
 }

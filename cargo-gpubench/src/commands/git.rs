@@ -1,27 +1,20 @@
-//! The program `git`: commits of a repository, and the work trees that they are built in. There are few work trees: the one that was not
-//! used for longest gets the next commit, and cargo rebuilds only what differs.
+//! The program `git`: commits of a repository, and the work trees that they are built in.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::SystemTime;
 
-use gpubench_records::exit::Exit;
 use gpubench_report::history::CommitOrder;
 
 use super::signals;
-use crate::error::RevisionError;
+use crate::error::CommandError;
 use crate::output;
 
 /// The digits of a hash that a user sees.
 const SHOWN_DIGITS: usize = 8;
 /// The variables that make git use another repository than that of a folder, as a hook has them.
 const OTHER_REPOSITORY: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
-/// The most work trees: the two of a comparison, and two more whose builds are kept.
-const MOST_TREES: usize = 4;
 
 /// Returns a command of git in `folder`.
 pub(super) fn git(folder: &Path, words: &[&str]) -> Command {
@@ -32,10 +25,11 @@ pub(super) fn git(folder: &Path, words: &[&str]) -> Command {
 }
 
 /// Runs git. Returns what it printed on standard output; `None` if it failed.
-pub(super) fn run(git: &mut Command) -> Result<Option<String>, RevisionError> {
-    let ended = signals::output(git).map_err(RevisionError::NoGit)?;
+fn run(git: &mut Command) -> Result<Option<String>, CommandError> {
+    let ended =
+        signals::output(git).map_err(|error| CommandError::usage(format!("git does not start: {error}")))?;
     match signals::ended_by(ended.status) {
-        Some(exit) => Err(RevisionError::Interrupted(exit)),
+        Some(exit) => Err(signals::interrupted(exit)),
         None => {
             Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
         }
@@ -43,29 +37,27 @@ pub(super) fn run(git: &mut Command) -> Result<Option<String>, RevisionError> {
 }
 
 /// The same without git's messages.
-fn ask(folder: &Path, words: &[&str]) -> Result<Option<String>, RevisionError> {
+fn ask(folder: &Path, words: &[&str]) -> Result<Option<String>, CommandError> {
     run(git(folder, words).stderr(Stdio::null()))
 }
 
 /// Returns the folder of the repository that `folder` is in.
-pub(super) fn root(folder: &Path) -> Result<PathBuf, RevisionError> {
+pub(super) fn root(folder: &Path) -> Result<PathBuf, CommandError> {
     let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
     root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
-        let message =
-            format!("{} is not in a git repository, which `ab` needs for revisions", folder.display());
-        RevisionError::new(Exit::Usage, message)
+        let message = "is not in a git repository, which `ab` needs for revisions";
+        CommandError::usage(format!("{} {message}", folder.display()))
     })
 }
 
 /// Returns the hash of the commit that `name` means.
-pub(super) fn commit(root: &Path, name: &str) -> Result<String, RevisionError> {
+pub(super) fn commit(root: &Path, name: &str) -> Result<String, CommandError> {
     let commit = format!("{name}^{{commit}}");
     ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
-        let message = format!(
+        CommandError::usage(format!(
             "{name}: the repository has no such commit, tag or branch. `.` is the working tree. Clones in CI often have a branch \
              only as origin/NAME"
-        );
-        RevisionError::new(Exit::Usage, message)
+        ))
     })
 }
 
@@ -78,20 +70,12 @@ pub(super) fn short(hash: &str) -> &str {
 /// repository lacks are missing.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = root(Path::new(".")).ok()?;
-    let names: String = commits.iter().map(|commit| format!("{commit}^{{commit}}\n")).collect();
-    let found = answer(&root, &["cat-file", "--batch-check=%(objectname)"], names)?;
-    // A line for each: its hash, or a sentence that it is missing or ambiguous.
-    let hashes: Vec<(&str, &str)> =
-        commits.iter().copied().zip(found.lines()).filter(|(_, found)| !found.contains(' ')).collect();
-    let lines = hashes.iter().map(|(_, hash)| format!("{hash}\n")).collect();
-    let listed = answer(&root, &["rev-list", "--topo-order", "--reverse", "--stdin"], lines)?;
-    let places: HashMap<&str, usize> = listed.lines().zip(0..).collect();
-    Some(
-        hashes
-            .into_iter()
-            .filter_map(|(commit, hash)| Some((commit.to_owned(), *places.get(hash)?)))
-            .collect(),
-    )
+    let mut list = git(&root, &["rev-list", "--topo-order", "--reverse", "--ignore-missing"]);
+    // Git ignores whole hashes alone.
+    list.args(commits.iter().filter(|commit| commit.len() >= 40)).arg("--").stderr(Stdio::null());
+    let listed = run(&mut list).ok()??;
+    let places = listed.lines().zip(0..).filter(|(commit, _)| commits.contains(commit));
+    Some(places.map(|(commit, place)| (commit.to_owned(), place)).collect())
 }
 
 /// Returns the whole hash of the commit that begins with these digits in the current folder's repository.
@@ -101,59 +85,22 @@ pub(super) fn whole_hash(digits: &str) -> Option<String> {
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
-/// Returns what git answers to these lines; nothing if it fails.
-fn answer(folder: &Path, words: &[&str], lines: String) -> Option<String> {
-    let mut asked = git(folder, words).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let input = asked.stdin.take();
-    // Git answers while it reads.
-    let writing = thread::spawn(move || _ = input.map(|mut input| input.write_all(lines.as_bytes())));
-    let answer = asked.wait_with_output().ok()?;
-    _ = writing.join();
-    answer.status.success().then(|| String::from_utf8_lossy(&answer.stdout).into_owned())
-}
-
-/// A work tree that no other process uses until this is dropped.
-pub(super) struct Tree {
-    folder: PathBuf,
-    lock: File,
-}
+/// A work tree, in which cargo rebuilds what differs from the commit before.
+pub(super) struct Tree(PathBuf);
 
 impl Tree {
-    /// Puts the commit `hash` into a work tree below `home`: the one that has it, else a new one, else the one that was not used for
-    /// longest.
-    pub(super) fn check_out(home: &Path, root: &Path, hash: &str, name: &str) -> Result<Self, RevisionError> {
-        let folder = home.join("revisions");
-        let no_place = RevisionError::no_place(&folder);
-        let trees = (1..=MOST_TREES).map(|number| folder.join(number.to_string()));
-        // One process at a time takes a tree: git fails while another git adds one.
-        let _taking = locked(&folder).map_err(&no_place)?;
-        let free = trees.filter_map(|tree| Self::lock(tree).transpose()).collect::<io::Result<Vec<_>>>();
-        let mut free = free.map_err(&no_place)?;
-        // Trees without sources come first.
-        free.sort_by_key(|(used, tree)| (tree.sources().exists(), *used));
-        let has_it = |tree: &Self| tree.head().as_deref() == Some(hash);
-        let chosen = free.iter().position(|(_, tree)| has_it(tree)).unwrap_or(0);
-        if free.is_empty() {
-            return Err(RevisionError::AllInUse(folder.clone()));
+    /// Puts the commit `hash` into the work tree in `folder`, whatever was changed there. Files that git ignores stay.
+    pub(super) fn check_out(
+        folder: PathBuf,
+        root: &Path,
+        hash: &str,
+        name: &str,
+    ) -> Result<Self, CommandError> {
+        let tree = Self(folder);
+        if tree.switch(root, hash, name)? {
+            return Ok(tree);
         }
-        let (_, tree) = free.swap_remove(chosen);
-        if !tree.switch(root, hash, name)? {
-            let message = format!("{name} cannot be checked out: git's message is above");
-            return Err(RevisionError::new(Exit::Failed, message));
-        }
-        // The time of the last use.
-        tree.lock.set_modified(SystemTime::now()).map_err(&no_place)?;
-        Ok(tree)
-    }
-
-    /// Takes the tree in `folder`, with the time of its last use; nothing if another process uses it.
-    fn lock(folder: PathBuf) -> io::Result<Option<(SystemTime, Self)>> {
-        let lock = lock_file(&folder)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Some((lock.metadata()?.modified()?, Self { folder, lock }))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        Err(CommandError::failed(format!("{name} cannot be checked out: git's message is above")))
     }
 
     /// Returns the hash of its commit; `None` if it is no work tree yet, or a damaged one.
@@ -162,10 +109,10 @@ impl Tree {
         sources.join(".git").exists().then(|| ask(&sources, &["rev-parse", "HEAD"]).ok()?)?
     }
 
-    /// Puts a commit into it, whatever was changed there. Files that git ignores stay. Returns false if git fails.
-    fn switch(&self, root: &Path, hash: &str, name: &str) -> Result<bool, RevisionError> {
+    /// Returns false if git fails.
+    fn switch(&self, root: &Path, hash: &str, name: &str) -> Result<bool, CommandError> {
         let sources = self.sources();
-        let succeeds = |words: &[&str]| Ok::<_, RevisionError>(run(&mut git(&sources, words))?.is_some());
+        let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(&sources, words))?.is_some());
         let switched = if let Some(earlier) = self.head() {
             if earlier != hash {
                 output::note(&format!("{}: {name} replaces {}", sources.display(), short(&earlier)));
@@ -174,7 +121,7 @@ impl Tree {
                 && succeeds(&["clean", "--quiet", "--force", "--force", "-d"])?
         } else {
             if sources.exists() {
-                fs::remove_dir_all(&sources).map_err(RevisionError::no_place(&sources))?;
+                fs::remove_dir_all(&sources).map_err(CommandError::at(&sources))?;
             }
             // By force, since git's list may have a tree that somebody removed. The list itself stays: it may name trees on disks that
             // are not mounted now.
@@ -190,24 +137,11 @@ impl Tree {
 
     /// Returns the folder of the commit's files.
     pub(super) fn sources(&self) -> PathBuf {
-        self.folder.join("tree")
+        self.0.join("tree")
     }
 
     /// Returns the folder that cargo builds them into.
     pub(super) fn target(&self) -> PathBuf {
-        self.folder.join("target")
+        self.0.join("target")
     }
-}
-
-/// Opens the file `lock` in `folder`, which it makes if needed.
-pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
-    File::options().create(true).truncate(false).write(true).open(folder.join("lock"))
-}
-
-/// Waits until no other process has `folder` locked, and locks it.
-fn locked(folder: &Path) -> io::Result<File> {
-    let lock = lock_file(folder)?;
-    lock.lock()?;
-    Ok(lock)
 }

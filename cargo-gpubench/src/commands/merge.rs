@@ -33,7 +33,8 @@ pub(super) fn merge(
             Err(error) => return Err(error),
         }
     }
-    let Joined { run, remarks, missing } = join(runs)?;
+    let Joined { run, remarks, missing } =
+        join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
     results.write(&run)?;
     Ok(if missing.is_empty() { exit } else { Exit::Failed })

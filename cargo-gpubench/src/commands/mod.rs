@@ -53,17 +53,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             compare::compare(&stored, &later, compare, options)
         }
         Command::Merge(args) => merge::merge(&stored()?, args, options),
-        Command::Fleet(args) => {
-            let selection = args.selection.selection()?;
-            let fleet = fleet::FleetFiles {
-                files: &args.files,
-                least: &args.least,
-                fdr: &args.fdr,
-                selection,
-                json: &args.json,
-            };
-            fleet::fleet(&fleet, options)
-        }
+        Command::Fleet(args) => fleet::fleet(args, options),
         Command::History(args) => history::history(&stored()?, args, options),
         Command::Verify(args) => verify::verify(args, options),
     }

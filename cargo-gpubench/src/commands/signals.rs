@@ -61,6 +61,11 @@ pub(super) fn output(program: &mut Command) -> io::Result<Output> {
     ended
 }
 
+/// Returns the error of a command that a signal ended.
+pub(super) fn interrupted(exit: Exit) -> CommandError {
+    CommandError::new(exit, "a signal ended the command before it had a result to show")
+}
+
 /// Returns the end of this command, if a signal came.
 pub(super) fn received() -> Option<Exit> {
     let signal = FIRST.load(Ordering::Relaxed);

@@ -154,7 +154,7 @@ impl Cargo {
         built.leave_out_others();
         match signals::received() {
             // A signal ends a benchmark binary before it prints its version.
-            Some(exit) => Err(interrupted(exit)),
+            Some(exit) => Err(signals::interrupted(exit)),
             None if built.suites.is_empty() => Err(CommandError::new(
                 Exit::Nothing,
                 "no benchmark binary is left to run: see the warnings above",
@@ -189,19 +189,8 @@ impl Cargo {
     fn output(&self, command: &mut Command) -> Result<Output, CommandError> {
         let ended = signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()));
         let ended = ended.map_err(|error| CommandError::usage(format!("cargo does not start: {error}")))?;
-        signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(interrupted(exit)))
+        signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(signals::interrupted(exit)))
     }
-}
-
-fn interrupted(exit: Exit) -> CommandError {
-    CommandError::new(exit, "a signal ended the build")
-}
-
-fn no_suites() -> CommandError {
-    CommandError::new(
-        Exit::Nothing,
-        "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package",
-    )
 }
 
 /// The error of several benchmark binaries that would write the same file.
@@ -234,7 +223,11 @@ impl Workspace {
         }
         suites.retain(|suite| wanted(benches, &suite.name));
         suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-        if suites.is_empty() { Err(no_suites()) } else { Ok(suites) }
+        if suites.is_empty() {
+            let message = "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package";
+            return Err(CommandError::new(Exit::Nothing, message));
+        }
+        Ok(suites)
     }
 }
 

@@ -140,5 +140,6 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
         alike: true,
         height: 170.0,
     }
+    .drawing()
     .svg()
 }

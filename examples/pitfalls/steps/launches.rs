@@ -114,5 +114,6 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
         series: series.collect(),
         marks: Vec::new(),
     }
+    .drawing()
     .svg()
 }

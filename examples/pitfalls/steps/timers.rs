@@ -133,6 +133,7 @@ impl TimerReadings {
             alike: false,
             height: 170.0,
         }
+        .drawing()
         .svg()
     }
 

@@ -1,5 +1,4 @@
-//! Axes. In: a label, a unit, a scale, and the values on the axis; out: the place of each value in pixels, and the places
-//! and texts of its ticks.
+//! Axes: the place of each value in pixels, and the places and texts of ticks.
 
 use super::canvas::width;
 use super::unit::{Unit, at_tick};
@@ -78,7 +77,16 @@ impl Axis {
         let largest = self.unit.step(from.abs().max(to.abs()));
         let unit = |value: f64| if self.scale.is_linear() { largest } else { self.unit.step(value) };
         let ticks = ticks.into_iter().map(|value| (value, at_tick(value, unit(value)))).collect();
-        PlacedAxis { scale: self.scale, from, to, start, end, ticks }
+        PlacedAxis {
+            label: self.label.clone(),
+            unit: self.unit,
+            scale: self.scale,
+            from,
+            to,
+            start,
+            end,
+            ticks,
+        }
     }
 
     /// Ticks that are round in the unit that they are shown in.
@@ -107,6 +115,8 @@ impl Scale {
 /// An axis at its place.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedAxis {
+    pub(super) label: String,
+    pub(super) unit: Unit,
     scale: Scale,
     from: f64,
     to: f64,
@@ -121,6 +131,11 @@ impl PlacedAxis {
     pub(super) fn at(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.scale.of(value));
         self.start + (value - from) / (to - from) * (self.end - self.start)
+    }
+
+    /// Returns the place in its middle.
+    pub(super) fn middle(&self) -> f64 {
+        (self.start + self.end) / 2.0
     }
 
     /// Returns true if a value lies on it.

@@ -1,11 +1,14 @@
-//! The canvas of a drawing. In: shapes and text at places in pixels; out: a [`Drawing`], which is an SVG file of its own or
-//! a part of a page. All colours are here, and the estimate of the width of text.
+//! A drawing: shapes and text at places in pixels, and all colours.
 
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
 
 use super::WIDTH;
-use super::marker::{self, Marker};
-use super::pixels::pixels;
+use crate::escaped;
+
+/// Room at the edges.
+pub(super) const EDGE: f64 = 16.0;
+/// The width of a title's letters over that of others.
+const BOLD: f64 = 1.42;
 
 /// The colours by variable, in light and in the dark: Okabe and Ito's, which colour-blind readers tell apart, darkened where
 /// text or a thin line of them on white would be faint.
@@ -37,8 +40,17 @@ pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
     .s1.line{stroke-dasharray:7 3}.s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}\
     .s4.line{stroke-dasharray:4 4}.s5.line{stroke-dasharray:1 4}.line.solid{stroke-dasharray:none}";
 
-/// The number of colours of series, which repeat after the last.
+/// The number of colours and markers of series, which repeat after the last.
 const SERIES: usize = 6;
+/// The outline of each marker around its place, and true for one around which other markers fit.
+const MARKERS: [(&str, bool); SERIES] = [
+    ("m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0z", false),
+    ("m-4.4-4.4h8.8v8.8h-8.8z", true),
+    ("m0-4l3.8 6.8h-7.6z", false),
+    ("m0-6l6 6l-6 6l-6-6z", true),
+    ("m0 4l3.8-6.8h-7.6z", false),
+    ("m-3.6 0h7.2m-3.6-3.6v7.2", true),
+];
 
 /// The style of a file: its colours are written out, since many viewers do not know CSS variables. Viewers without media
 /// queries show it in light.
@@ -61,57 +73,68 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A finished drawing.
+/// A drawing.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     title: String,
     description: String,
-    height: f64,
+    /// The height so far, in pixels.
+    pub(super) height: f64,
     body: String,
 }
 
 impl Drawing {
-    /// The drawing as a file of its own, in the colours that its reader prefers.
+    /// Returns a drawing with a title and the text below it, each in as many lines as it takes.
+    pub(super) fn new(title: &str, subtitle: &str) -> Self {
+        let (title, description) = (title.to_owned(), subtitle.to_owned());
+        let mut drawing = Self { title, description, height: 28.0, body: String::new() };
+        let most = WIDTH - 2.0 * EDGE;
+        for line in wrapped(&drawing.title, most / BOLD) {
+            drawing.text((EDGE, drawing.height), Anchor::Start, "ink title", &line);
+            drawing.height += 21.0;
+        }
+        let lines = wrapped(&drawing.description, most);
+        for line in lines.iter().filter(|line| !line.is_empty()) {
+            drawing.text((EDGE, drawing.height), Anchor::Start, "soft", line);
+            drawing.height += 18.0;
+        }
+        drawing.height -= 7.0;
+        drawing
+    }
+
+    /// Returns the drawing as a file of its own, in the colours that its reader prefers.
     #[must_use]
     pub fn svg(&self) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
+        let (title, description, style) = (escaped(&self.title), escaped(&self.description), style());
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawing\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title description\">\n\
-             <title id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n\
-             <style>{}</style>\n<rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n{}</svg>\n",
-            escaped(&self.title),
-            escaped(&self.description),
-            style(),
+             <title id=\"title\">{title}</title>\n<desc id=\"description\">{description}</desc>\n\
+             <style>{style}</style>\n<rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n{}</svg>\n",
             self.body
         )
     }
 
-    /// The drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
-    /// links, so its role is a group and not an image.
+    /// Returns the drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
+    /// links, so that its role is then a group and not an image.
     #[must_use]
     pub(crate) fn element(&self) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
-        let title = escaped(&self.title);
+        let (title, description) = (escaped(&self.title), escaped(&self.description));
         let role = if self.body.contains("<a ") { "group" } else { "img" };
         format!(
             "<svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" role=\"{role}\" aria-label=\"{title}\">\
-             <desc>{}</desc>{}</svg>",
-            escaped(&self.description),
+             <desc>{description}</desc>{}</svg>",
             self.body
         )
     }
-}
 
-/// A drawing that is being made.
-#[derive(Debug, Default)]
-pub(super) struct Canvas {
-    body: String,
-}
-
-impl Canvas {
-    /// Text whose baseline is at `y`, of these classes.
+    /// Adds text whose baseline is at `y`, of these classes.
     pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, classes: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -121,7 +144,7 @@ impl Canvas {
         self.add(format_args!("<text x=\"{x}\" y=\"{y}\"{anchor} class=\"{classes}\">{text}</text>"));
     }
 
-    /// Text that goes up along a vertical line, in the middle of it.
+    /// Adds text that goes up along a vertical line, in the middle of it.
     pub(super) fn text_upwards(&mut self, (x, y): (f64, f64), classes: &str, text: &str) {
         let (x, y, text) = (pixels(x), pixels(y), escaped(text));
         self.add(format_args!(
@@ -134,7 +157,15 @@ impl Canvas {
         self.add(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{classes}\"/>"));
     }
 
-    /// A rectangle from its upper left corner.
+    /// Adds a horizontal whisker between these places.
+    pub(super) fn whisker(&mut self, [low, high]: [f64; 2], y: f64, half: f64, classes: &str) {
+        self.line((low, y), (high, y), classes);
+        for end in [low, high] {
+            self.line((end, y - half), (end, y + half), classes);
+        }
+    }
+
+    /// Adds a rectangle from its upper left corner.
     pub(super) fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), classes: &str) {
         let [x, y, width, height] = [x, y, width, height].map(pixels);
         self.add(format_args!(
@@ -142,54 +173,39 @@ impl Canvas {
         ));
     }
 
-    /// The marker of series `index`, with the text that is shown when one points at it; a link if there is a target.
-    pub(super) fn point(&mut self, place: (f64, f64), index: usize, title: &str, target: Option<&str>) {
-        let (shape, classes, title) = (marker::of(index).shape(place), pointed(index), escaped(title));
-        let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{title}</title></path>");
-        match target {
+    /// Adds the marker of series `index`, with the text that is shown when one points at it; a link if there is a target.
+    pub(super) fn point(&mut self, (x, y): (f64, f64), index: usize, title: &str, target: Option<&str>) {
+        let (shape, is_hollow) = MARKERS[index % SERIES];
+        let filled = if is_hollow { "hollow".to_owned() } else { filled(index) };
+        let (x, y, drawn, title) = (pixels(x), pixels(y), drawn(index), escaped(title));
+        let name = if title.is_empty() { String::new() } else { format!("<title>{title}</title>") };
+        let point = format!("<path d=\"M{x} {y}{shape}\" class=\"point {filled} {drawn}\">{name}</path>");
+        match target.map(escaped) {
             None => self.add(format_args!("{point}")),
             Some(target) => {
-                self.add(format_args!("<a href=\"{}\" aria-label=\"{title}\">{point}</a>", escaped(target)));
+                self.add(format_args!("<a href=\"{target}\" aria-label=\"{title}\">{point}</a>"));
             }
         }
     }
 
-    /// The marker of series `index` without a text.
-    pub(super) fn marker(&mut self, place: (f64, f64), index: usize) {
-        let (shape, classes) = (marker::of(index).shape(place), pointed(index));
-        self.add(format_args!("<path d=\"{shape}\" class=\"{classes}\"/>"));
+    /// Adds a `polyline` through points, or the `polygon` within them.
+    pub(super) fn path(&mut self, shape: &str, points: &[(f64, f64)], classes: &str) {
+        let points: Vec<String> =
+            points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
+        self.add(format_args!("<{shape} points=\"{}\" class=\"{classes}\"/>", points.join(" ")));
     }
 
-    /// A small circle of this class, with the text that is shown when one points at it.
-    pub(super) fn dot(&mut self, place: (f64, f64), classes: &str, title: &str) {
-        let (shape, title) = (Marker::Circle.shape(place), escaped(title));
-        self.add(format_args!("<path d=\"{shape}\" class=\"point {classes}\"><title>{title}</title></path>"));
-    }
-
-    /// A line through points.
-    pub(super) fn path(&mut self, points: &[(f64, f64)], classes: &str) {
-        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", list(points)));
-    }
-
-    /// The area within points.
-    pub(super) fn area(&mut self, points: &[(f64, f64)], classes: &str) {
-        self.add(format_args!("<polygon points=\"{}\" class=\"{classes}\"/>", list(points)));
-    }
-
-    /// The drawing, of this height in pixels, with its title and description.
-    pub(super) fn finish(self, height: f64, title: &str, description: &str) -> Drawing {
-        Drawing { title: title.to_owned(), description: description.to_owned(), height, body: self.body }
-    }
-
-    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+    fn add(&mut self, element: Arguments<'_>) {
         // Writing to a string cannot fail.
         _ = writeln!(self.body, "{element}");
     }
 }
 
-fn list(points: &[(f64, f64)]) -> String {
-    let points: Vec<String> = points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
-    points.join(" ")
+/// Returns a number of pixels to a tenth, in the fewest characters.
+fn pixels(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// The class that fills with the colour of series `index`.
@@ -200,12 +216,6 @@ pub(super) fn filled(index: usize) -> String {
 /// The class that draws lines in the colour of series `index`.
 pub(super) fn drawn(index: usize) -> String {
     format!("s{}", index % SERIES)
-}
-
-/// The classes of a marker of series `index`.
-fn pointed(index: usize) -> String {
-    let filled = if marker::of(index).is_hollow() { "hollow".to_owned() } else { filled(index) };
-    format!("point {filled} {}", drawn(index))
 }
 
 /// The approximate width of text in pixels, at a size of 13: no font is known here.
@@ -222,40 +232,19 @@ pub(super) fn width(text: &str) -> f64 {
     13.0 * text.chars().map(of_size).sum::<f64>()
 }
 
-/// The part of a text that fits, with a mark where some is left out.
-pub(super) fn shortened(text: &str, most: f64) -> String {
+/// Returns the text as it fits. What is left out of its middle tells names apart the least.
+pub(super) fn fitted(text: &str, most: f64) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
-    let mut short = String::new();
-    for character in text.chars() {
-        if width(&short) + width("m…") > most {
-            break;
-        }
-        short.push(character);
-    }
-    format!("{}…", short.trim_end())
-}
-
-/// The name of a row as it fits: what is left out of its middle tells rows apart the least.
-pub(super) fn row_name(text: &str, most: f64) -> String {
-    if width(text) <= most {
-        return text.to_owned();
-    }
-    let half = (most - width("…")) / 2.0;
-    let fitting = |characters: &mut dyn Iterator<Item = char>| {
-        let mut part = String::new();
-        for character in characters {
-            part.push(character);
-            if width(&part) > half {
-                part.pop();
-                break;
-            }
-        }
-        part
+    let characters: Vec<char> = text.chars().collect();
+    let half = characters.len() / 2;
+    let without = |cut: usize| {
+        let part = |characters: &[char]| characters.iter().collect::<String>();
+        let (begin, end) = (part(&characters[..half - cut]), part(&characters[half + cut..]));
+        format!("{}…{}", begin.trim_end(), end.trim_start())
     };
-    let (begin, end) = (fitting(&mut text.chars()), fitting(&mut text.chars().rev()));
-    format!("{}…{}", begin.trim_end(), end.chars().rev().collect::<String>().trim_start())
+    (0..=half).map(without).find(|shown| width(shown) <= most).unwrap_or_default()
 }
 
 /// The text in lines that fit, broken at spaces; a word that is too long is shortened.
@@ -267,29 +256,10 @@ pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(shortened(word, most)),
+            _ => lines.push(fitted(word, most)),
         }
     }
     lines
-}
-
-/// Text of an SVG: the five characters of markup are replaced, and characters that XML cannot hold are shown by their codes.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\n' | '\r' | '\t' => escaped.push(' '),
-            control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => {
-                escaped.extend(control.escape_unicode());
-            }
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -297,14 +267,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_and_what_xml_cannot_hold_is_shown_by_its_code() {
-        assert_eq!(escaped("a<b> & \"c\"\n\u{1b}[31m"), "a&lt;b&gt; &amp; &quot;c&quot; \\u{1b}[31m");
-    }
-
-    #[test]
-    fn names_of_rows_keep_their_ends() {
-        assert_eq!(row_name("copy[n=4096] cold", 1000.0), "copy[n=4096] cold");
-        let shown = row_name("transpose_naive[columns=16384, rows=16384] cold", 180.0);
+    fn names_keep_their_ends() {
+        assert_eq!(fitted("copy[n=4096] cold", 1000.0), "copy[n=4096] cold");
+        let shown = fitted("transpose_naive[columns=16384, rows=16384] cold", 180.0);
         assert!(
             shown.starts_with("transpose_") && shown.contains('…') && shown.ends_with("] cold"),
             "{shown}"

@@ -1,11 +1,9 @@
-//! Curves: values over values, one line a series, with lines across for comparison; and several such plots over the same
-//! horizontal axis, one below the other.
+//! Curves: values over values, one line a series, with lines across for comparison; and several such plots over the same horizontal
+//! axis, one below the other.
 
 use super::axis::Axis;
-use super::canvas::{Canvas, Drawing};
-use super::frame;
-use super::plot::{self, Plot};
-use super::series::{Mark, Series};
+use super::canvas::{Anchor, Drawing, EDGE, width};
+use super::plot::{Mark, Panel, Plot, Series};
 
 /// The height of a plot that stands alone.
 const HEIGHT: f64 = 320.0;
@@ -28,27 +26,12 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// The drawing.
+    /// Returns the drawing.
     #[must_use]
-    pub fn drawing(&self) -> Drawing {
-        let mut canvas = Canvas::default();
-        let series: Vec<&Series> = self.series.iter().collect();
-        let top = plot::head(&mut canvas, (&self.title, &self.subtitle), &series);
-        let bottom = top + HEIGHT;
-        let plot = Plot { x: &self.x, y: &self.y, series: &self.series, marks: &self.marks, before: 0 };
-        let y = plot.vertical(top, bottom);
-        let left = plot.margin(&y);
-        let x = plot.horizontal(left);
-        frame::beside(&mut canvas, &y, &self.y.label, (left, x.end));
-        frame::below(&mut canvas, &x, &self.x.label, (top, bottom));
-        plot.draw(&mut canvas, &x, &y);
-        canvas.finish(bottom + 52.0, &self.title, &self.subtitle)
-    }
-
-    /// The drawing as a file.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        self.drawing().svg()
+    pub fn drawing(self) -> Drawing {
+        let Self { title, subtitle, x, y, series, marks } = self;
+        let panels = vec![Panel { name: String::new(), y, series, marks }];
+        Panels { title, subtitle, x, panels, alike: true, height: HEIGHT }.drawing()
     }
 }
 
@@ -69,60 +52,39 @@ pub struct Panels {
     pub height: f64,
 }
 
-/// One of several plots.
-#[derive(Clone, Debug)]
-pub struct Panel {
-    /// Its name; may be empty.
-    pub name: String,
-    /// The vertical axis.
-    pub y: Axis,
-    /// The lines.
-    pub series: Vec<Series>,
-    /// The lines that they are compared with.
-    pub marks: Vec<Mark>,
-}
-
 impl Panels {
-    /// The drawing.
+    /// Returns the drawing.
     #[must_use]
     pub fn drawing(&self) -> Drawing {
-        let mut canvas = Canvas::default();
+        let mut drawing = Drawing::new(&self.title, &self.subtitle);
         let explained = if self.alike { 1 } else { self.panels.len() };
-        let series: Vec<&Series> =
-            self.panels.iter().take(explained).flat_map(|panel| &panel.series).collect();
-        let mut top = plot::head(&mut canvas, (&self.title, &self.subtitle), &series);
-        let mut before = 0;
-        let mut plots = Vec::new();
+        let series = self.panels.iter().take(explained).flat_map(|panel| &panel.series);
+        drawing.legend(series.map(|series| (&*series.name, Some(series.style))));
+        let mut top = drawing.height + 16.0;
+        let mut placed = Vec::new();
         for panel in &self.panels {
-            let plot = Plot { x: &self.x, y: &panel.y, series: &panel.series, marks: &panel.marks, before };
-            if !self.alike {
-                before += panel.series.len();
-            }
             top += if panel.name.is_empty() { 0.0 } else { 14.0 };
-            plots.push((panel, plot, plot.vertical(top, top + self.height)));
+            placed.push((panel, panel.vertical(top, top + self.height)));
             top += self.height + 22.0;
         }
-        let left = plots.iter().map(|(_, plot, y)| plot.margin(y)).fold(0.0, f64::max);
-        let xs = plots.iter().flat_map(|(_, plot, _)| plot.xs());
-        let x = self.x.over(xs, left, super::WIDTH - 2.0 * frame::EDGE);
-        let last = plots.len().saturating_sub(1);
-        for (number, (panel, plot, y)) in plots.iter().enumerate() {
-            plot::panel_title(&mut canvas, left, y.end - 8.0, &panel.name);
-            frame::beside(&mut canvas, y, &panel.y.label, (left, x.end));
-            if number == last {
-                frame::below(&mut canvas, &x, &self.x.label, (y.end, y.start));
+        // The room for the widest tick of a vertical axis.
+        let ticks = placed.iter().flat_map(|(_, y)| &y.ticks).map(|(_, text)| width(text));
+        let left = 44.0 + ticks.fold(0.0, f64::max);
+        let xs = self.panels.iter().flat_map(Panel::xs);
+        let x = &self.x.over(xs, left, super::WIDTH - 2.0 * EDGE);
+        let mut before = 0;
+        for (number, (panel, y)) in placed.iter().enumerate() {
+            drawing.text((left, y.end - 8.0), Anchor::Start, "ink", &panel.name);
+            drawing.beside(y, (left, x.end));
+            if number + 1 == placed.len() {
+                drawing.below(x, (y.end, y.start));
             } else {
-                frame::columns(&mut canvas, &x, (y.end, y.start));
+                drawing.columns(x, (y.end, y.start));
             }
-            plot.draw(&mut canvas, &x, y);
+            Plot { panel, x, y, before }.draw(&mut drawing);
+            before += if self.alike { 0 } else { panel.series.len() };
         }
-        canvas.finish(top + 30.0, &self.title, &self.subtitle)
-    }
-
-    /// The drawing as a file.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        self.drawing().svg()
+        drawing
     }
 }
 
@@ -158,7 +120,7 @@ mod tests {
 
     #[test]
     fn curves_are_drawn_as_they_were_seen_to_be_right() {
-        assert_snapshot!(curves().svg());
+        assert_snapshot!(curves().drawing().svg());
     }
 
     #[test]
@@ -169,7 +131,7 @@ mod tests {
             Panel { name: "lines".to_owned(), y: y.clone(), series, marks },
             Panel { name: "points".to_owned(), y, series: points, marks: Vec::new() },
         ];
-        assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.svg());
+        assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.drawing().svg());
     }
 
     /// A line's text goes where no curve does, between their points too.
@@ -179,7 +141,7 @@ mod tests {
             let series = vec![Series::new("hot", points.iter().copied())];
             let marks = vec![Mark::y(100.0, "a text of some length at a line")];
             let (x, y) = (Axis::linear("", Unit::NUMBER), Axis::linear("", Unit::NUMBER));
-            let svg = Curves { x, y, series, marks, ..curves() }.svg();
+            let svg = Curves { x, y, series, marks, ..curves() }.drawing().svg();
             let line = svg.lines().find(|line| line.contains("of some length")).expect("it is there");
             ["middle", "end"].into_iter().find(|anchor| line.contains(anchor)).unwrap_or("start")
         };
@@ -191,7 +153,7 @@ mod tests {
     #[test]
     fn curves_without_points_are_an_empty_plot() {
         let none = Series::new("none", [] as [(f64, f64); 0]);
-        let svg = Curves { series: vec![none], marks: Vec::new(), ..curves() }.svg();
+        let svg = Curves { series: vec![none], marks: Vec::new(), ..curves() }.drawing().svg();
         assert!(!svg.contains("<polyline") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }

@@ -1,123 +1,76 @@
-//! The parts that all kinds of drawings share: the title above, the legend below it, and axes with their lines.
+//! The parts that all kinds of drawings share: the legend below the title, and axes with their lines.
 
 use super::WIDTH;
 use super::axis::PlacedAxis;
-use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width, wrapped};
-use super::series::Style;
+use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, width};
+use super::plot::Style;
 
-/// Room at the edges.
-pub(super) const EDGE: f64 = 16.0;
-/// The width of a title's letters over that of others.
-const BOLD: f64 = 1.42;
-
-/// The title and the text below it, each in as many lines as it takes; returns the height of the next line.
-pub(super) fn title(canvas: &mut Canvas, title: &str, subtitle: &str) -> f64 {
-    let most = WIDTH - 2.0 * EDGE;
-    let mut y = 28.0;
-    for line in wrapped(title, most / BOLD) {
-        canvas.text((EDGE, y), Anchor::Start, "ink title", &line);
-        y += 21.0;
-    }
-    if !subtitle.is_empty() {
-        for line in wrapped(subtitle, most) {
-            canvas.text((EDGE, y), Anchor::Start, "soft", &line);
-            y += 18.0;
+impl Drawing {
+    /// Adds a legend of series with their looks, which bars do not have, unless there is only one.
+    pub(super) fn legend<'a>(&mut self, series: impl Iterator<Item = (&'a str, Option<Style>)>) {
+        const SAMPLE: f64 = 34.0;
+        let named: Vec<_> = series.enumerate().filter(|(_, (name, _))| !name.is_empty()).collect();
+        if named.len() < 2 {
+            return;
         }
-    }
-    y - 7.0
-}
-
-/// The look of a series in a legend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LegendSample {
-    Bar,
-    Series(Style),
-}
-
-impl From<Style> for LegendSample {
-    fn from(style: Style) -> Self {
-        Self::Series(style)
-    }
-}
-
-/// A series in a legend.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LegendEntry<'a> {
-    pub(super) name: &'a str,
-    /// The number of the series, which decides its colour, dash and marker.
-    pub(super) index: usize,
-    pub(super) sample: LegendSample,
-}
-
-/// The series with their looks, in as many lines as it takes, unless there is only one; returns the height of the next line.
-pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[LegendEntry<'_>]) -> f64 {
-    const SAMPLE: f64 = 34.0;
-    if entries.len() < 2 {
-        return top;
-    }
-    let (mut x, mut y) = (EDGE, top + 12.0);
-    for entry in entries {
-        let name = shortened(entry.name, WIDTH - 2.0 * EDGE - SAMPLE);
-        let wide = SAMPLE + width(&name) + 22.0;
-        if x > EDGE && x + wide > WIDTH - EDGE {
-            (x, y) = (EDGE, y + 20.0);
-        }
-        sample(canvas, (x, y - 4.0), entry);
-        canvas.text((x + SAMPLE, y), Anchor::Start, "ink", &name);
-        x += wide;
-    }
-    y + 12.0
-}
-
-/// A short piece of a series.
-fn sample(canvas: &mut Canvas, (x, y): (f64, f64), entry: &LegendEntry<'_>) {
-    let index = entry.index;
-    match entry.sample {
-        LegendSample::Bar => canvas.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
-        LegendSample::Series(Style::Band) => {
-            canvas.rectangle((x, y - 6.0), (28.0, 12.0), &format!("band {}", filled(index)));
-        }
-        LegendSample::Series(style) => {
-            if style != Style::Points {
-                let kind = if style == Style::Bare { "line solid" } else { "line" };
-                canvas.path(&[(x, y), (x + 28.0, y)], &format!("{kind} {}", drawn(index)));
+        let (mut x, mut y) = (EDGE, self.height + 12.0);
+        for (index, (name, style)) in named {
+            let name = fitted(name, WIDTH - 2.0 * EDGE - SAMPLE);
+            let wide = SAMPLE + width(&name) + 22.0;
+            if x > EDGE && x + wide > WIDTH - EDGE {
+                (x, y) = (EDGE, y + 20.0);
             }
-            if style != Style::Bare {
-                canvas.marker((x + 14.0, y), index);
+            self.sample((x, y - 4.0), index, style);
+            self.text((x + SAMPLE, y), Anchor::Start, "ink", &name);
+            x += wide;
+        }
+        self.height = y + 12.0;
+    }
+
+    /// Adds a short piece of a series.
+    fn sample(&mut self, (x, y): (f64, f64), index: usize, style: Option<Style>) {
+        match style {
+            None => self.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
+            Some(Style::Band) => {
+                self.rectangle((x, y - 6.0), (28.0, 12.0), &format!("band {}", filled(index)));
+            }
+            Some(style) => {
+                if style != Style::Points {
+                    let classes = format!("{} {}", style.line(), drawn(index));
+                    self.path("polyline", &[(x, y), (x + 28.0, y)], &classes);
+                }
+                if style != Style::Bare {
+                    self.point((x + 14.0, y), index, "", None);
+                }
             }
         }
     }
-}
 
-/// The ticks of a horizontal axis: its lines in the plot, which begins at `top` and ends at `bottom`.
-pub(super) fn columns(canvas: &mut Canvas, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
-    for (value, _) in axis.spread() {
-        canvas.line((axis.at(value), top), (axis.at(value), bottom), "grid");
+    /// Adds the lines of a horizontal axis in a plot, which begins at `top` and ends at `bottom`.
+    pub(super) fn columns(&mut self, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
+        for (value, _) in axis.spread() {
+            self.line((axis.at(value), top), (axis.at(value), bottom), "grid");
+        }
     }
-}
 
-/// A horizontal axis below the plot: its lines, the ticks that have room, and the name of its values. `ys` is where the plot
-/// begins and ends; the axis takes 44 pixels below.
-pub(super) fn below(canvas: &mut Canvas, axis: &PlacedAxis, label: &str, (top, bottom): (f64, f64)) {
-    columns(canvas, axis, (top, bottom));
-    canvas.line((axis.start, bottom), (axis.end, bottom), "axis");
-    for (value, text) in axis.spread() {
-        canvas.text((axis.at(value), bottom + 17.0), Anchor::Middle, "soft small", &text);
+    /// Adds a horizontal axis below a plot: its lines, the ticks that have room, and the name of its values. The drawing ends below it.
+    pub(super) fn below(&mut self, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
+        self.columns(axis, (top, bottom));
+        self.line((axis.start, bottom), (axis.end, bottom), "axis");
+        for (value, text) in axis.spread() {
+            self.text((axis.at(value), bottom + 17.0), Anchor::Middle, "soft small", &text);
+        }
+        self.text((axis.middle(), bottom + 36.0), Anchor::Middle, "soft", &axis.label);
+        self.height = bottom + 52.0;
     }
-    canvas.text(((axis.start + axis.end) / 2.0, bottom + 36.0), Anchor::Middle, "soft", label);
-}
 
-/// A vertical axis to the left of the plot, from `left` to `right`, with its lines.
-pub(super) fn beside(canvas: &mut Canvas, axis: &PlacedAxis, label: &str, (left, right): (f64, f64)) {
-    for (value, text) in axis.stacked() {
-        let y = axis.at(value);
-        canvas.line((left, y), (right, y), "grid");
-        canvas.text((left - 8.0, y + 4.0), Anchor::End, "soft small", &text);
+    /// Adds a vertical axis to the left of a plot, from `left` to `right`, with its lines.
+    pub(super) fn beside(&mut self, axis: &PlacedAxis, (left, right): (f64, f64)) {
+        for (value, text) in axis.stacked() {
+            let y = axis.at(value);
+            self.line((left, y), (right, y), "grid");
+            self.text((left - 8.0, y + 4.0), Anchor::End, "soft small", &text);
+        }
+        self.text_upwards((EDGE + 4.0, axis.middle()), "soft", &axis.label);
     }
-    canvas.text_upwards((EDGE + 4.0, (axis.start + axis.end) / 2.0), "soft", label);
-}
-
-/// The room for the names of rows, which are cut to a third of the drawing.
-pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    names.map(width).fold(0.0, f64::max).min(WIDTH / 3.0) + 10.0
 }

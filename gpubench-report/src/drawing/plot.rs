@@ -1,148 +1,269 @@
-//! A plot: two axes with series and marks between them. In: these, and where the plot lies; out: its shapes on a canvas.
+//! The content of a plot: series of points with their intervals, and lines to compare them with.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Canvas, drawn, filled, width};
-use super::labels;
-use super::series::{Mark, Point, Series, Style, parts, shown};
-use super::{WIDTH, frame};
+use super::canvas::{Anchor, Drawing, drawn, filled, width};
 
 /// Points further apart than this many pixels get markers; closer ones are a line alone.
 const APART: f64 = 5.0;
 
-/// The content of a plot.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plot<'a> {
-    pub(super) x: &'a Axis,
-    pub(super) y: &'a Axis,
-    pub(super) series: &'a [Series],
-    pub(super) marks: &'a [Mark],
-    /// The number of series of plots before this one, which have the first colours.
-    pub(super) before: usize,
+/// A set of points that belong together.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Its points, in the order they are joined.
+    pub points: Vec<Point>,
+    /// The look.
+    pub style: Style,
 }
 
-impl Plot<'_> {
-    /// All values of the horizontal axis, marks among them.
+/// The look of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A line with a marker at each point and a band around it for the intervals.
+    Line,
+    /// Markers with a whisker for each interval, not joined.
+    Points,
+    /// A line without markers: a limit, or more points than can be told apart.
+    Bare,
+    /// The area between the ends of the intervals.
+    Band,
+}
+
+impl Style {
+    /// Returns the class of its line. Dashes of many points would be mistaken for points.
+    pub(super) fn line(self) -> &'static str {
+        if self == Self::Bare { "line solid" } else { "line" }
+    }
+}
+
+/// A value at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The place on the horizontal axis.
+    pub x: f64,
+    /// The value on the vertical one.
+    pub y: f64,
+    /// The interval that holds the value.
+    pub interval: Option<[f64; 2]>,
+    /// The name that is shown when one points at it; else that of the series and both values.
+    pub name: Option<String>,
+    /// The target of its link, on the page that the drawing is part of.
+    pub target: Option<String>,
+}
+
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Self {
+        Self { x, y, interval: None, name: None, target: None }
+    }
+}
+
+impl From<(f64, f64, [f64; 2])> for Point {
+    fn from((x, y, interval): (f64, f64, [f64; 2])) -> Self {
+        Self { interval: Some(interval), ..Self::from((x, y)) }
+    }
+}
+
+impl Series {
+    /// The line of this name through these points, each with its interval if it has one.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
+        let points = points.into_iter().map(Into::into).collect();
+        Self { name: name.into(), points, style: Style::Line }
+    }
+
+    /// The same in another look.
+    #[must_use]
+    pub fn styled(self, style: Style) -> Self {
+        Self { style, ..self }
+    }
+}
+
+/// A line across the plot.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    upright: bool,
+    pub(super) value: f64,
+    pub(super) label: String,
+}
+
+impl Mark {
+    /// A vertical line at this x.
+    pub fn x(value: f64, label: impl Into<String>) -> Self {
+        Self { upright: true, value, label: label.into() }
+    }
+
+    /// A horizontal line at this y.
+    pub fn y(value: f64, label: impl Into<String>) -> Self {
+        Self { upright: false, value, label: label.into() }
+    }
+}
+
+/// A plot.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Its name; may be empty.
+    pub name: String,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+    /// The lines that they are compared with.
+    pub marks: Vec<Mark>,
+}
+
+impl Panel {
+    /// Returns all values of the horizontal axis.
     pub(super) fn xs(&self) -> impl Iterator<Item = f64> {
         let points = self.series.iter().flat_map(|series| &series.points).map(|point| point.x);
         points.chain(self.marks.iter().filter(|mark| mark.upright).map(|mark| mark.value))
     }
 
-    fn ys(&self) -> impl Iterator<Item = f64> {
+    /// Places the vertical axis between these heights.
+    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis {
         let points = self.series.iter().flat_map(|series| &series.points);
         let values =
             points.flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flatten()));
-        values.chain(self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value))
+        let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
+        self.y.over(values.chain(marks), bottom, top)
     }
+}
 
-    /// The vertical axis between these heights.
-    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis {
-        self.y.over(self.ys(), bottom, top)
-    }
+/// A panel between its axes.
+pub(super) struct Plot<'a> {
+    pub(super) panel: &'a Panel,
+    pub(super) x: &'a PlacedAxis,
+    pub(super) y: &'a PlacedAxis,
+    /// The number of series of plots before this one, which have the first colours.
+    pub(super) before: usize,
+}
 
-    /// The room that the labels of the vertical axis need.
-    pub(super) fn margin(&self, y: &PlacedAxis) -> f64 {
-        44.0 + y.ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max)
-    }
-
-    /// The horizontal axis from `left` to the right edge.
-    pub(super) fn horizontal(&self, left: f64) -> PlacedAxis {
-        self.x.over(self.xs(), left, WIDTH - 2.0 * frame::EDGE)
-    }
-
+impl Plot<'_> {
     /// Draws everything between the axes. Bands lie below lines, lines below points, and texts above all.
-    pub(super) fn draw(&self, canvas: &mut Canvas, x: &PlacedAxis, y: &PlacedAxis) {
-        let all = || self.series.iter().enumerate().map(|(index, series)| (self.before + index, series));
-        for (index, series) in all() {
-            band(canvas, index, series, x, y);
+    pub(super) fn draw(&self, drawing: &mut Drawing) {
+        let layers: [fn(&Self, &mut Drawing, usize, &Series); 3] = [Self::band, Self::line, Self::points];
+        for layer in layers {
+            for (index, series) in (self.before..).zip(&self.panel.series) {
+                layer(self, drawing, index, series);
+            }
         }
-        for (index, series) in all() {
-            line(canvas, index, series, x, y);
-        }
-        for (index, series) in all() {
-            self.points(canvas, index, series, x, y);
-        }
-        for mark in self.marks {
-            labels::mark(canvas, mark, self.series, x, y);
+        self.panel.marks.iter().for_each(|mark| self.mark(drawing, mark));
+    }
+
+    /// Returns true if both axes can show the point.
+    fn shows(&self, point: &Point) -> bool {
+        self.x.holds(point.x) && self.y.holds(point.y)
+    }
+
+    fn place(&self, point: &Point) -> (f64, f64) {
+        (self.x.at(point.x), self.y.at(point.y))
+    }
+
+    /// Returns the parts of a series between points that cannot be shown: a gap in the points is one in the line.
+    fn parts<'s>(&self, series: &'s Series) -> impl Iterator<Item = &'s [Point]> {
+        series.points.split(|point| !self.shows(point)).filter(|part| !part.is_empty())
+    }
+
+    fn band(&self, drawing: &mut Drawing, index: usize, series: &Series) {
+        for part in self.parts(series).filter(|_| series.style != Style::Points) {
+            let ends = part.iter().filter_map(|point| Some((self.x.at(point.x), point.interval?)));
+            let ends = ends.map(|(at, ends)| (at, ends.map(|end| self.y.at(self.y.clamped(end)))));
+            let ends: Vec<(f64, [f64; 2])> = ends.collect();
+            if ends.len() > 1 {
+                let forth = ends.iter().map(|(at, [low, _])| (*at, *low));
+                let back = ends.iter().rev().map(|(at, [_, high])| (*at, *high));
+                let around: Vec<_> = forth.chain(back).collect();
+                drawing.path("polygon", &around, &format!("band {}", filled(index)));
+            }
         }
     }
 
-    /// The markers of a series; none if they would hide each other.
-    fn points(&self, canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
+    fn line(&self, drawing: &mut Drawing, index: usize, series: &Series) {
+        for part in self.parts(series).filter(|_| matches!(series.style, Style::Line | Style::Bare)) {
+            let places: Vec<_> = part.iter().map(|point| self.place(point)).collect();
+            drawing.path("polyline", &places, &format!("{} {}", series.style.line(), drawn(index)));
+        }
+    }
+
+    /// Draws the markers of a series; of a line only those that do not hide each other.
+    fn points(&self, drawing: &mut Drawing, index: usize, series: &Series) {
         if matches!(series.style, Style::Bare | Style::Band) {
             return;
         }
-        let shown: Vec<&Point> = series.points.iter().filter(|point| shown(point, x, y)).collect();
-        let crowded = series.style == Style::Line
-            && shown.windows(2).any(|pair| (x.at(pair[1].x) - x.at(pair[0].x)).abs() < APART);
-        for (number, point) in shown.iter().enumerate() {
-            let place = (x.at(point.x), y.at(point.y));
-            let near = number > 0 && (place.0 - x.at(shown[number - 1].x)).abs() < APART;
-            if crowded && near {
+        let mut before = f64::NEG_INFINITY;
+        for point in series.points.iter().filter(|point| self.shows(point)) {
+            let place = self.place(point);
+            let is_near = (place.0 - std::mem::replace(&mut before, place.0)).abs() < APART;
+            if series.style == Style::Line && is_near {
                 continue;
             }
-            if series.style == Style::Points {
-                whisker(canvas, index, point, x, y);
+            if let (Style::Points, Some(ends)) = (series.style, point.interval) {
+                let [low, high] = ends.map(|end| self.y.at(self.y.clamped(end)));
+                // Beyond its marker it can be seen.
+                if (low - high).abs() > 9.0 {
+                    let classes = format!("whisker {}", drawn(index));
+                    drawing.line((place.0, low), (place.0, high), &classes);
+                }
             }
             let title = point.name.clone().unwrap_or_else(|| {
                 let (value, at) = (self.y.unit.exact(point.y), self.x.unit.exact(point.x));
                 format!("{}: {value} at {at}", series.name)
             });
-            canvas.point(place, index, &title, point.target.as_deref());
+            drawing.point(place, index, &title, point.target.as_deref());
         }
     }
-}
 
-fn line(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
-    if matches!(series.style, Style::Points | Style::Band) {
-        return;
-    }
-    for part in parts(series, x, y) {
-        let places: Vec<_> = part.iter().map(|point| (x.at(point.x), y.at(point.y))).collect();
-        // Dashes of many points would be mistaken for points.
-        let kind = if series.style == Style::Bare { "line solid" } else { "line" };
-        canvas.path(&places, &format!("{kind} {}", drawn(index)));
-    }
-}
-
-fn band(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
-    if series.style == Style::Points {
-        return;
-    }
-    for part in parts(series, x, y) {
-        let ends = part.iter().filter_map(|point| Some((x.at(point.x), point.interval?)));
-        let ends: Vec<(f64, [f64; 2])> =
-            ends.map(|(at, ends)| (at, ends.map(|end| y.at(y.clamped(end))))).collect();
-        if ends.len() > 1 {
-            let forth = ends.iter().map(|(at, [low, _])| (*at, *low));
-            let back = ends.iter().rev().map(|(at, [_, high])| (*at, *high));
-            canvas.area(&forth.chain(back).collect::<Vec<_>>(), &format!("band {}", filled(index)));
+    /// Draws a line across the plot. Its text goes where no curve passes: to the place that is farthest from all of them, of a few.
+    fn mark(&self, drawing: &mut Drawing, mark: &Mark) {
+        let (x, y) = (self.x, self.y);
+        let axis = if mark.upright { x } else { y };
+        if !axis.holds(mark.value) {
+            return;
+        }
+        let (at, wide) = (axis.at(mark.value), width(&mark.label) + 12.0);
+        let places: Vec<(f64, f64, Anchor)> = if mark.upright {
+            drawing.line((at, y.end - 6.0), (at, y.start), "rule");
+            // The text goes to the side with room.
+            let (at, anchor) =
+                if at + wide < x.end { (at + 6.0, Anchor::Start) } else { (at - 6.0, Anchor::End) };
+            let heights = [y.end + 8.0, y.end + 28.0, y.start - 10.0, y.middle()];
+            heights.map(|height| (at, height, anchor)).into()
+        } else {
+            drawing.line((x.start, at), (x.end, at), "rule");
+            let places =
+                [(x.start + 6.0, Anchor::Start), (x.end - 6.0, Anchor::End), (x.middle(), Anchor::Middle)];
+            places.map(|(place, anchor)| (place, at - 5.0, anchor)).into()
+        };
+        let curves: Vec<(f64, f64)> =
+            self.panel.series.iter().flat_map(|series| self.passed(series)).collect();
+        let room = |(place, height, anchor): &(f64, f64, Anchor)| {
+            let begin = match anchor {
+                Anchor::Start => *place,
+                Anchor::Middle => place - wide / 2.0,
+                Anchor::End => place - wide,
+            };
+            let near = curves.iter().filter(|(x, _)| (begin..begin + wide).contains(x));
+            near.map(|(_, y)| (y - height + 4.0).abs()).fold(40.0, f64::min)
+        };
+        // The first of several with equal room.
+        let best = places.into_iter().rev().max_by(|a, b| room(a).total_cmp(&room(b)));
+        if let Some((place, height, anchor)) = best {
+            drawing.text((place, height), anchor, "ink small halo", &mark.label);
         }
     }
-}
 
-/// The interval of a point, if it is large enough to be seen beyond its marker.
-fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &PlacedAxis, y: &PlacedAxis) {
-    let Some(ends) = point.interval else { return };
-    let [low, high] = ends.map(|end| y.at(y.clamped(end)));
-    if (low - high).abs() > 9.0 {
-        let at = x.at(point.x);
-        canvas.line((at, low), (at, high), &format!("whisker {}", drawn(index)));
+    /// Returns the points of the line of a series, every few pixels.
+    fn passed(&self, series: &Series) -> Vec<(f64, f64)> {
+        const STEPS: usize = 16;
+        let mut places = Vec::new();
+        for part in self.parts(series) {
+            let ends: Vec<_> = part.iter().map(|point| self.place(point)).collect();
+            for pair in ends.windows(2) {
+                let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+                let between = |step: f64| (x0 + step * (x1 - x0), y0 + step * (y1 - y0));
+                places.extend((1..STEPS).map(|step| between(step as f64 / STEPS as f64)));
+            }
+            places.extend(ends);
+        }
+        places
     }
-}
-
-/// The title and a legend with the look of each series. Returns the height at which the plot below may begin.
-pub(super) fn head(canvas: &mut Canvas, (title, subtitle): (&str, &str), series: &[&Series]) -> f64 {
-    let top = frame::title(canvas, title, subtitle);
-    let entries: Vec<frame::LegendEntry<'_>> = series
-        .iter()
-        .enumerate()
-        .filter(|(_, series)| !series.name.is_empty())
-        .map(|(index, series)| frame::LegendEntry { name: &series.name, index, sample: series.style.into() })
-        .collect();
-    frame::legend(canvas, top, &entries) + 16.0
-}
-
-/// The name of a panel, above its plot.
-pub(super) fn panel_title(canvas: &mut Canvas, left: f64, y: f64, text: &str) {
-    canvas.text((left, y), Anchor::Start, "ink", text);
 }

@@ -1,5 +1,4 @@
-//! The units of axes. In: a value as a plain number; out: its text at a tick, where all ticks of a linear axis have one unit,
-//! and its text alone.
+//! The units of axes, and the texts of values at ticks and alone.
 
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Joules, Nanoseconds, Watts};
@@ -88,19 +87,11 @@ pub(super) fn at_tick(value: f64, (amount, unit): (f64, &str)) -> String {
 
 /// A number with narrow spaces between thousands, from five digits on.
 fn grouped(number: &str) -> String {
-    let (sign, rest) = number.split_at(usize::from(number.starts_with('-')));
-    let (whole, point) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-    if whole.len() < 5 || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
-        return number.to_owned();
-    }
-    let mut text = sign.to_owned();
-    for (place, digit) in whole.char_indices() {
-        if place > 0 && (whole.len() - place) % 3 == 0 {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text + point
+    let whole = number.find('.').unwrap_or(number.len());
+    let sign = usize::from(number.starts_with('-'));
+    let is_separated = |at: usize| whole - sign > 4 && at > sign && at < whole && (whole - at) % 3 == 0;
+    let characters = number.char_indices();
+    characters.flat_map(|(at, c)| [is_separated(at).then_some('\u{202f}'), Some(c)]).flatten().collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
 
-mod bmf;
 mod csv_samples;
 #[cfg(feature = "clap")]
 mod flags;
-mod github;
 mod junit;
 
 use gpubench_table::export::Format;
@@ -13,8 +11,7 @@ use gpubench_table::export::Format;
 pub use self::flags::ExportArgs;
 
 /// All formats, in the order in which help texts list them.
-pub const FORMATS: [Format; 8] =
-    [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
+pub const FORMATS: [Format; 6] = [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, JUNIT];
 
 /// CSV with a row for each sample.
 pub const CSV_SAMPLES: Format = Format {
@@ -27,15 +24,6 @@ pub const HTML: Format = Format {
     name: "html",
     description: "Write a page with drawings, one file that needs no network, as HTML",
     write: crate::html::write,
-};
-/// The Bencher Metric Format.
-pub const BMF: Format =
-    Format { name: "bmf", description: "Write the Bencher Metric Format", write: bmf::write };
-/// The JSON of github-action-benchmark.
-pub const GITHUB_BENCHMARK: Format = Format {
-    name: "github-benchmark",
-    description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
-    write: github::write,
 };
 /// JUnit XML.
 pub const JUNIT: Format =

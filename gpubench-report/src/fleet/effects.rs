@@ -40,11 +40,6 @@ impl GpuEffect {
         Some(Self { value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }
 
-    /// Exchanges slow and fast.
-    pub(super) fn mirrored(&self) -> Self {
-        Self { value: -self.value, processes: self.processes.iter().rev().map(|it| -it).collect(), ..*self }
-    }
-
     /// Returns the highest less the lowest of its processes.
     pub(super) fn range(&self) -> f64 {
         self.processes[self.processes.len() - 1] - self.processes[0]
@@ -261,16 +256,6 @@ mod tests {
         assert_eq!(sound, disturbed);
         assert!((sound.expect("two have three") - 2.2191 * 0.001).abs() < 1e-12);
         assert_eq!(between_processes(&[gpu(&[0.1]), gpu(&[0.2])]), None);
-    }
-
-    #[test]
-    fn a_mirrored_gpu_is_as_far_on_the_other_side() {
-        let effect = gpu(&[0.03, 0.01, 0.02]).expect("three processes");
-        assert_eq!(effect.value, 0.02);
-        assert!((effect.range() - 0.02).abs() < 1e-15);
-        let mirrored = effect.mirrored();
-        assert_eq!((mirrored.value, mirrored.processes.len()), (-0.02, 3));
-        assert!((mirrored.range() - 0.02).abs() < 1e-15);
     }
 
     /// By hand: the median of three and more has π/2 times the variance of their mean.

@@ -11,9 +11,6 @@ use super::runs::{FleetRun, Reading, Row};
 use super::{FleetGpu, Verdict};
 use crate::join::other_build;
 
-/// The largest number of GPUs that a host has.
-const MOST_OF_A_HOST: usize = 64;
-
 /// The GPUs of one model, measured by one build.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -165,7 +162,6 @@ impl Group {
                 roofs: Vec::new(),
                 runs: Vec::new(),
                 reasons: Vec::new(),
-                suspect: BTreeMap::new(),
             });
             self.gpus.len() - 1
         });
@@ -186,10 +182,6 @@ impl Group {
     ) {
         if readings.is_empty() {
             return;
-        }
-        for reason in &row.reasons {
-            let words = reason.split(':').next().unwrap_or_default();
-            *self.gpus[gpu].suspect.entry(words.to_owned()).or_default() += 1;
         }
         let case = self.cases.iter().position(|case| *case == row.case).unwrap_or_else(|| {
             self.cases.push(row.case.clone());
@@ -220,23 +212,6 @@ impl Group {
                 .map(|cases| format!("{}: {cases} missing, which most GPUs have", gpu.name()));
             missing.extend(lacks);
         }
-        let mut of_hosts: BTreeMap<&str, usize> = BTreeMap::new();
-        for gpu in &self.gpus {
-            if gpu.hosts.len() > 1 {
-                let hosts = gpu.hosts.join(", ");
-                missing.push(format!(
-                    "{}: measured on several hosts ({hosts}): counts as one of the first",
-                    gpu.name()
-                ));
-            }
-            gpu.hosts.first().into_iter().for_each(|host| *of_hosts.entry(host).or_default() += 1);
-        }
-        let crowded = of_hosts.into_iter().filter(|(_, gpus)| *gpus > MOST_OF_A_HOST);
-        missing.extend(crowded.map(|(host, gpus)| {
-            format!(
-                "{host}: {gpus} GPUs: machines of one name count as one host, so that what their GPUs have in common is not known"
-            )
-        }));
         missing
     }
 

@@ -132,9 +132,6 @@ pub struct RoofResult {
 pub struct FleetResult {
     /// The result for each roof.
     pub roofs: Vec<RoofResult>,
-    /// The number of GPUs that are as far out on the fast side. If there are several, GPUs differ by more than a normal distribution,
-    /// and slow ones may belong to the others.
-    pub fast: usize,
 }
 
 /// Judges each GPU of `fleet` on each roof.
@@ -146,14 +143,8 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> FleetResult {
     let columns: Vec<Column> =
         effects(&fleet).into_iter().map(|gpus| Column::new(gpus, fleet.hosts)).collect();
     let found = slow(&columns, rules);
-    let mirrored = |column: &Column| {
-        let gpus = column.gpus.iter().map(|gpu| gpu.as_ref().map(GpuEffect::mirrored));
-        Column::new(gpus.collect(), fleet.hosts)
-    };
-    let fast = slow(&columns.iter().map(mirrored).collect::<Vec<_>>(), rules);
-    let fast = (0..fleet.hosts.len()).filter(|gpu| fast.iter().any(|found| found[*gpu])).count();
     let roofs = columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect();
-    FleetResult { roofs, fast }
+    FleetResult { roofs }
 }
 
 /// Finds the slow GPUs of each column. GPUs that are found leave the others, whose spread then shows the next: each round finds

@@ -62,8 +62,6 @@ pub struct FleetGroup {
     pub hosts: Vec<String>,
     /// The roofs that bind cases.
     pub roofs: Vec<RoofOfFleet>,
-    /// The number of GPUs that are as far out on the fast side as slow ones on theirs.
-    pub fast: usize,
     /// The GPUs: slow ones first, by their greatest effect, then by host and device.
     pub gpus: Vec<FleetGpu>,
 }
@@ -97,8 +95,6 @@ pub struct FleetGpu {
     pub runs: Vec<String>,
     /// The differences from what is usual in its group, a sentence each.
     pub reasons: Vec<String>,
-    /// The number of suspect rows, by the reason.
-    pub suspect: BTreeMap<String, usize>,
     /// The facts of its first run.
     #[serde(skip)]
     info: DeviceInfo,
@@ -196,7 +192,6 @@ impl FleetGroup {
                 gpu.roofs.iter().map(|on| on.standing.verdict).min().unwrap_or(Verdict::NotEnoughData);
             gpu.reasons = reasons;
         }
-        name_slow_hosts(&mut gpus, hosts.len());
         tell_apart(&mut gpus);
         let slowest = |gpu: &FleetGpu| gpu.findings().first().map_or(0.0, |on| -on.standing.effect);
         gpus.sort_by(|a, b| {
@@ -218,7 +213,6 @@ impl FleetGroup {
             build: build(&program),
             hosts,
             roofs: roofs.iter().zip(&result.roofs).enumerate().map(of_roof).collect(),
-            fast: result.fast,
             gpus,
         }
     }
@@ -239,34 +233,13 @@ fn build(program: &gpubench_records::record::Program) -> String {
     format!("{suite}{built}, gpubench {}", program.version)
 }
 
-/// Adds a reason to the slow GPUs of a host on which most GPUs are slow.
-fn name_slow_hosts(gpus: &mut [FleetGpu], hosts: usize) {
-    let mut of_hosts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for gpu in gpus.iter() {
-        let (slow, all) = of_hosts.entry(gpu.host()).or_default();
-        *slow += usize::from(gpu.verdict == Verdict::Slow);
-        *all += 1;
-    }
-    for gpu in gpus.iter_mut().filter(|gpu| hosts > 1 && gpu.verdict == Verdict::Slow) {
-        let (slow, all) = of_hosts[&gpu.host()];
-        if slow > 1 && 2 * slow > all {
-            gpu.reasons.insert(0, format!("{slow} of the {all} GPUs of this host are slow"));
-        }
-    }
-}
-
 /// Names GPUs by the first part of their UUIDs if others of their host have the same name: a scheduler may give each task one
 /// GPU, and then each calls its own `cuda:0`.
 fn tell_apart(gpus: &mut [FleetGpu]) {
-    let first_part = |gpu: &FleetGpu| gpu.uuid.split('-').take(2).collect::<Vec<_>>().join("-");
-    let (mut places, mut parts) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
-    for gpu in gpus.iter() {
-        *places.entry(gpu.place()).or_default() += 1;
-        *parts.entry(first_part(gpu)).or_default() += 1;
-    }
+    let mut places = BTreeMap::<String, usize>::new();
+    gpus.iter().for_each(|gpu| *places.entry(gpu.place()).or_default() += 1);
     for gpu in gpus.iter_mut().filter(|gpu| places[&gpu.place()] > 1) {
-        let part = first_part(gpu);
-        gpu.device = if parts[&part] > 1 { gpu.uuid.clone() } else { part };
+        gpu.device = gpu.uuid.splitn(3, '-').take(2).collect::<Vec<_>>().join("-");
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::{FormatError, LoadRunError, Stored, load_all};
@@ -16,6 +14,7 @@ use gpubench_records::verdict::State;
 
 use super::FLEET_SCHEMA;
 use super::roof::FleetRoof;
+use crate::in_parallel;
 
 /// The runs of a fleet.
 #[derive(Debug, Default)]
@@ -48,7 +47,6 @@ pub(super) struct Row {
     pub(super) case: String,
     pub(super) device: String,
     pub(super) state: State,
-    /// The reasons against it.
     pub(super) reasons: Vec<String>,
     /// One for each process, the fastest first: a record does not tell which process measured what.
     pub(super) readings: Vec<Reading>,
@@ -79,20 +77,12 @@ impl FleetRuns {
         let mut add_fault =
             |path: &Path, why: &str| fleet.unread.push(format!("{}: not read: {why}", path.display()));
         faults.iter().for_each(|(path, why)| add_fault(path, &why.to_string()));
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let read: Vec<Result<Vec<FleetRun>, String>> = thread::scope(|scope| {
-            let read =
-                |part: &[PathBuf]| part.iter().map(|path| read_file(path, selection)).collect::<Vec<_>>();
-            let parts = files.chunks(files.len().div_ceil(threads).max(1));
-            let readers: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
-            let ended =
-                readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            ended.flatten().collect()
-        });
-        for (path, runs) in files.iter().zip(read) {
+        let mut read = in_parallel(files, |path| (read_file(&path, selection), path));
+        read.sort_by(|(_, a), (_, b)| a.cmp(b));
+        for (runs, path) in read {
             match runs {
                 Ok(runs) => fleet.runs.extend(runs),
-                Err(why) => add_fault(path, &why),
+                Err(why) => add_fault(&path, &why),
             }
         }
         fleet
@@ -146,13 +136,11 @@ impl Row {
         let mut readings: Vec<Reading> =
             all.filter_map(|measured| Some(Reading::new(measured, record, info?, &head.program))).collect();
         readings.sort_by(|a, b| a.median.total_cmp(&b.median));
-        // A remark on a valid row is no reservation.
-        let against = record.verdict.reasons.iter().filter(|reason| reason.state() != State::Valid);
         Self {
             case: record.case.to_string(),
             device: record.device.clone(),
             state: record.verdict.state,
-            reasons: against.map(ToString::to_string).collect(),
+            reasons: record.verdict.reasons.iter().map(ToString::to_string).collect(),
             readings,
         }
     }
@@ -184,21 +172,16 @@ impl Reading {
 }
 
 /// Returns the files that `given` names, in the order of their names, and the paths that cannot be read. A folder means all
-/// `.json` and `.jsonl` files in it and below; `*` and `?` in the name of a file stand for any characters and for one.
+/// `.json` and `.jsonl` files in it and below.
 #[must_use]
 pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, io::Error)>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     for path in given {
-        let found = if path.is_dir() {
-            below(path, &mut files, &mut faults);
-            Ok(())
-        } else if path.exists() {
-            files.insert(path.clone());
-            Ok(())
-        } else {
-            matching(path).map(|found| files.extend(found))
-        };
-        faults.extend(found.err().map(|error| (path.clone(), error)));
+        match path.metadata() {
+            Ok(found) if found.is_dir() => below(path, &mut files, &mut faults),
+            Ok(_) => _ = files.insert(path.clone()),
+            Err(error) => faults.push((path.clone(), error)),
+        }
     }
     (files.into_iter().collect(), faults)
 }
@@ -225,35 +208,12 @@ fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<(PathBuf
     }
 }
 
-/// Returns the files whose names match the last part of `pattern`.
-fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
-    let not_found = |what| io::Error::new(io::ErrorKind::NotFound, what);
-    let name = pattern.file_name().and_then(|name| name.to_str()).filter(|name| name.contains(['*', '?']));
-    let name = name.ok_or_else(|| not_found("there is no such file"))?;
-    let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let names = fs::read_dir(folder.unwrap_or(Path::new(".")))?.map(|entry| Ok(entry?.file_name()));
-    let names = names.collect::<io::Result<Vec<_>>>()?;
-    let is_match = |found: &&std::ffi::OsString| matches(name.as_bytes(), found.to_string_lossy().as_bytes());
-    let files: Vec<PathBuf> =
-        names.iter().filter(is_match).map(|found| folder.unwrap_or(Path::new("")).join(found)).collect();
-    if files.is_empty() { Err(not_found("no file has such a name")) } else { Ok(files) }
-}
-
-/// Returns true if `name` matches a pattern of `*`, `?` and other characters.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern, name) {
-        ([b'*', rest @ ..], _) => (0..=name.len()).any(|skipped| matches(rest, &name[skipped..])),
-        ([b'?', rest @ ..], [_, name @ ..]) => matches(rest, name),
-        ([one, rest @ ..], [other, name @ ..]) => one == other && matches(rest, name),
-        (rest, name) => rest.is_empty() && name.is_empty(),
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn folders_and_patterns_are_their_files() {
+    fn folders_are_their_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         fs::create_dir(folder.join("node1")).expect("a folder");
@@ -266,9 +226,8 @@ mod tests {
             files.iter().map(|path| path.strip_prefix(folder).expect("below").display().to_string()).collect()
         };
         assert_eq!(names(&[""]), ["a-1.json", "a-2.json", "b.json", "node1/records.jsonl"]);
-        assert_eq!(names(&["a-?.json", "a-2.json"]), ["a-1.json", "a-2.json"]);
         assert_eq!(names(&["log.txt"]), ["log.txt"], "a file that is named is read");
-        let (files, faults) = fleet_files(&[folder.join("c*.json"), folder.join("d.json")]);
+        let (files, faults) = fleet_files(&[folder.join("c.json"), folder.join("d.json")]);
         assert_eq!((files.len(), faults.len()), (0, 2));
     }
 

@@ -8,51 +8,72 @@ use gpubench_stats::median_of;
 use gpubench_stats::units::{Hertz, Watts};
 
 use super::groups::{Entry, Group};
-use super::roof::FleetRoof;
 use super::runs::Reading;
 
-/// The least difference of clocks that is reported, of power, and of temperatures in degrees.
-const CLOCK: f64 = 0.01;
-const POWER: f64 = 0.05;
-const TEMPERATURE: f64 = 8.0;
 /// The least difference in the share of rows that a cause slowed.
 const SLOWED: f64 = 0.2;
 
-type Sensor = fn(&Reading) -> Option<f64>;
-/// A sensor with its name, the least difference that is reported, and the text of a reading.
-type NamedSensor = (&'static str, Sensor, f64, fn(f64) -> String);
+/// A sensor.
+struct Sensor {
+    read: fn(&Reading) -> Option<f64>,
+    /// The difference of a reading from the usual one, and the least that is reported.
+    difference: fn(f64, f64) -> f64,
+    least: f64,
+    /// The sentence about a difference and the reading.
+    sentence: fn(f64, f64) -> String,
+}
+
+fn relative(reading: f64, usual: f64) -> f64 {
+    reading / usual - 1.0
+}
+
+fn higher(difference: f64) -> String {
+    format!("{} {}", percent(difference.abs()), if difference > 0.0 { "higher" } else { "lower" })
+}
+
+const SENSORS: [Sensor; 3] = [
+    Sensor {
+        read: |reading| reading.clock,
+        difference: relative,
+        least: 0.01,
+        sentence: |by, at| format!("clock {} than usual ({})", higher(by), clock(Hertz(at as u64))),
+    },
+    Sensor {
+        read: |reading| reading.power,
+        difference: relative,
+        least: 0.05,
+        sentence: |by, at| format!("power {} than usual ({})", higher(by), power(Watts(at))),
+    },
+    Sensor {
+        read: |reading| reading.temperature,
+        difference: |reading, usual| reading - usual,
+        least: 8.0,
+        sentence: |by, at| {
+            let word = if by > 0.0 { "warmer" } else { "cooler" };
+            format!("{:.0} °C {word} than usual ({at:.0} °C)", by.abs())
+        },
+    },
+];
 
 /// Returns the differences of each GPU, a sentence each.
 pub(super) fn differences(group: &Group) -> Vec<Vec<String>> {
     let mut by_gpu: Vec<Vec<&Entry>> = vec![Vec::new(); group.gpus.len()];
     group.entries.iter().for_each(|entry| by_gpu[entry.gpu].push(entry));
-    let relative: [NamedSensor; 2] = [
-        ("clock", |reading| reading.clock, CLOCK, |value| clock(Hertz(value as u64))),
-        ("power", |reading| reading.power, POWER, |value| power(Watts(value))),
-    ];
-    let mut found: Vec<Vec<String>> = vec![Vec::new(); by_gpu.len()];
-    for (what, sensor, least, shown) in relative {
-        let usual = usual(group, sensor);
-        for (found, entries) in found.iter_mut().zip(&by_gpu) {
-            for (roof, ratio, at) in unlike(entries, sensor, &usual, least) {
-                let on = roof.map(|roof| format!(" on {roof}")).unwrap_or_default();
-                let (by, word) = (percent((ratio - 1.0).abs()), if ratio > 1.0 { "higher" } else { "lower" });
-                found.push(format!("{what} {by} {word} than usual{on} ({})", shown(at)));
-            }
-        }
-    }
-    let temperature: Sensor = |reading| reading.temperature;
-    let usual_temperature = usual(group, temperature);
+    let usual_readings = SENSORS.each_ref().map(|sensor| usual(group, sensor));
     let slowed: Vec<BTreeMap<&str, f64>> = by_gpu.iter().map(|entries| slowed(entries)).collect();
     let usual_properties = usual_properties(group);
-    for (number, (found, entries)) in found.iter_mut().zip(&by_gpu).enumerate() {
-        let readings = || entries.iter().filter_map(|entry| Some((entry, temperature(&entry.reading)?)));
-        let warmer = median(readings().filter_map(|(entry, at)| Some(at - usual_temperature[entry.case]?)));
-        if let (Some(warmer), Some(at)) = (warmer, median(readings().map(|(_, at)| at)))
-            && warmer.abs() >= TEMPERATURE
-        {
-            let word = if warmer > 0.0 { "warmer" } else { "cooler" };
-            found.push(format!("{:.0} °C {word} than usual ({at:.0} °C)", warmer.abs()));
+    let of_gpu = |(number, entries): (usize, &Vec<&Entry>)| {
+        let mut found = Vec::new();
+        for (sensor, usual) in SENSORS.iter().zip(&usual_readings) {
+            let readings =
+                || entries.iter().filter_map(|entry| Some((entry.case, (sensor.read)(&entry.reading)?)));
+            let difference = |(case, at): (usize, f64)| Some((sensor.difference)(at, usual[case]?));
+            let difference = median(readings().filter_map(difference));
+            if let (Some(by), Some(at)) = (difference, median(readings().map(|(_, at)| at)))
+                && by.abs() >= sensor.least
+            {
+                found.push((sensor.sentence)(by, at));
+            }
         }
         for (cause, share) in &slowed[number] {
             let usual = median(slowed.iter().map(|of| of.get(cause).copied().unwrap_or(0.0))).unwrap_or(0.0);
@@ -71,45 +92,20 @@ pub(super) fn differences(group: &Group) -> Vec<Vec<String>> {
                 found.push(format!("{name} {value} ({usual} is usual)"));
             }
         }
-    }
-    found
+        found
+    };
+    by_gpu.iter().enumerate().map(of_gpu).collect()
 }
 
 /// Returns the usual reading of each case: the median over GPUs of the median of each.
-fn usual(group: &Group, sensor: Sensor) -> Vec<Option<f64>> {
+fn usual(group: &Group, sensor: &Sensor) -> Vec<Option<f64>> {
     let mut cases: Vec<BTreeMap<usize, Vec<f64>>> = vec![BTreeMap::new(); group.cases.len()];
     for entry in &group.entries {
-        cases[entry.case].entry(entry.gpu).or_default().extend(sensor(&entry.reading));
+        cases[entry.case].entry(entry.gpu).or_default().extend((sensor.read)(&entry.reading));
     }
     let of_case =
         |gpus: BTreeMap<usize, Vec<f64>>| median(gpus.into_values().filter_map(|of| median(of.into_iter())));
     cases.into_iter().map(of_case).collect()
-}
-
-/// Returns the roofs on which a GPU's readings differ by at least `least` from the usual ones, each with the ratio to these and the
-/// reading; one without a roof, if they differ in the same direction on all.
-fn unlike(
-    entries: &[&Entry],
-    sensor: Sensor,
-    usual: &[Option<f64>],
-    least: f64,
-) -> Vec<(Option<FleetRoof>, f64, f64)> {
-    let on = |roof: Option<FleetRoof>| {
-        let own = || entries.iter().filter(move |entry| roof.is_none_or(|roof| entry.reading.roof == roof));
-        let ratio = median(own().filter_map(|entry| Some(sensor(&entry.reading)? / usual[entry.case]?)))?;
-        Some((roof, ratio, median(own().filter_map(|entry| sensor(&entry.reading)))?))
-    };
-    let mut roofs: Vec<FleetRoof> = entries.iter().map(|entry| entry.reading.roof).collect();
-    roofs.sort_unstable();
-    roofs.dedup();
-    let mut known: Vec<_> = roofs.into_iter().filter_map(|roof| on(Some(roof))).collect();
-    let all =
-        |differs: &dyn Fn(f64) -> bool| known.len() > 1 && known.iter().all(|(_, ratio, _)| differs(*ratio));
-    if all(&|ratio| ratio <= 1.0 - least) || all(&|ratio| ratio >= 1.0 + least) {
-        return on(None).into_iter().collect();
-    }
-    known.retain(|(_, ratio, _)| (ratio - 1.0).abs() >= least);
-    known
 }
 
 /// Returns the share of a GPU's rows that each cause slowed.
@@ -127,11 +123,8 @@ fn usual_properties(group: &Group) -> BTreeMap<String, String> {
     for property in group.gpus.iter().flat_map(|gpu| properties(&gpu.info)) {
         *counts.entry(property).or_default() += 1;
     }
-    counts
-        .into_iter()
-        .filter(|(_, count)| 2 * count > group.gpus.len())
-        .map(|(property, _)| property)
-        .collect()
+    counts.retain(|_, count| 2 * *count > group.gpus.len());
+    counts.into_keys().collect()
 }
 
 /// Returns the names and the values of a GPU's properties and of its bus.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpubench_stats::format::{change, changes, counted, percent, signed_percent};
 use gpubench_table::Page;
 use gpubench_table::aligned::columns;
-use gpubench_table::style::{NOTE, heading, styled};
+use gpubench_table::style::heading;
 use gpubench_table::text::{paragraph, plain, wrapped};
 
 use super::{FEWEST_GPUS, FleetGpu, FleetGroup, FleetReport, FleetRoof, GpuRoof, Lack, MANY_GPUS, Verdict};
@@ -39,15 +39,6 @@ pub fn render(report: &FleetReport, page: Page) -> String {
             if !body.is_empty() {
                 text += &format!("\n{}{body}", heading(title, &name, page));
             }
-        }
-        if group.fast > 0 {
-            let are = if group.fast == 1 { "is" } else { "are" };
-            let note = format!(
-                "note: {} {are} as far out on the fast side: these GPUs differ by nature more than a normal distribution has it, and \
-                 a slow one that is not far out may be one of them",
-                counted(group.fast, "GPU")
-            );
-            text += &styled(&wrapped(&note, "", page), NOTE);
         }
     }
     if !report.missing.is_empty() {
@@ -113,14 +104,8 @@ fn slow(group: &FleetGroup, page: Page) -> String {
         let reasons: Vec<String> = gpu.reasons.iter().map(|reason| plain(reason)).collect();
         let usual = || "its sensors and properties show nothing unusual".to_owned();
         let sensors = if reasons.is_empty() { usual() } else { reasons.join("; ") };
-        let suspect: Vec<String> =
-            gpu.suspect.iter().map(|(reason, rows)| format!("{rows} {}", plain(reason))).collect();
         let last = notes.len() - 1;
         notes[last] = vec![known, sensors];
-        // Of many GPUs each has some.
-        if !suspect.is_empty() && group.gpus.len() <= SHOWN {
-            notes[last].push(format!("suspect rows, which count: {}", suspect.join(", ")));
-        }
     }
     if rows.len() == 1 {
         return String::new();

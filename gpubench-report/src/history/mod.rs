@@ -10,11 +10,8 @@ mod text;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::{panic, thread};
 
-use gpubench_records::comparison::{Answer, Finding};
 use gpubench_records::exit::Exit;
-use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 use serde::Serialize;
 
@@ -23,6 +20,7 @@ pub use self::page::write_html;
 pub use self::series::{CaseOfSuite, CommitOrder, History, HistoryFilter, Point, Series};
 use self::series::{joined, mean};
 pub use self::table::render;
+use crate::in_parallel;
 
 /// The name of the format of a [`HistoryReport`].
 pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
@@ -89,8 +87,6 @@ pub struct CaseChange {
     pub ratio: f64,
     /// The 95 % interval of the ratio.
     pub interval: [f64; 2],
-    /// The chance that a series without a change has such a step; [`LEAST_CHANCE`](changes::LEAST_CHANCE) if it is less.
-    pub chance: f64,
     /// The level before it and the new one, under the circumstances of the run at which the new one begins.
     pub times: [Nanoseconds; 2],
     /// The latest level of the series over the one before the change: 1 or less if a slower case is as fast again.
@@ -98,57 +94,6 @@ pub struct CaseChange {
     /// The UUID of the device, where several devices have measured the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// The answer of a comparison of the commits around it, if there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confirmation: Option<Confirmation>,
-}
-
-/// The answer of a comparison of the two commits around a change, built and measured in alternation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum Confirmation {
-    /// They differ as the change says, beyond doubt and by more than the equivalence margin.
-    Confirmed(MeasuredAgain),
-    /// They do not.
-    NotConfirmed(MeasuredAgain),
-    /// The processes do not decide it.
-    Undecided(MeasuredAgain),
-    /// They could not be compared.
-    NotMeasured {
-        /// The reason.
-        reason: String,
-    },
-}
-
-/// The figures of a comparison of two commits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MeasuredAgain {
-    /// The time of the later commit over that of the other.
-    pub ratio: Ratio,
-    /// The number of processes of each, the later one's first.
-    pub processes: [usize; 2],
-}
-
-impl Confirmation {
-    /// Returns the answer to a change by the factor `change`, from the finding about its case.
-    #[must_use]
-    pub fn new(change: f64, finding: &Finding) -> Self {
-        let reason = match finding {
-            Finding::Compared { ratio, answer, processes, .. } => {
-                let again = MeasuredAgain { ratio: *ratio, processes: *processes };
-                return match answer {
-                    Answer::Undecided => Self::Undecided(again),
-                    Answer::Slower if change > 1.0 => Self::Confirmed(again),
-                    Answer::Faster if change < 1.0 => Self::Confirmed(again),
-                    Answer::Slower | Answer::Faster | Answer::Same => Self::NotConfirmed(again),
-                };
-            }
-            Finding::NotComparable(reasons) => format!("not comparable: {}", reasons.join(", ")),
-            Finding::New => "the earlier commit has no such case".to_owned(),
-            Finding::NoTime(reason) => format!("no number: {reason}"),
-        };
-        Self::NotMeasured { reason }
-    }
 }
 
 impl History {
@@ -156,19 +101,8 @@ impl History {
     #[must_use]
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let Self { runs, series, faults } = self;
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let mut parts: Vec<Vec<(CaseOfSuite, Vec<Series>)>> = vec![Vec::new(); threads];
-        series.into_iter().enumerate().for_each(|(number, case)| parts[number % threads].push(case));
-        let runs = &runs;
-        let mut cases: Vec<CaseHistory> = thread::scope(|scope| {
-            let judge = |(case, series)| CaseHistory { case, series: judged(series, runs, rules) };
-            let started: Vec<_> = parts
-                .into_iter()
-                .map(|part| scope.spawn(move || part.into_iter().map(judge).collect::<Vec<_>>()))
-                .collect();
-            let ended = started.into_iter().map(thread::ScopedJoinHandle::join);
-            ended.flat_map(|cases| cases.unwrap_or_else(|panic| panic::resume_unwind(panic))).collect()
-        });
+        let judge = |(case, series)| CaseHistory { case, series: judged(series, &runs, rules) };
+        let mut cases: Vec<CaseHistory> = in_parallel(series.into_iter().collect(), judge);
         let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
         cases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.case.cmp(&b.case)));
         HistoryReport {
@@ -239,11 +173,9 @@ impl Series {
                 at: change.at,
                 ratio: change.ratio,
                 interval: [change.interval.0, change.interval.1],
-                chance: change.chance,
                 times: [before, level(&times[change.at..end])].map(|level| Nanoseconds(level * scale)),
                 remains: latest / before,
                 uuid: self.uuid().filter(|_| names_device).map(str::to_owned),
-                confirmation: None,
             });
         }
         (self.changes, self.unclear) = (told, unclear);
@@ -267,16 +199,12 @@ impl HistoryReport {
         all
     }
 
-    /// Returns the exit code: 3 if `fails` and a case became slower and still is. A change that a comparison refuted does not count, nor does
-    /// one of a series that is over.
+    /// Returns the exit code: 3 if `fails` and a case became slower and still is. Series that are over do not count.
     #[must_use]
     pub fn exit(&self, fails: bool) -> Exit {
         let series = self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
-        let is_slower = |change: &CaseChange| {
-            let is_refuted = matches!(change.confirmation, Some(Confirmation::NotConfirmed(_)));
-            change.ratio > 1.0 && !self.is_undone(change) && !is_refuted
-        };
-        match series.flat_map(|series| &series.changes).any(is_slower) {
+        let mut changes = series.flat_map(|series| &series.changes);
+        match changes.any(|change| change.ratio > 1.0 && !self.is_undone(change)) {
             _ if self.cases.is_empty() => Exit::Nothing,
             true if fails => Exit::Regression,
             _ => Exit::Done,

@@ -6,13 +6,11 @@ use std::io::{self, Write};
 
 use gpubench_stats::format::{change, counted, time};
 use gpubench_table::text::plain;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::{CaseHistory, HistoryReport, Series, text};
-use crate::html::style;
+use crate::html::document;
 
-/// The browser fetches and runs nothing, whatever a name contains.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /// The number of changes that the first table shows.
 const MOST: usize = 200;
 /// The width and the height of a line.
@@ -29,54 +27,42 @@ const LEAST_RANGE: f64 = 0.02;
 /// If `out` takes no more.
 pub fn write_html(report: &HistoryReport, out: &mut dyn Write) -> io::Result<()> {
     let answer = text::answer(report);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                title { "Over time: " (answer) }
-                style { (PreEscaped(style())) (PreEscaped(include_str!("history.css"))) }
+    let body = html! {
+        header { h1 { "Over time" } }
+        main {
+            p { strong { (answer) } " in " (text::size(report)) "." }
+            @if report.cases.iter().any(|case| case.case.fake) {
+                p { strong.bad { "FAKE: stand-ins for tests. Their times are made up" } }
             }
-            body {
-                header { h1 { "Over time" } }
-                main {
-                    p { strong { (answer) } " in " (text::size(report)) "." }
-                    @if report.cases.iter().any(|case| case.case.fake) {
-                        p { strong.bad { "FAKE: stand-ins for tests. Their times are made up" } }
-                    }
-                    (changes(report))
-                    section aria-labelledby="cases" {
-                        h2 #cases { "Cases" }
-                        @for (number, it) in report.cases.iter().enumerate() { (case(it, number)) }
-                    }
-                    section aria-labelledby="notes" {
-                        h2 #notes { "Notes" }
-                        p { (text::rules(report)) "." }
-                        @for remark in text::remarks(report) { p.note { (remark) } }
-                        @if !report.faults.is_empty() {
-                            details {
-                                summary { (counted(report.faults.len(), "file")) " could not be read" }
-                                ul { @for fault in &report.faults { li { (plain(fault)) } } }
-                            }
-                        }
+            (changes(report))
+            section aria-labelledby="cases" {
+                h2 #cases { "Cases" }
+                @for (number, it) in report.cases.iter().enumerate() { (case(it, number)) }
+            }
+            section aria-labelledby="notes" {
+                h2 #notes { "Notes" }
+                p { (text::rules(report)) "." }
+                @for remark in text::remarks(report) { p.note { (remark) } }
+                @if !report.faults.is_empty() {
+                    details {
+                        summary { (counted(report.faults.len(), "file")) " could not be read" }
+                        ul { @for fault in &report.faults { li { (plain(fault)) } } }
                     }
                 }
-                footer { p.soft { "gpubench " (env!("CARGO_PKG_VERSION")) } }
             }
         }
+        footer { p.soft { "gpubench " (env!("CARGO_PKG_VERSION")) } }
     };
-    out.write_all(page.into_string().as_bytes())
+    let title = format!("Over time: {answer}");
+    out.write_all(document(&title, "", include_str!("history.css"), &html! {}, &body).as_bytes())
 }
 
 /// Returns all changes, the newest first.
 fn changes(report: &HistoryReport) -> Markup {
     let found = report.changes();
-    let (heads, rows) = text::rows(report);
+    let rows = text::rows(report);
     let number = |case: &CaseHistory| report.cases.iter().position(|other| std::ptr::eq(other, case));
-    let is_number = |column: usize| (1..4).contains(&column);
+    let is_number = |column: usize| (1..3).contains(&column);
     html! {
         @if !found.is_empty() {
             section aria-labelledby="changes" {
@@ -84,7 +70,7 @@ fn changes(report: &HistoryReport) -> Markup {
                 div.wide tabindex="0" {
                     table.changes {
                         thead { tr {
-                            @for (column, head) in heads.iter().enumerate() { th.number[is_number(column)] scope="col" { (head) } }
+                            @for (column, head) in text::HEADS.iter().enumerate() { th.number[is_number(column)] scope="col" { (head) } }
                         } }
                         tbody {
                             @for ((of, it), cells) in found.iter().zip(rows).take(MOST) {

@@ -89,7 +89,8 @@ impl History {
     pub fn new(runs: impl IntoIterator<Item = HistoryRun>) -> Self {
         let mut history = Self::default();
         runs.into_iter().for_each(|run| history.add(run, &HistoryFilter::default()));
-        history.finished()
+        history.sort_by(|_| None);
+        history
     }
 
     /// Reads the history in `folder`, in the order of the runs' times.
@@ -113,7 +114,8 @@ impl History {
                 }
             }
         }
-        Ok(history.finished())
+        history.sort_by(|_| None);
+        Ok(history)
     }
 
     /// Returns the commits of its runs.
@@ -171,20 +173,6 @@ impl History {
                 None => points.push(Point { run: number, time: it.time, adjusted: 0.0, circumstances: 0 }),
             }
         }
-    }
-
-    /// Completes commits that are named by their first digits, if one commit of the history alone begins with them, and sorts runs by time.
-    fn finished(mut self) -> Self {
-        let all: BTreeSet<String> = self.runs.iter().filter_map(|run| run.commit.clone()).collect();
-        for commit in self.runs.iter_mut().filter_map(|run| run.commit.as_mut()) {
-            let longer = all.range::<String, _>(&*commit..).take_while(|other| other.starts_with(&**commit));
-            let longest = longer.clone().last().cloned().unwrap_or_default();
-            if longer.clone().all(|other| longest.starts_with(other)) {
-                *commit = longest;
-            }
-        }
-        self.sort_by(|_| None);
-        self
     }
 
     /// Sorts runs by the place of each number, then by time, and points as their runs.

@@ -14,12 +14,12 @@ const MOST: usize = 50;
 #[must_use]
 pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut shown = heading(&text::answer(report), &format!(" ({})", text::size(report)), page);
-    let (heads, mut rows) = text::rows(report);
+    let mut rows = text::rows(report);
     if !rows.is_empty() {
         let left = rows.len().saturating_sub(MOST);
         rows.truncate(MOST);
-        rows.insert(0, heads.into_iter().map(str::to_owned).collect());
-        shown.extend(columns(&rows, 1..4, page).iter().flatten().map(|line| format!("{line}\n")));
+        rows.insert(0, text::HEADS.map(str::to_owned).into());
+        shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
         if left > 0 {
             shown += &format!("  and {left} more: --html and --json have them all\n");
         }

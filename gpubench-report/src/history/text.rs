@@ -4,34 +4,29 @@ use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
 use gpubench_table::text::plain;
 
-use super::changes::{LEAST_CHANCE, SHORTEST_SERIES};
-use super::{CaseChange, CaseHistory, Confirmation, HistoryReport, MeasuredAgain, RunLabel};
+use super::changes::SHORTEST_SERIES;
+use super::{CaseChange, CaseHistory, HistoryReport, RunLabel};
 
 /// The digits of a hash that a reader sees.
 const DIGITS: usize = 8;
 /// The letters of a device's UUID, as in `GPU-1a2b3c4d`.
 const DEVICE_LETTERS: usize = 12;
 
-/// The heads of a table of changes; the last if changes were measured again.
-const HEADS: [&str; 7] = ["case", "change", "95 % interval", "by chance", "commits", "day", "measured again"];
+/// The heads of a table of changes.
+pub(super) const HEADS: [&str; 5] = ["case", "change", "95 % interval", "commits", "day"];
 
-/// Returns the heads of a table of changes, and the cells of each change, the newest first.
-pub(super) fn rows(report: &HistoryReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let found = report.changes();
-    let is_again = found.iter().any(|(_, it)| it.confirmation.is_some());
-    let row = |(case, it): &(&CaseHistory, &CaseChange)| {
-        let mut cells = vec![
+/// Returns the cells of each change, the newest first.
+pub(super) fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
+    let row = |(case, it): (&CaseHistory, &CaseChange)| {
+        vec![
             name(case) + &on(it.uuid.as_deref()),
             change(it.ratio),
             changes(it.interval[0], it.interval[1]),
-            chance(it),
             commits(it),
             day(&it.begins),
-        ];
-        cells.extend(is_again.then(|| confirmation(it)));
-        cells
+        ]
     };
-    (HEADS[..if is_again { 7 } else { 6 }].to_vec(), found.iter().map(row).collect())
+    report.changes().into_iter().map(row).collect()
 }
 
 /// Returns the day of a run.
@@ -51,16 +46,6 @@ pub(super) fn commits(change: &CaseChange) -> String {
     format!("{}..{}", commit(&change.after), commit(&change.until))
 }
 
-/// Returns the chance that noise alone has such a change, to two digits: one in this many series.
-fn chance(change: &CaseChange) -> String {
-    if change.chance <= LEAST_CHANCE {
-        return "< 1 in a million".to_owned();
-    }
-    let series = 1.0 / change.chance;
-    let unit = 10_f64.powi((series.log10().floor() as i32 - 1).max(0));
-    format!("1 in {:.0}", (series / unit).round() * unit)
-}
-
 /// Returns the name of a case.
 pub(super) fn name(case: &CaseHistory) -> String {
     plain(&case.case.case.to_string())
@@ -70,19 +55,6 @@ pub(super) fn name(case: &CaseHistory) -> String {
 pub(super) fn on(uuid: Option<&str>) -> String {
     let short = |uuid| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
     uuid.map_or_else(String::new, |uuid| format!(" on {}", short(uuid)))
-}
-
-fn confirmation(it: &CaseChange) -> String {
-    let told = |what: &str, MeasuredAgain { ratio, .. }: &MeasuredAgain| {
-        format!("{what}, {} {}", change(ratio.value), changes(ratio.low, ratio.high))
-    };
-    match &it.confirmation {
-        None => String::new(),
-        Some(Confirmation::Confirmed(again)) => told("confirmed", again),
-        Some(Confirmation::NotConfirmed(again)) => told("not confirmed", again),
-        Some(Confirmation::Undecided(again)) => told("undecided", again),
-        Some(Confirmation::NotMeasured { .. }) => "not measured".to_owned(),
-    }
 }
 
 /// Returns the answer: the number of changes.
@@ -104,17 +76,11 @@ pub(super) fn size(report: &HistoryReport) -> String {
     }
 }
 
-/// Returns the remarks about changes that were not measured again, undone or left out, and about series that are too short, apart or
+/// Returns the remarks about changes that were undone or left out, and about series that are too short, apart or
 /// joined.
 pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
     let changes = report.changes();
     let mut remarks: Vec<String> = Vec::new();
-    for (_, change) in &changes {
-        if let Some(Confirmation::NotMeasured { reason }) = &change.confirmation {
-            let remark = format!("{}: not measured: {}", commits(change), plain(reason));
-            remarks.extend((!remarks.contains(&remark)).then_some(remark));
-        }
-    }
     let series = || report.cases.iter().flat_map(|case| &case.series);
     let short = series().filter(|series| series.is_short()).count();
     if short > 0 {

@@ -1,5 +1,4 @@
-//! The end of the page, folded. In: a run; out: the method, the machine, the properties of its devices, and all figures as
-//! CSV.
+//! The end of the page, folded: the method, the machine, and the properties of its devices.
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::time_of_day;
@@ -7,20 +6,15 @@ use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use gpubench_table::export::csv;
 use gpubench_table::text::plain;
 use gpubench_table::{header, remarks};
-
-/// The most rows whose raw figures the page contains; larger runs need another format.
-const MOST: usize = 3000;
 
 pub(super) fn appendix(run: &Run) -> Markup {
     html! {
         section #method aria-labelledby="method-title" {
-            h2 #method-title { "Method, environment, raw figures" }
+            h2 #method-title { "Method and environment" }
             details { summary { "Method" } (method(run)) }
             details { summary { "Environment" } (environment(run)) }
-            details { summary { "Raw figures" } (figures(run)) }
         }
     }
 }
@@ -75,21 +69,4 @@ fn device(info: &DeviceInfo) -> Markup {
             @for peak in &info.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
         }
     }
-}
-
-fn figures(run: &Run) -> Markup {
-    if run.records.len() > MOST {
-        return html! { p { "Left out of a page with more than " (MOST) " rows: --csv and --json write them." } };
-    }
-    let mut csv = Vec::new();
-    // Writing to a vector cannot fail.
-    _ = csv::write(run, &mut csv);
-    html! { pre tabindex="0" role="region" aria-label="All figures as CSV" { (lines(&String::from_utf8_lossy(&csv))) } }
-}
-
-/// The text line by line, with control characters shown by their codes.
-fn lines(text: &str) -> String {
-    text.split_inclusive('\n')
-        .map(|line| line.strip_suffix('\n').map_or_else(|| plain(line), |line| format!("{}\n", plain(line))))
-        .collect()
 }

@@ -1,7 +1,7 @@
-//! The table of all rows. In: a run; out: a table that is read without a script, and that the page's script sorts, filters
-//! and opens. Each row is a body of its own, with a second line for its details.
+//! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
+//! own, with a second line for its details.
 
-use gpubench_records::record::Record;
+use gpubench_records::record::{Measurement, Record};
 use gpubench_records::verdict::State;
 use gpubench_stats::{SMALLEST_SAMPLE, format};
 use maud::{Markup, html};
@@ -11,78 +11,27 @@ use super::view::{PageCase, View, roof_share};
 use gpubench_table::roof;
 use gpubench_table::text::plain;
 
-/// A column behind the name.
-struct CaseColumn {
-    title: &'static str,
-    /// True for one that a narrow screen leaves out: the row's details have it.
-    wide: bool,
-    /// The text of its cell, and the number that it is sorted by.
-    cell: fn(&Record) -> Option<(String, f64)>,
-}
+/// The text of a cell, and the number that it is sorted by.
+type Cell = fn(&Measurement) -> Option<(String, f64)>;
 
-const COLUMNS: &[CaseColumn] = &[
-    CaseColumn {
-        title: "time",
-        wide: false,
-        cell: |record| measured(record, |it| Some((format::time(it.median()), it.median().as_f64()))),
-    },
-    CaseColumn { title: "95 % interval", wide: true, cell: interval },
-    CaseColumn {
-        title: "GB/s",
-        wide: true,
-        cell: |record| {
-            measured(record, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64())))
-        },
-    },
-    CaseColumn {
-        title: "GFLOP/s",
-        wide: true,
-        cell: |record| {
-            measured(record, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64())))
-        },
-    },
-    CaseColumn {
-        title: "of its roof",
-        wide: false,
-        cell: |record| measured(record, |it| roof_share(it).map(|share| (roof::cell(share), share.fraction))),
-    },
-    CaseColumn {
-        title: "cold/hot",
-        wide: true,
-        cell: |record| {
-            measured(record, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio)))
-        },
-    },
-    CaseColumn {
-        title: "samples",
-        wide: true,
-        cell: |record| {
-            measured(record, |it| {
-                let samples = it.samples.time.samples;
-                Some((samples.to_string(), samples as f64))
-            })
-        },
-    },
-];
-
-fn measured<T>(
-    record: &Record,
-    of: impl FnOnce(&gpubench_records::record::Measurement) -> Option<T>,
-) -> Option<T> {
-    record.measurement.as_ref().and_then(of)
-}
-
-fn interval(record: &Record) -> Option<(String, f64)> {
-    measured(record, |it| {
+/// The columns after the name: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
+const COLUMNS: [(&str, bool, Cell); 7] = [
+    ("time", false, |it| Some((format::time(it.median()), it.median().as_f64()))),
+    ("95 % interval", true, |it| {
         let time = &it.samples.time;
         let half = if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() };
         Some((format::plus_minus(half), half))
-    })
-}
+    }),
+    ("GB/s", true, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
+    ("GFLOP/s", true, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
+    ("of its roof", false, |it| roof_share(it).map(|share| (roof::cell(share), share.fraction))),
+    ("cold/hot", true, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
+    ("samples", true, |it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
+];
 
 /// The section with the table and its filters.
 pub(super) fn cases(view: &View<'_>) -> Markup {
-    let details = Details::of(view);
+    let details = Details::new(view);
     html! {
         section #cases aria-labelledby="cases-title" {
             h2 #cases-title { "Cases" }
@@ -96,7 +45,7 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
                             th scope="col" data-kind="text" { "case" }
                             @if view.several_devices { th.device-cell scope="col" data-kind="text" { "device" } }
                             th scope="col" data-kind="text" { "cache" }
-                            @for column in COLUMNS { th.number.wide-only[column.wide] scope="col" { (column.title) } }
+                            @for (title, is_wide, _) in COLUMNS { th.number.wide-only[is_wide] scope="col" { (title) } }
                             th scope="col" data-kind="text" { "verdict" }
                         }
                     }
@@ -145,11 +94,9 @@ fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
                 th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
                 @if view.several_devices { td.device-cell { (plain(&record.device)) } }
                 td { (record.case.cache.to_string()) }
-                @for column in COLUMNS {
-                    @match (column.cell)(record) {
-                        Some((text, value)) => { td.number.wide-only[column.wide] data-v=(value) { (text) } }
-                        None => { td.number.wide-only[column.wide] {} }
-                    }
+                @for (_, is_wide, cell) in COLUMNS {
+                    @let cell = record.measurement.as_ref().and_then(cell);
+                    td.number.wide-only[is_wide] data-v=[cell.as_ref().map(|(_, value)| value)] { @if let Some((text, _)) = &cell { (text) } }
                 }
                 td class=(state) { (mark(record)) }
             }

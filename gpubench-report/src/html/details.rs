@@ -1,5 +1,5 @@
-//! The details of a row. In: its record; out: the reasons against it, the origin of its numbers, and its samples for the
-//! page's script to draw. In a large run some rows have less, which the page says.
+//! The details of a row: the reasons against it, the origin of its numbers, and its samples for the page's script to draw. In a large
+//! run some rows have less, which the page says.
 
 use gpubench_records::conditions::GroupClock;
 use gpubench_records::record::Measurement;
@@ -7,7 +7,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 use maud::{Markup, html};
 
-use super::samples::{Drawn, base64, drawn_of};
+use super::samples::{Drawn, drawn_of};
 use super::view::{PageCase, View};
 use gpubench_table::sentences;
 use gpubench_table::text::plain;
@@ -26,7 +26,7 @@ pub(super) struct Details<'a> {
 }
 
 impl<'a> Details<'a> {
-    pub(super) fn of(view: &'a View<'a>) -> Self {
+    pub(super) fn new(view: &'a View<'a>) -> Self {
         Self { view, drawn: drawn_of(view.cases.len()) }
     }
 
@@ -74,7 +74,7 @@ impl<'a> Details<'a> {
     /// The samples as data of an element that the script draws in, with their figures in words for readers who do not see
     /// it.
     fn drawings(&self, case: &PageCase<'_>, measured: &Measurement) -> Markup {
-        let Some(drawn) = Drawn::of(&measured.times(), self.drawn) else { return html! {} };
+        let Some(drawn) = Drawn::new(&measured.times(), self.drawn) else { return html! {} };
         let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
         let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
         let time = &measured.samples.time;
@@ -86,7 +86,7 @@ impl<'a> Details<'a> {
                 data-quantiles=(quantiles.join(","))
                 data-p99=(p99)
                 data-interval={ (low_end) "," (high_end) }
-                data-histogram=(base64(&drawn.histogram))
+                data-histogram=(drawn.histogram)
                 data-order=(drawn.order)
                 data-clock=[clock(measured)]
                 data-partner=[case.partner.map(|partner| format!("r{partner}"))]
@@ -104,31 +104,32 @@ fn clock(measured: &Measurement) -> Option<String> {
     Some(clock.over_time.iter().step_by(step).map(shown).collect::<Vec<_>>().join(" "))
 }
 
-/// The figures of the samples that have no column.
+/// Returns the figures of the samples that have no column.
 fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
-    let time = &measured.samples.time;
-    let mut figures = vec![
-        (
-            "interval",
-            format!("{} to {} (95 %)", format::time(time.median_ci.low), format::time(time.median_ci.high)),
-        ),
-        ("range", format!("{} to {}", format::time(time.min), format::time(time.max))),
-        ("p5, p95, p99", [time.p5, time.p95, time.p99].map(format::time).join(", ")),
-        (
-            "mean",
-            format!(
-                "{}, standard deviation {}",
-                format::time(time.mean),
-                format::time(time.standard_deviation)
-            ),
-        ),
-    ];
-    let metrics = &measured.metrics;
-    figures.extend(measured.samples.back_to_back.map(|time| ("back-to-back", format::time(time))));
-    figures.extend(metrics.bandwidth.map(|rate| ("bandwidth", format::bandwidth(rate))));
-    figures.extend(metrics.throughput.map(|rate| ("throughput", format::throughput(rate))));
+    let (time, metrics) = (&measured.samples.time, &measured.metrics);
+    let [low, high, min, max, p5, p95, p99, mean, deviation] = [
+        time.median_ci.low,
+        time.median_ci.high,
+        time.min,
+        time.max,
+        time.p5,
+        time.p95,
+        time.p99,
+        time.mean,
+        time.standard_deviation,
+    ]
+    .map(format::time);
     let item = measured.item.as_deref().unwrap_or("items");
-    figures.extend(metrics.items_per_second.map(|rate| ("items", plain(&format::items(rate, item)))));
-    figures.extend(metrics.cold_over_hot.map(|ratio| ("cold/hot", format::ratio(ratio))));
-    figures
+    let figures = [
+        ("interval", Some(format!("{low} to {high} (95 %)"))),
+        ("range", Some(format!("{min} to {max}"))),
+        ("p5, p95, p99", Some(format!("{p5}, {p95}, {p99}"))),
+        ("mean", Some(format!("{mean}, standard deviation {deviation}"))),
+        ("back-to-back", measured.samples.back_to_back.map(format::time)),
+        ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
+        ("throughput", metrics.throughput.map(format::throughput)),
+        ("items", metrics.items_per_second.map(|rate| plain(&format::items(rate, item)))),
+        ("cold/hot", metrics.cold_over_hot.map(format::ratio)),
+    ];
+    figures.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
 }

@@ -1,13 +1,13 @@
-//! The page: one HTML file that shows a run in a browser, without a network. In: a run; out: a summary, a table that is
-//! sorted, filtered and opened row by row, drawings of all rows together, and method and figures at the end. It is read
-//! without its script too, which sorts, filters and draws the samples of a row when that is opened.
+//! Pages: each one HTML file that a browser shows without a network. The page of a run has a summary, a table, drawings of all cases
+//! together, and method and figures at the end. It is read without its script too, which sorts and filters rows, and draws the samples of
+//! a row when that is opened.
 
 mod appendix;
+mod bandwidth;
 mod baseline;
 mod cases;
 mod details;
 mod links;
-mod medians;
 mod roofline;
 mod samples;
 mod summary;
@@ -23,57 +23,59 @@ use self::view::View;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
 use gpubench_table::text::plain;
 
-/// The browser fetches nothing, whatever a name contains.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 /// Writes the page of `run`.
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(page(run).into_string().as_bytes())
-}
-
-fn page(run: &Run) -> Markup {
-    let view = View::of(run);
+    let view = View::new(run);
     let parts = [
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", sweeps::sweeps(&view)),
         ("roofline", "Roofline", roofline::rooflines(&view)),
-        ("medians", "Bandwidth", medians::medians(&view)),
+        ("bandwidth", "Bandwidth", bandwidth::bandwidth(&view)),
         ("links", "Links", links::links(&view)),
-        ("energy", "Energy", medians::energy(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
         ("method", "Method", appendix::appendix(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();
-    html! {
+    let title = title(run);
+    let body = html! {
+        a.skip href="#cases" { "Skip to the table" }
+        header {
+            h1 { (title) }
+            button #theme.needs-script type="button" { "Theme" }
+            nav aria-label="Parts of the page" {
+                ul { @for (id, name, _) in &parts { li { a href={ "#" (id) } { (name) } } } }
+            }
+        }
+        main {
+            (summary::summary(&view))
+            @for (_, _, part) in &parts { (part) }
+        }
+        footer { p.soft { "gpubench " (plain(&run.program.version)) } }
+        script { (PreEscaped(include_str!("page.js"))) }
+    };
+    let first = html! { script { (PreEscaped("document.documentElement.classList.add('script')")) } };
+    out.write_all(document(&title, "script-src 'unsafe-inline'; ", "", &first, &body).as_bytes())
+}
+
+/// Returns a page. The browser fetches nothing, whatever a name contains, and runs what `scripts` allows.
+pub(crate) fn document(title: &str, scripts: &str, style: &str, head: &Markup, body: &Markup) -> String {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content={ (scripts) (policy) };
                 meta name="color-scheme" content="light dark";
-                title { (title(run)) }
-                style { (PreEscaped(style())) }
-                script { (PreEscaped("document.documentElement.classList.add('script')")) }
+                title { (title) }
+                style { (PreEscaped(self::style())) (PreEscaped(style)) }
+                (head)
             }
-            body {
-                a.skip href="#cases" { "Skip to the table" }
-                header {
-                    h1 { (title(run)) }
-                    button #theme.needs-script type="button" { "Theme" }
-                    nav aria-label="Parts of the page" {
-                        ul { @for (id, name, _) in &parts { li { a href={ "#" (id) } { (name) } } } }
-                    }
-                }
-                main {
-                    (summary::summary(&view))
-                    @for (_, _, part) in &parts { (part) }
-                }
-                footer { p.soft { "gpubench " (plain(&run.program.version)) } }
-                script { (PreEscaped(include_str!("page.js"))) }
-            }
+            body { (body) }
         }
-    }
+    };
+    page.into_string()
 }
 
 fn title(run: &Run) -> String {
@@ -84,7 +86,7 @@ fn title(run: &Run) -> String {
 }
 
 /// The style, with the colours of drawings as variables: for light, for dark, and for the reader's own choice.
-pub(crate) fn style() -> String {
+fn style() -> String {
     let (light, dark) = (variables(|colour| colour.1), variables(|colour| colour.2));
     format!(
         ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\

@@ -136,7 +136,8 @@
   const unitOf = (time) => UNITS.find(([amount]) => Math.abs(time) >= amount) ?? UNITS[3];
   const time = (value, [amount, unit] = unitOf(value)) =>
     value === 0 ? "0" : `${Number((value / amount).toPrecision(4))} ${unit}`;
-  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const numbersOf = (text, digits) =>
+    Array.from({ length: text.length / digits }, (_, at) => parseInt(text.slice(at * digits, (at + 1) * digits), 16));
 
   // Round steps that the axis ends need not lie on.
   const ticks = (low, high) => {
@@ -158,15 +159,13 @@
   const read = (place) => {
     const numbers = (name) => place.dataset[name].split(",").map(Number);
     const [min, q1, median, q3, max] = numbers("quantiles");
-    const words = bytes(place.dataset.order);
-    const parts = new Uint16Array(words.buffer, 0, words.length / 2);
-    const order = Array.from(parts, (part) => min + (part / 65535) * (max - min));
+    const order = numbersOf(place.dataset.order, 4).map((part) => min + (part / 65535) * (max - min));
     const cache = place.closest("tbody").dataset.cache;
     return {
       min, q1, median, q3, max, order, cache,
       all: Number(place.dataset.samples), p99: Number(place.dataset.p99),
       clock: (place.dataset.clock ?? "").split(" ").filter(Boolean).map((read) => read.split(":").map(Number)),
-      interval: numbers("interval"), histogram: bytes(place.dataset.histogram), told: place.dataset.told,
+      interval: numbers("interval"), histogram: numbersOf(place.dataset.histogram, 2), told: place.dataset.told,
     };
   };
 

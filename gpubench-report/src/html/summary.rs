@@ -1,7 +1,5 @@
-//! The top of the page. In: a run; out: its devices, the verdicts in numbers, and the first things to look at: regressions,
-//! rows with reservations, and rows that are the furthest from their roof.
-
-use std::collections::HashSet;
+//! The top of the page: the devices, the verdicts in numbers, and the first things to look at, which are regressions and rows with
+//! reservations.
 
 use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Finding};
 use gpubench_records::counts::ResultCounts;
@@ -9,10 +7,9 @@ use gpubench_records::verdict::State;
 use gpubench_stats::{Ratio, format};
 use maud::{Markup, html};
 
-use super::view::{PageCase, View, roof_share};
-use gpubench_table::launch_bound;
+use super::view::{PageCase, View};
 use gpubench_table::text::plain;
-use gpubench_table::{gate, header, remarks, roof};
+use gpubench_table::{gate, header, remarks};
 
 /// The number of rows that each list names.
 const NAMED: usize = 6;
@@ -34,7 +31,6 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
             div.columns {
                 (slower(view))
                 (reservations(view))
-                (furthest(view))
             }
         }
     }
@@ -126,34 +122,6 @@ fn reservations(view: &View<'_>) -> Markup {
                     }
                 }
                 @if cases.len() > NAMED { p.soft { "and " (cases.len() - NAMED) " more" } }
-            }
-        }
-    }
-}
-
-/// The rows that use the smallest share of the roof that binds them, without those that are bound by the launch.
-fn furthest(view: &View<'_>) -> Markup {
-    let mut rows: Vec<_> = view
-        .measured()
-        .filter(|row| launch_bound(row.it).is_none())
-        .filter_map(|row| Some((roof_share(row.it)?, row)))
-        .collect();
-    rows.sort_by(|a, b| a.0.fraction.total_cmp(&b.0.fraction));
-    // Each case is named once, hot or cold.
-    let mut named = HashSet::new();
-    rows.retain(|(_, row)| {
-        named.insert(row.case.number) && row.case.partner.is_none_or(|partner| !named.contains(&partner))
-    });
-    html! {
-        @if !rows.is_empty() {
-            div {
-                h3 { "Furthest from their roof" }
-                ol {
-                    @for (share, row) in rows.iter().take(NAMED) {
-                        li { (link(view, &row.case)) ": " (roof::phrase(share)) }
-                    }
-                }
-                p.soft { "Rows that an empty launch bounds are left out." }
             }
         }
     }

@@ -1,5 +1,4 @@
-//! A run as the page shows it. In: a [`Run`]; out: its rows with the facts that several parts of the page need: the share of
-//! the roof that binds, the same case hot and cold, and the place of each on the page.
+//! A run as the page shows it: its cases with the facts that several parts of the page need.
 
 use std::collections::HashMap;
 
@@ -9,6 +8,8 @@ use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_table::text::{plain, split_path};
+
+use crate::drawing::{Point, Series, Style};
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,7 @@ impl<'a> View<'a> {
         name.strip_prefix(self.prefix).unwrap_or(name)
     }
 
-    pub(super) fn of(run: &'a Run) -> Self {
+    pub(super) fn new(run: &'a Run) -> Self {
         let key =
             |record: &'a Record, cache| (&*record.case.benchmark, &*record.case.args, &*record.device, cache);
         let numbers: HashMap<_, usize> = run
@@ -76,6 +77,29 @@ impl<'a> View<'a> {
     pub(super) fn info(&self, record: &Record) -> Option<&'a DeviceInfo> {
         self.run.devices.iter().find(|info| info.device == record.device)
     }
+}
+
+impl MeasuredCase<'_> {
+    /// Returns a rate with its interval, which is the inverse of the time's.
+    pub(super) fn rate(&self, rate: f64) -> (f64, [f64; 2]) {
+        let (ci, median) = (self.it.samples.time.median_ci, self.it.median());
+        (rate, [ci.high, ci.low].map(|time| rate * (median / time)))
+    }
+
+    /// Returns a point of the case, which links to its row, with the cache state.
+    pub(super) fn point(&self, x: f64, (y, interval): (f64, [f64; 2]), note: &str) -> (Cache, Point) {
+        let (name, target) = (Some(self.case.name() + note), Some(self.case.target()));
+        (self.case.record.case.cache, Point { name, target, ..Point::from((x, y, interval)) })
+    }
+}
+
+/// Returns the series of hot and of cold points.
+pub(super) fn hot_and_cold(points: &[(Cache, Point)], style: Style) -> Vec<Series> {
+    let of = |cache: Cache| {
+        let points = points.iter().filter(|(it, _)| *it == cache).map(|(_, point)| point.clone());
+        Series::new(cache.to_string(), points).styled(style)
+    };
+    [Cache::Hot, Cache::Cold].map(of).into()
 }
 
 impl PageCase<'_> {

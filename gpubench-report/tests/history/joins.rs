@@ -33,25 +33,6 @@ fn drivers_are_apart_unless_two_commits_were_measured_under_both() {
     }
 }
 
-/// Runs that were added under the first digits of their commits are of these, unless the digits are those of several.
-#[test]
-fn first_digits_name_the_commit_that_begins_with_them() {
-    let template = template();
-    for (digits, expected) in [(40, 1), (12, 1), (8, 1), (7, 2)] {
-        let run = |driver: &str, commit: usize, day: usize, digits: usize| {
-            let mut run = with_driver(run_of(&template, commit, day, 1e5 + commit as f64), driver);
-            let hash = format!("{commit:08x}{:032x}", 7 * commit);
-            run.program.package.as_mut().expect("one").commit = Some(hash[..digits].to_owned());
-            HistoryRun::new(&run)
-        };
-        let old = (0..25).map(|commit| run("580.1", commit, commit, 40));
-        let again = (23..25).map(|commit| run("590.2", commit, 30 + commit, digits));
-        let new = (25..50).map(|commit| run("590.2", commit, 60 + commit, 40));
-        let report = History::new(old.chain(again).chain(new)).report(RULES);
-        assert_eq!(report.cases[0].series.len(), expected, "{digits} digits");
-    }
-}
-
 /// Two GPUs of a model that measure every commit, one of them 2 % slower; a third takes the place of the first. A step of the second
 /// alone is its own, and one of all is told of each.
 #[test]

@@ -1,16 +1,12 @@
-//! Changes of a series: where the level of what was measured again and again moved, by how much, and how certain that is. In: positive
-//! values in the order of time; out: [`Change`]s.
+//! Changes of a series of positive values in the order of time: where its level moved, by how much, and how certain that is.
 //!
 //! Steps are searched in stretches of many lengths (`intervals`), and the strength that a step needs comes of the series' own noise in
-//! other orders, a permutation test (`noise`), whose tail tells how certain a change is (`chance`). The strongest step is a change; stretches with it inside are left; then the next.
-//! Each change is then placed anew between its neighbours, and tested again there.
+//! other orders, a permutation test (`noise`). The strongest step is a change; stretches with it inside are left; then the next. Each
+//! change is then placed anew between its neighbours, and tested again there.
 
-mod chance;
 mod intervals;
 mod noise;
 
-pub use self::chance::LEAST_CHANCE;
-use self::chance::{Tail, together};
 use self::intervals::{Step, Sums};
 use self::noise::{ORDERS, residuals, strengths_by_chance};
 use gpubench_stats::{CONFIDENCE, student};
@@ -34,8 +30,6 @@ pub struct Change {
     pub ratio: f64,
     /// The ends of the interval of `ratio`, with a confidence of 95 %.
     pub interval: (f64, f64),
-    /// The chance that a series without a change has such a step anywhere. It is never less than [`LEAST_CHANCE`].
-    pub chance: f64,
     /// The first value of the level before it, and the end of the new level: the places of the changes beside it.
     pub levels: (usize, usize),
 }
@@ -53,7 +47,6 @@ impl Change {
         let added = student::quantile(CONFIDENCE, freedom) * error;
         let half = |end: f64| (end.ln() - size).hypot(added);
         self.interval = ((size - half(self.interval.0)).exp(), (size + half(self.interval.1)).exp());
-        self.chance = self.chance.max(chance);
         (chance <= FALSE_ALARMS).then_some(self)
     }
 }
@@ -81,13 +74,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     // One of the orders is that of the series itself.
     let allowed = (FALSE_ALARMS * (ORDERS + 1) as f64) as usize;
     let needed = by_chance[ORDERS - allowed];
-    let placed = series.placed(chosen(&found), needed);
-    let tail = Tail::of(&by_chance);
-    let chance = |step: &Step| {
-        let at_one_end = together(step.at - step.begin, step.end - step.at);
-        tail.chance(step.strength).max(at_one_end).max(LEAST_CHANCE)
-    };
-    placed.iter().map(|step| series.change(step, chance(step))).collect()
+    series.placed(chosen(&found), needed).iter().map(|step| series.change(step)).collect()
 }
 
 /// The strength that few series of `length` normal values reach: where nothing does, no orders are tried.
@@ -139,7 +126,7 @@ impl Sums {
         self.strongest(begin, end)
     }
 
-    fn change(&self, step: &Step, chance: f64) -> Change {
+    fn change(&self, step: &Step) -> Change {
         let Step { begin, at, end, .. } = *step;
         let size = self.size(begin, at, end);
         let error = self.error(begin, at, end);
@@ -149,7 +136,6 @@ impl Sums {
             between: self.places(step),
             ratio: size.exp(),
             interval: ((size - half).exp(), (size + half).exp()),
-            chance,
             levels: (begin, end),
         }
     }

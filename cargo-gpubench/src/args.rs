@@ -1,20 +1,17 @@
 //! The command line.
 
-mod history;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use gpubench_records::comparison::Threshold;
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
 use gpubench_report::export::ExportArgs;
 use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::CacheStates;
 use gpubench_table::Page;
-
-pub(crate) use self::history::{HistoryArgs, HistoryCommand};
 
 use crate::error::CommandError;
 
@@ -149,20 +146,10 @@ pub(crate) enum Binding {
 
 /// The benchmark binaries to run.
 #[derive(Args)]
-#[command(group = clap::ArgGroup::new("source").args(["krate", "git", "path"]))]
 pub(crate) struct RunArgs {
     /// Run the benchmarks of a published crate, at its newest version or this one; it is fetched and built in the cache folder
     #[arg(long = "crate", value_name = "NAME[@VERSION]", help_heading = "Source")]
     pub(crate) krate: Option<String>,
-    /// Run the benchmarks of a repository, which is fetched and built in the cache folder
-    #[arg(long, value_name = "URL", help_heading = "Source")]
-    pub(crate) git: Option<String>,
-    /// Check out this branch, tag or commit of the repository, instead of its default branch
-    #[arg(long, value_name = "REVISION", requires = "git", help_heading = "Source")]
-    pub(crate) rev: Option<String>,
-    /// Run the benchmarks of the workspace in this folder, instead of the current one
-    #[arg(long, value_name = "FOLDER", help_heading = "Source")]
-    pub(crate) path: Option<PathBuf>,
     /// Keep what is fetched in this folder, instead of the user's cache folder
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
     pub(crate) cache_dir: Option<PathBuf>,
@@ -208,8 +195,12 @@ pub(crate) struct AbArgs {
     /// Run only benchmarks whose names contain one of these
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
-    #[command(flatten)]
-    pub(crate) pairs: PairArgs,
+    /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
+    pub(crate) pairs: u64,
+    /// The seed of the random order of processes
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
+    pub(crate) seed: u64,
     /// Start no further pair after this time, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, help_heading = "Comparison")]
     pub(crate) time: Option<Duration>,
@@ -224,27 +215,65 @@ pub(crate) struct AbArgs {
     pub(crate) flags: Vec<String>,
 }
 
-/// The pairs of processes of a comparison.
-#[derive(Clone, Copy, Args)]
-pub(crate) struct PairArgs {
-    /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
-    pub(crate) pairs: u64,
-    /// The seed of the random order of processes
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
-    pub(crate) seed: u64,
-}
-
 /// The differences that matter in a comparison.
 #[derive(Args)]
 pub(crate) struct LimitArgs {
     /// The equivalence margin: times that differ by less count as equal [default: that of the later run]
-    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
-    pub(crate) equivalence_margin: Option<String>,
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
+    pub(crate) equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
     /// more than its processes differ by
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
-    pub(crate) fail_on_regression: Option<String>,
+    pub(crate) fail_on_regression: Option<Threshold>,
+}
+
+/// The history to read, and the changes to report.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+    /// The folder of the history [default: `history` next to the stored runs]
+    #[arg(value_name = "DIR", env = "GPUBENCH_HISTORY")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Count all GPUs of a model as one. Without this flag each GPU has a series of its own
+    #[arg(long)]
+    pub(crate) by_model: bool,
+    /// Report changes of at least this
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
+    pub(crate) equivalence_margin: f64,
+    /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
+    #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) last: Option<u64>,
+    /// Exit with 3 if a reported change is a slowdown and the benchmark is still slower than before it; see --last
+    #[arg(long)]
+    pub(crate) fail_on_change: bool,
+    /// Write the changes as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with a line for each benchmark, one file that needs no network, as HTML
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What to do with a history.
+#[derive(Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Add runs to a history, each under its commit: a small file each, without samples
+    Add {
+        /// The runs
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        /// The folder of the history [default: `history` next to the stored runs]
+        #[arg(long, value_name = "DIR", env = "GPUBENCH_HISTORY")]
+        history: Option<PathBuf>,
+        /// The commit of the run, if the run has none or another
+        #[arg(long, value_name = "HASH")]
+        commit: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -306,20 +335,25 @@ pub(crate) struct MergeArgs {
 
 #[derive(Args)]
 pub(crate) struct FleetArgs {
-    /// Files of runs, folders with such files, or names with `*` and `?`
+    /// Files of runs, and folders with such files
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// The least difference that counts as slow
-    #[arg(long, value_name = "PERCENT", default_value = "1%")]
-    pub(crate) least: String,
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    pub(crate) least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", default_value = "1%")]
-    pub(crate) fdr: String,
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    pub(crate) fdr: f64,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     /// Write the answer as JSON: each GPU on each peak, with intervals
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// Reads a percentage above 0, as a fraction.
+fn percentage(text: &str) -> Result<f64, &'static str> {
+    Threshold::part(text).ok_or("give a percentage above 0, such as 5%")
 }
 
 /// The benchmark binaries to verify.
