@@ -2,7 +2,6 @@
 
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
-use gpubench_records::failure::Failure;
 use gpubench_records::work::Counts;
 use gpubench_runtime::__private::extension::{Answer, RunError};
 use gpubench_stats::units::Nanoseconds;
@@ -42,15 +41,14 @@ pub(crate) fn race(
     let mut variants = std::mem::take(&mut problem.variants);
     let alone = measure_alone(racers, &mut variants, budget);
     let accepted = vec![false; variants.len()];
-    let race = Race::new(variants, margin, racers.elapsed());
+    let race = Race::new(variants, margin);
     let mut course = Course { racers, race, accepted, budget };
     let ended = match alone {
         Ok(RaceEnd::Decided) => course.run(),
         ended => ended,
     };
     problem.wall_time = course.racers.elapsed();
-    course.race.now = problem.wall_time;
-    (problem.variants, problem.analyses) = course.race.finish();
+    problem.variants = course.race.finish();
     problem.variants.sort_by(|a, b| {
         let ((a, faster), (b, slower)) = (a.rank(), b.rank());
         a.cmp(&b).then(faster.total_cmp(&slower))
@@ -107,7 +105,6 @@ impl Course<'_> {
     fn run(&mut self) -> Result<RaceEnd, RunError> {
         let mut end = RaceEnd::Decided;
         loop {
-            self.race.now = self.racers.elapsed();
             let next = self.race.next_duel();
             if next.is_some() && is_spent(self.racers, self.budget) {
                 end = RaceEnd::Budget;
@@ -121,7 +118,7 @@ impl Course<'_> {
                         self.accepted[variant] = true;
                         self.race.variant(variant).checked = checked;
                     }
-                    Err(failure) => self.fail(variant, failure),
+                    Err(failure) => self.race.fail(variant, failure),
                 },
                 (None, Some(duel)) => self.duel(duel)?,
                 (None, None) => return Ok(end),
@@ -143,19 +140,14 @@ impl Course<'_> {
         let mut is_found = false;
         for variant in [duel.leader, duel.contender] {
             if let Err(failure) = self.racers.coarse(variant)? {
-                self.fail(variant, failure);
+                self.race.fail(variant, failure);
                 is_found = true;
             }
         }
         if !is_found {
-            self.fail(duel.contender, failure);
+            self.race.fail(duel.contender, failure);
         }
         Ok(())
-    }
-
-    fn fail(&mut self, variant: usize, failure: Failure) {
-        self.race.now = self.racers.elapsed();
-        self.race.fail(variant, failure);
     }
 }
 
@@ -164,8 +156,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::tuning::Analysis;
-    use gpubench_records::failure::Stage;
+    use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::id::Arg;
 
     const MARGIN: f64 = 0.005;
@@ -347,18 +338,6 @@ mod tests {
         // Nothing works of what was measured, and that is no winner either.
         let (broken, _) = Fake { budget: Some(1.0), broken: vec![0], ..equal() }.race();
         assert_eq!(standings(&broken), [Failed, NotMeasured, NotMeasured, NotMeasured]);
-    }
-
-    #[test]
-    fn analyses_have_the_times_at_which_they_were_made() {
-        let seen = |found: &TunedProblem| -> Vec<_> {
-            let of_one = |one: &Analysis| (one.steps, one.left, one.undecided, one.at.as_f64());
-            found.analyses.iter().map(of_one).collect()
-        };
-        let (found, _) = Fake::of(&[100.0, 100.0, 103.0]).race();
-        assert_eq!(seen(&found), [(0, 3, 2, 4.0), (2, 2, 0, 204.0)]);
-        let (stopped, _) = Fake { stops_at: Some(2), ..Fake::of(&[100.0, 100.0, 103.0]) }.race();
-        assert_eq!(seen(&stopped), [(0, 3, 2, 4.0), (1, 3, 1, 204.0)]);
     }
 
     /// Times that deviate by a fifth do not tell half a percent, however often they are taken.

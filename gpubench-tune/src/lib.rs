@@ -19,6 +19,6 @@ pub use self::command::extension;
 pub use self::race::PAIRS_OF_A_STEP;
 pub use self::table::table;
 pub use self::tuning::{
-    Alone, Analysis, NotTuned, RaceEnd, SCHEMA, Shipped, Standing, TunedBenchmark, TunedProblem,
-    TunedVariant, Tuning, TuningMethod,
+    Alone, NotTuned, RaceEnd, SCHEMA, Shipped, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
+    TuningMethod,
 };

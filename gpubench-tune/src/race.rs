@@ -11,9 +11,8 @@
 //! JMLR 7, 2006).
 
 use crate::common_noise::CommonNoise;
-use crate::tuning::{Analysis, COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
+use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::failure::Failure;
-use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
 /// The pairs of rounds in a step.
@@ -87,19 +86,14 @@ pub(crate) struct Race {
     epoch: Option<Epoch>,
     /// The number of analyses in all epochs.
     analyses: usize,
-    steps: usize,
-    history: Vec<Analysis>,
-    /// The time since the race began, for its history.
-    pub(crate) now: Nanoseconds,
 }
 
 impl Race {
     /// Begins a race of variants whose coarse times are known, except for those that were not measured or have failed.
-    pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64, now: Nanoseconds) -> Self {
+    pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64) -> Self {
         let contender = |variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 };
         let contenders = variants.into_iter().map(contender).collect();
-        let history = Vec::new();
-        let mut race = Self { margin, contenders, epoch: None, analyses: 0, steps: 0, history, now };
+        let mut race = Self { margin, contenders, epoch: None, analyses: 0 };
         race.restart();
         race
     }
@@ -125,7 +119,6 @@ impl Race {
     pub(crate) fn add(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
         let contender = &mut self.contenders[duel.contender];
         let pairs = rounds.len() / 2;
-        self.steps += 1;
         contender.steps += 1;
         contender.rounds.extend(&rounds[..2 * pairs]);
         contender.variant.pairs += pairs;
@@ -143,7 +136,7 @@ impl Race {
 
     /// Ends the race. Rounds since the last analysis count with the error of the next one. Unless all variants were measured, none is the
     /// best.
-    pub(crate) fn finish(mut self) -> (Vec<TunedVariant>, Vec<Analysis>) {
+    pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
         if is_due && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4) {
             self.analyse();
@@ -156,7 +149,7 @@ impl Race {
             }
             variant.ratio = variant.ratio.map(|ratio| Ratio { confidence: 1.0 - RACE_ERROR, ..ratio });
         }
-        (variants, self.history)
+        variants
     }
 
     /// Returns the variant that all others are compared with, if one is left.
@@ -190,16 +183,6 @@ impl Race {
             }
         }
         self.begin_epoch(leader);
-        self.record();
-    }
-
-    /// Adds the state of the race to its history.
-    fn record(&mut self) {
-        let Some(leader) = self.leader() else { return };
-        let leader = self.contenders[leader].variant.args.clone();
-        let undecided = self.racing();
-        let left = self.contenders.iter().filter(|one| one.variant.standing <= Standing::Undecided).count();
-        self.history.push(Analysis { steps: self.steps, at: self.now, left, undecided, leader });
     }
 
     fn begin_epoch(&mut self, leader: usize) {
@@ -249,7 +232,6 @@ impl Race {
         } else if let Some((leader, ratio)) = fastest(&seems_faster) {
             self.change_leader(leader, ratio, Standing::Undecided);
         }
-        self.record();
     }
 
     /// Begins an epoch with a new leader, of this ratio to the old one. Variants that are not decided against the new leader too race
@@ -276,6 +258,7 @@ impl Race {
 mod tests {
     use super::*;
     use gpubench_records::failure::Stage;
+    use gpubench_stats::units::Nanoseconds;
 
     const MARGIN: f64 = 0.005;
 
@@ -285,7 +268,7 @@ mod tests {
             coarse_time: Some(Nanoseconds(*time)).filter(|_| *time > 0.0),
             ..TunedVariant::new(Vec::new(), None)
         };
-        Race::new(times.iter().map(variant).collect(), MARGIN, Nanoseconds::ZERO)
+        Race::new(times.iter().map(variant).collect(), MARGIN)
     }
 
     fn failure() -> Failure {
@@ -304,7 +287,7 @@ mod tests {
         while let Some(duel) = race.next_duel() {
             step(&mut race, duel, times);
         }
-        race.finish().0
+        race.finish()
     }
 
     fn step(race: &mut Race, duel: Duel, times: &[f64]) {
@@ -396,12 +379,12 @@ mod tests {
         let duel = race.next_duel().expect("three variants");
         assert_eq!(duel, Duel { contender: 1, leader: 0 });
         assert_eq!(
-            standings(&race.clone().finish().0),
+            standings(&race.clone().finish()),
             [Standing::Best, Standing::Undecided, Standing::Undecided]
         );
         // Wide apart: it could be anything.
         race.add(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
-        let (found, _) = race.finish();
+        let found = race.finish();
         assert_eq!(found[1].standing, Standing::Undecided);
         assert!(found[1].ratio.is_some() && found[2].ratio.is_none());
     }
@@ -414,7 +397,7 @@ mod tests {
             race.add(duel, &[], f64::INFINITY);
             steps += 1;
         }
-        assert_eq!((steps, race.finish().0[1].standing), (16, Standing::Undecided));
+        assert_eq!((steps, race.finish()[1].standing), (16, Standing::Undecided));
     }
 
     #[test]
@@ -436,40 +419,19 @@ mod tests {
     #[test]
     fn one_variant_alone_is_the_best_and_none_is_no_race() {
         assert_eq!(race(&[100.0]).next_duel(), None);
-        let one = race_with_failed(&[100.0, 0.0]).finish().0;
+        let one = race_with_failed(&[100.0, 0.0]).finish();
         assert_eq!(standings(&one), [Standing::Best, Standing::Failed]);
         let mut none = race_with_failed(&[0.0, 0.0]);
         assert_eq!((none.next_duel(), none.racing()), (None, 0));
-        assert_eq!(standings(&none.finish().0), [Standing::Failed; 2]);
+        assert_eq!(standings(&none.finish()), [Standing::Failed; 2]);
     }
 
     #[test]
     fn of_variants_that_were_not_all_measured_none_is_the_best() {
         use Standing::{LeftBehind, NotMeasured, Undecided};
-        let (found, _) = race(&[100.0, 130.0, 101.0, 0.0]).finish();
+        let found = race(&[100.0, 130.0, 101.0, 0.0]).finish();
         assert_eq!(standings(&found), [Undecided, LeftBehind, Undecided, NotMeasured]);
         assert!(found.iter().all(|variant| variant.ratio.is_none()));
-        assert_eq!(standings(&race(&[0.0, 0.0]).finish().0), [NotMeasured; 2]);
-    }
-
-    #[test]
-    fn each_analysis_tells_what_it_leaves() {
-        let times = [110.0, 100.0, 100.1, 121.0, 150.0];
-        let mut race = race(&[100.0, 101.0, 102.0, 103.0, 150.0]);
-        for number in 0..5 {
-            let value = number.to_string();
-            race.variant(number).args = vec![gpubench_records::id::Arg { name: "v".to_owned(), value }];
-        }
-        race.now = Nanoseconds(7.0);
-        while let Some(duel) = race.next_duel() {
-            step(&mut race, duel, &times);
-        }
-        let (found, history) = race.finish();
-        let best = found.iter().find(|variant| variant.standing == Standing::Best).expect("one leads");
-        let seen: Vec<_> =
-            history.iter().map(|one| (one.steps, one.left, one.undecided, one.at.as_f64())).collect();
-        // Three steps find two that are faster, and a fourth decides between them.
-        assert_eq!(seen, [(0, 4, 3, 0.0), (3, 2, 1, 7.0), (4, 2, 0, 7.0)]);
-        assert!(history[1..].iter().all(|one| one.leader == best.args), "{history:?}");
+        assert_eq!(standings(&race(&[0.0, 0.0]).finish()), [NotMeasured; 2]);
     }
 }

@@ -1,12 +1,9 @@
-//! The variants to ship: the smallest set with a good variant for every problem, and the best single variant.
+//! The variants to ship: a small set with a good variant for every problem, and the best single variant.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use crate::tuning::{Alone, Shipped, Standing, TunedProblem, TunedVariant};
 use gpubench_records::id::Arg;
-
-/// The most problems for which the smallest set is found exactly: each subset of them has a bit mask.
-const EXACT_PROBLEMS: usize = 16;
 
 impl Shipped {
     /// Chooses the variants to ship. `None` if a problem has no winner.
@@ -29,8 +26,6 @@ impl Shipped {
             .iter()
             .map(|(_, results)| (0..problems.len()).filter(|place| is_good(&results[*place])).collect())
             .collect();
-        let is_smallest = problems.len() <= EXACT_PROBLEMS;
-        let cover = if is_smallest { smallest_cover } else { greedy_cover };
         let chosen = cover(&covers, problems.len())?;
         let worst = |results: &[Option<&TunedVariant>]| {
             results.iter().try_fold(0.0, |worst: f64, one| Some(worst.max((*one)?.ratio?.value)))
@@ -40,41 +35,15 @@ impl Shipped {
             .filter_map(|(args, results)| Some(Alone { args: args.to_vec(), ratio: worst(results)? }));
         Some(Self {
             variants: chosen.into_iter().map(|number| variants[number].0.to_vec()).collect(),
-            is_smallest,
             alone: alone.min_by(|a, b| a.ratio.total_cmp(&b.ratio)),
         })
     }
 }
 
-/// Returns the smallest set of variants that covers all problems, by a breadth-first search over subsets of problems.
-fn smallest_cover(covers: &[Vec<usize>], problems: usize) -> Option<Vec<usize>> {
-    let masks: Vec<usize> = covers.iter().map(|covered| covered.iter().map(|bit| 1 << bit).sum()).collect();
-    let all = (1_usize << problems) - 1;
-    // For each subset the last variant of its smallest set, and the subset before.
-    let mut reached: Vec<Option<(usize, usize)>> = vec![None; all + 1];
-    let mut queue = VecDeque::from([0_usize]);
-    while let Some(subset) = queue.pop_front().filter(|_| reached[all].is_none()) {
-        let missing = 1 << (!subset).trailing_zeros();
-        for (variant, mask) in masks.iter().enumerate().filter(|(_, mask)| **mask & missing != 0) {
-            let next: usize = subset | mask;
-            if reached[next].is_none() {
-                reached[next] = Some((variant, subset));
-                queue.push_back(next);
-            }
-        }
-    }
-    let (mut set, mut at) = (Vec::new(), all);
-    while at != 0 {
-        let (variant, before) = reached[at]?;
-        set.push(variant);
-        at = before;
-    }
-    set.sort_unstable();
-    Some(set)
-}
-
-/// Returns a set of variants that covers all problems. Each time it adds the variant that covers most of the rest.
-fn greedy_cover(covers: &[Vec<usize>], problems: usize) -> Option<Vec<usize>> {
+/// Returns a set of variants that covers all problems. Each time it adds the variant that covers most of the rest. A smaller set may
+/// exist, by a factor of 1 + ln(problems) at most (Chvátal, *A greedy heuristic for the set-covering problem*, Mathematics of Operations
+/// Research 4, 1979).
+fn cover(covers: &[Vec<usize>], problems: usize) -> Option<Vec<usize>> {
     let (mut left, mut set) = (vec![true; problems], Vec::new());
     while left.contains(&true) {
         let gain = |variant: &usize| covers[*variant].iter().filter(|place| left[**place]).count();
@@ -92,16 +61,8 @@ mod tests {
     use super::*;
     use gpubench_stats::Ratio;
 
-    /// Greedy takes the large one first and then needs two more; two suffice.
     #[test]
-    fn the_smallest_set_is_smaller_than_the_greedy_one() {
-        let covers = [vec![0, 1, 2, 3], vec![0, 1, 4], vec![2, 3, 5]];
-        assert_eq!(smallest_cover(&covers, 6), Some(vec![1, 2]));
-        assert_eq!(greedy_cover(&covers, 6), Some(vec![0, 1, 2]));
-    }
-
-    #[test]
-    fn many_problems_are_covered_greedily() {
+    fn many_problems_are_covered() {
         let problems: Vec<TunedProblem> = (0..40)
             .map(|place| {
                 let own = (2 + place).to_string();
@@ -110,14 +71,13 @@ mod tests {
             })
             .collect();
         let shipped = Shipped::new(&problems).expect("each has one");
-        assert_eq!((shipped.variants, shipped.is_smallest), (vec![args("0"), args("1")], false));
+        assert_eq!(shipped.variants, [args("0"), args("1")]);
     }
 
     #[test]
     fn a_problem_without_a_good_variant_has_no_cover() {
-        assert_eq!(smallest_cover(&[vec![0]], 2), None);
-        assert_eq!(greedy_cover(&[vec![0]], 2), None);
-        assert_eq!(smallest_cover(&[vec![], vec![0]], 1), Some(vec![1]));
+        assert_eq!(cover(&[vec![0]], 2), None);
+        assert_eq!(cover(&[vec![], vec![0]], 1), Some(vec![1]));
         let lost = problem(&[("64", Standing::Failed, 1.0)]);
         assert_eq!(Shipped::new(&[problem(&[("64", Standing::Best, 1.0)]), lost]), None);
     }
@@ -145,7 +105,7 @@ mod tests {
         assert_eq!(shipped.alone, Some(Alone { args: args("128"), ratio: 1.002 }));
         let huge = problem(&[("256", Best, 1.0), ("128", Slower, 1.1), ("64", Slower, 1.5)]);
         let shipped = Shipped::new(&[small, huge]).expect("both have winners");
-        assert_eq!((shipped.variants.len(), shipped.is_smallest), (2, true));
+        assert_eq!(shipped.variants.len(), 2);
         assert_eq!(shipped.alone, Some(Alone { args: args("128"), ratio: 1.1 }));
     }
 

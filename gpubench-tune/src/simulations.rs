@@ -53,7 +53,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
             TunedVariant { coarse_time: coarse, ..TunedVariant::new(Vec::new(), None) }
         })
         .collect();
-    let mut race = Race::new(variants, band, Nanoseconds::ZERO);
+    let mut race = Race::new(variants, band);
     let mut steps = 0;
     while let Some(duel) = race.next_duel() {
         let log = (times[duel.contender] / times[duel.leader]).ln();
@@ -74,7 +74,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
         race.add(duel, &rounds, 1e-4);
         steps += 1;
     }
-    (race.finish().0, steps)
+    (race.finish(), steps)
 }
 
 fn all_are(placings: &[TunedVariant], standing: Standing) -> bool {

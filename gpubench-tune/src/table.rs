@@ -112,13 +112,12 @@ fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
 fn shipped(benchmark: &TunedBenchmark) -> Option<String> {
     let shipped = benchmark.shipped.as_ref().filter(|_| benchmark.problems.len() > 1)?;
     let shown: Vec<String> = shipped.variants.iter().map(|args| shown_name("", args)).collect();
-    let set = if shipped.is_smallest { "the smallest set" } else { "a small set, found greedily" };
     let alone = shipped.alone.as_ref().map(|alone| {
         let loss = format::change(alone.ratio);
         format!("; {} alone is at most {loss} from the best", shown_name("", &alone.args))
     });
     let (shown, alone) = (shown.join(" and "), alone.unwrap_or_default());
-    Some(format!("within the equivalence margin of every problem's best, {set}: {shown}{alone}"))
+    Some(format!("within the equivalence margin of every problem's best: {shown}{alone}"))
 }
 
 /// Returns the arguments as the user gives them, such as `BLOCK=128, unroll=4`.

@@ -104,9 +104,6 @@ pub struct TunedBenchmark {
 pub struct Shipped {
     /// A set of variants of which one is the best or its tie for every problem.
     pub variants: Vec<Vec<Arg>>,
-    /// True if no smaller set exists. False for more than 16 problems: a greedy set may be larger by a factor of 1 + ln(problems)
-    /// (Chvátal, *A greedy heuristic for the set-covering problem*, Mathematics of Operations Research 4, 1979).
-    pub is_smallest: bool,
     /// The best single variant; nothing if none was compared in all problems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
@@ -132,9 +129,6 @@ pub struct TunedProblem {
     pub ended: RaceEnd,
     /// The variants, ordered by standing and time.
     pub variants: Vec<TunedVariant>,
-    /// The beginning of the race and each interim analysis.
-    #[serde(default)]
-    pub analyses: Vec<Analysis>,
     /// The number of variants that the benchmark skips.
     pub skipped: usize,
     /// The duration.
@@ -145,7 +139,7 @@ impl TunedProblem {
     /// Returns a problem without variants.
     pub(crate) fn new(args: Vec<Arg>) -> Self {
         let (ended, wall) = (RaceEnd::Stopped, Nanoseconds::ZERO);
-        Self { args, ended, variants: Vec::new(), analyses: Vec::new(), skipped: 0, wall_time: wall }
+        Self { args, ended, variants: Vec::new(), skipped: 0, wall_time: wall }
     }
 
     /// Returns the winner, if every variant was measured and one of them works.
@@ -173,22 +167,6 @@ pub enum RaceEnd {
     Budget,
     /// The user stopped the race, or nothing more could be measured.
     Stopped,
-}
-
-/// The state of a race at its beginning or after an interim analysis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Analysis {
-    /// The steps until then, of all variants together. A step is some rounds of two interleaved variants.
-    pub steps: usize,
-    /// The time since the race began.
-    pub at: Nanoseconds,
-    /// The number of variants that are not out: the leader, its ties and the undecided.
-    pub left: usize,
-    /// The number of undecided variants.
-    pub undecided: usize,
-    /// The leader from then on.
-    pub leader: Vec<Arg>,
 }
 
 /// The standing of a variant, the best first.
@@ -274,27 +252,10 @@ impl TunedVariant {
 
 /// The reason that a tuning has no variant for a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotTuned {
-    /// There is no race of this benchmark on this model.
-    #[error("`{benchmark}` was not tuned on `{model}`")]
-    Missing {
-        /// The benchmark's path.
-        benchmark: String,
-        /// The model of the device.
-        model: String,
-    },
-    /// The benchmark had other axes when it was tuned.
-    #[error("`{benchmark}` has other axes or values than when it was tuned: race it again by --tune")]
-    Changed {
-        /// The benchmark's path.
-        benchmark: String,
-    },
-    /// There was no race of this problem, or it has no winner.
-    #[error("`{benchmark}` has no winner for this problem")]
-    NoWinner {
-        /// The benchmark's path.
-        benchmark: String,
-    },
+#[error("`{benchmark}` {why}")]
+pub struct NotTuned {
+    benchmark: String,
+    why: &'static str,
 }
 
 impl Tuning {
@@ -333,17 +294,18 @@ impl Tuning {
         model: &str,
         problem: &[Arg],
     ) -> Result<&[Arg], NotTuned> {
-        let name = || benchmark.to_owned();
+        let not_tuned = |why| NotTuned { benchmark: benchmark.to_owned(), why };
         let races = self.benchmarks.iter().filter(|one| one.benchmark == benchmark && one.model == model);
-        let tuned = races
-            .min_by_key(|one| one.cache != Cache::Hot)
-            .ok_or_else(|| NotTuned::Missing { benchmark: name(), model: model.to_owned() })?;
+        let tuned = races.min_by_key(|one| one.cache != Cache::Hot);
+        let tuned = tuned.ok_or_else(|| not_tuned("was not tuned on this model"))?;
         if tuned.axes_hash != axes {
-            return Err(NotTuned::Changed { benchmark: name() });
+            return Err(not_tuned(
+                "has other axes or values than when it was tuned: race it again by --tune",
+            ));
         }
         let raced = tuned.problems.iter().find(|raced| raced.args == problem);
         let best = raced.and_then(TunedProblem::best).map(|best| &*best.args);
-        best.ok_or_else(|| NotTuned::NoWinner { benchmark: name() })
+        best.ok_or_else(|| not_tuned("has no winner for this problem"))
     }
 }
 
@@ -400,8 +362,13 @@ mod tests {
         let (tuning, problem) = (tuning(), [arg("n", "1024")]);
         let best = |axes, model, problem: &[Arg]| tuning.best(("kernels::matmul", axes), model, problem);
         assert_eq!(best("0123abcd", "NVIDIA H200", &problem), Ok(&[arg("BLOCK", "128")][..]));
-        assert!(matches!(best("0123abce", "NVIDIA H200", &problem), Err(NotTuned::Changed { .. })));
-        assert!(matches!(best("0123abcd", "NVIDIA H100", &problem), Err(NotTuned::Missing { .. })));
-        assert!(matches!(best("0123abcd", "NVIDIA H200", &[]), Err(NotTuned::NoWinner { .. })));
+        for (axes, model, problem, why) in [
+            ("0123abce", "NVIDIA H200", &problem[..], "has other axes"),
+            ("0123abcd", "NVIDIA H100", &problem, "was not tuned"),
+            ("0123abcd", "NVIDIA H200", &[], "has no winner"),
+        ] {
+            let refused = best(axes, model, problem).expect_err(why).to_string();
+            assert!(refused.starts_with("`kernels::matmul` ") && refused.contains(why), "{refused}");
+        }
     }
 }

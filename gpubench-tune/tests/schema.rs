@@ -31,8 +31,6 @@ fn a_tuning_fits_its_schema() {
     tuning.write(&mut json).expect("a vector takes everything");
     let json: Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(Checker { root: &schema }.check(&schema, &json), Ok(()));
-    let problems = json.pointer("/benchmarks/0/problems").and_then(Value::as_array).expect("a list");
-    assert!(problems.iter().any(|problem| !problem["analyses"].as_array().expect("a list").is_empty()));
     let mut other = json.clone();
     other["benchmarks"][0]["problems"][0]["variants"][0]["standing"] = "first".into();
     assert!(Checker { root: &schema }.check(&schema, &other).is_err());

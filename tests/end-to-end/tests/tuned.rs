@@ -63,19 +63,14 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
         "{ratio:?}"
     );
     assert_eq!(slower.counts.reads, Some(64));
-    let [start, .., end] = &small.analyses[..] else { panic!("{:?}", small.analyses) };
-    assert_eq!((start.steps, start.left, start.undecided), (0, 3, 2));
-    assert_eq!((end.left, end.undecided, &end.leader), (2, 0, &small.variants[0].args));
-    assert!(start.at < end.at && end.at <= small.wall_time, "{:?}", small.analyses);
 
     let shipped = benchmark.shipped.as_ref().expect("both have winners");
-    assert_eq!((shipped.variants.len(), shipped.is_smallest), (1, true));
+    assert_eq!(shipped.variants.len(), 1);
     let alone = shipped.alone.as_ref().expect("it was compared in both");
     assert!(alone.ratio < 1.005 && alone.args == shipped.variants[0], "{alone:?}");
     ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll, where ± 0.50 % does not matter");
     ended.shows("n=1: 5 variants, 1 skipped in ");
-    ended.shows("within the equivalence margin of every problem's best, the smallest set:");
-    ended.shows("  [BLOCK=128, unroll=2]; [BLOCK=128, unroll=2]");
+    ended.shows("within the equivalence margin of every problem's best: [BLOCK=128, unroll=2];");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 
     // A program finds the winner of its problem, and none once the benchmark has changed.
