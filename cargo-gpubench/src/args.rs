@@ -107,7 +107,7 @@ pub(crate) enum Command {
     /// Find the changes of each result over the commits of a history: by how much, and which commits they came with
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
-                      cargo gpubench history history saxpy --html changes.html\n\
+                      cargo gpubench history history saxpy --json changes.json\n\
                       A folder that is called `add` is ./add."
     )]
     History(HistoryArgs),
@@ -254,9 +254,6 @@ pub(crate) struct HistoryArgs {
     /// Write the changes as JSON
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page with a line for each benchmark, one file that needs no network, as HTML
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    pub(crate) html: Option<PathBuf>,
 }
 
 /// What to do with a history.

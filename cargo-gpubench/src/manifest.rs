@@ -12,9 +12,6 @@ use crate::error::{CommandError, at};
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// The byte order mark, with which some editors begin a file.
-const MARK: char = '\u{feff}';
-
 /// Returns a path without `./` at its beginning.
 pub(crate) fn shown(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
@@ -24,9 +21,6 @@ pub(crate) fn shown(path: PathBuf) -> PathBuf {
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     document: DocumentMut,
-    /// True if its lines end as on Windows, and if it begins with a byte order mark: the parser keeps neither.
-    has_crlf: bool,
-    has_mark: bool,
 }
 
 impl Manifest {
@@ -43,8 +37,7 @@ impl Manifest {
             })
         })?;
         let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
-        let (has_crlf, has_mark) = (text.contains("\r\n"), text.starts_with(MARK));
-        Ok(Self { path, document, has_crlf, has_mark })
+        Ok(Self { path, document })
     }
 
     /// Returns the name of its package.
@@ -54,18 +47,13 @@ impl Manifest {
         package.ok_or_else(|| CommandError::usage(format!("{} {message}", self.path.display())))
     }
 
-    /// Returns the name by which code imports the package's library; `None` if Rust code cannot link one.
+    /// Returns the name by which code imports the package's library, if it has one.
     pub(crate) fn library(&self) -> Option<String> {
-        let folder = self.path.parent()?;
-        let library = self.document.get("lib");
-        let key = |name: &str| library.and_then(|library| library.get(name));
-        let is_there = key("path").is_some() || folder.join("src/lib.rs").is_file();
-        let is_macro = ["proc-macro", "proc_macro"].iter().any(|name| key(name).is_some());
-        let kinds = key("crate-type").and_then(Item::as_array);
-        let links =
-            kinds.is_none_or(|kinds| kinds.iter().any(|kind| matches!(kind.as_str(), Some("lib" | "rlib"))));
-        let name = key("name").and_then(Item::as_str).or_else(|| self.package().ok())?;
-        (is_there && !is_macro && links).then(|| name.replace('-', "_"))
+        let key = |name: &str| self.document.get("lib").and_then(|library| library.get(name)?.as_str());
+        if key("path").is_none() && !self.path.parent()?.join("src/lib.rs").is_file() {
+            return None;
+        }
+        Some(key("name").or_else(|| self.package().ok())?.replace('-', "_"))
     }
 
     /// Returns true if the package depends on the crate of this name, also for tests alone.
@@ -105,13 +93,7 @@ impl Manifest {
 
     /// Writes the manifest in place of the earlier one.
     pub(crate) fn write(&self) -> Result<(), CommandError> {
-        let mut text = self.document.to_string();
-        if self.has_crlf {
-            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
-        if self.has_mark && !text.starts_with(MARK) {
-            text.insert(0, MARK);
-        }
+        let text = self.document.to_string();
         replace(&self.path, &|out| out.write_all(text.as_bytes()))
             .map_err(|error| CommandError::failed(at(&self.path, error)))
     }

@@ -2,7 +2,8 @@
 //! and never if a run is read from it.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt;
+use std::sync::Arc;
 
 use anstream::AutoStream;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
@@ -89,10 +90,6 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    // On Windows, anstream must see the console itself.
-    #[cfg(windows)]
-    let out = io::stdout();
-    #[cfg(not(windows))]
     let out: Box<dyn Write> = Box::new(Patient(io::stdout()));
     let mut out = AutoStream::new(out, choice);
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -102,12 +99,8 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
 
 /// Makes a write beyond the limit of a file's size return an error. By default, the system ends the process.
 pub(crate) fn survive_file_size_limit() {
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::SIGXFSZ;
-        // Fails only for signals that cannot be caught, and this one can. The write reports the error: the flag is not read.
-        _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
-    }
+    // Fails only for signals that cannot be caught, and this one can. The write reports the error: the flag is not read.
+    _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Prints a warning on standard error.
@@ -139,7 +132,7 @@ pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(
         return Err(CommandError::usage(format!("{} {message}", path.display())));
     }
     // The reader of a pipe sees its end when the pipe is opened and closed.
-    if is_pipe(path) {
+    if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
         return Ok(());
     }
     Destination::open(path).map(drop).map_err(|error| {
@@ -150,19 +143,6 @@ pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(
             _ => at(path, error),
         })
     })
-}
-
-fn is_pipe(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        path.metadata().is_ok_and(|file| file.file_type().is_fifo())
-    }
-    #[cfg(not(unix))]
-    {
-        _ = path;
-        false
-    }
 }
 
 /// Writes `contents` to a destination. A terminal gets control characters by their codes.

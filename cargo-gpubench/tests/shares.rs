@@ -35,7 +35,7 @@ fn shares_become_one_run_and_what_is_missing_is_told() {
     assert_snapshot!("merged-shares", project.run(&["report", &merged, "--width", "100"]).code(0).stdout());
     // One never came, or left a file that cannot be read.
     let alone = project.run(&["merge", &names[1], "-o", &merged]).code(1).stderr();
-    assert_eq!(alone, "warning: share 1/2 is missing: 2 cases\n");
+    assert_eq!(alone, "warning: 2 of 4 cases are missing: share 1/2 left no run\n");
     fs::write(&names[0], "{\"run\":").expect("it can be written");
     let damaged = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(1).stderr();
     assert_snapshot!("merged-shares-damaged", damaged);

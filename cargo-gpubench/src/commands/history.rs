@@ -6,7 +6,7 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use gpubench_records::history::{Added, add};
 use gpubench_records::selection::parse_filters;
-use gpubench_report::history::{History, HistoryFilter, HistoryRules, render, write_html};
+use gpubench_report::history::{History, HistoryFilter, HistoryRules, render};
 use gpubench_table::export::ExportTo;
 
 use super::git::{commit_order, whole_hash};
@@ -64,12 +64,9 @@ fn add_all(
 
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let filter = HistoryFilter { names: parse_filters(&args.filters, false)?, by_model: args.by_model };
-    let [json, html] = [&args.json, &args.html].map(|path| path.clone().map(ExportTo::of));
-    for to in [&json, &html].into_iter().flatten() {
+    let json = args.json.clone().map(ExportTo::of);
+    if let Some(to) = &json {
         output::check_destination(to, &[])?;
-    }
-    if json.as_ref().zip(html.as_ref()).is_some_and(|(json, html)| json.is(html)) {
-        return Err(CommandError::usage("--json and --html: give each a file of its own"));
     }
     const MAKE: &str = "`cargo gpubench history add RUN`, and `history` in the gpubench.toml of a benchmark binary, add runs";
     let shown = folder.display();
@@ -87,14 +84,11 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
         last: args.last.map(|last| last as usize),
     };
     let found = history.in_order(&order).report(rules);
-    if ![&json, &html].into_iter().flatten().any(|to| *to == ExportTo::StandardOutput) {
+    if json != Some(ExportTo::StandardOutput) {
         output::print(&render(&found, options.page()), options)?;
     }
     if let Some(to) = &json {
         output::write_to(to, &|out| found.write_json(out))?;
-    }
-    if let Some(to) = &html {
-        output::write_to(to, &|out| write_html(&found, out))?;
     }
     Ok(found.exit(args.fail_on_change))
 }

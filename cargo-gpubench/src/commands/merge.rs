@@ -37,5 +37,5 @@ pub(super) fn merge(
         join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
     results.write(&run)?;
-    Ok(if missing.is_empty() { exit } else { Exit::Failed })
+    Ok(if missing.is_none() { exit } else { Exit::Failed })
 }

@@ -1,10 +1,7 @@
 //! `run`: builds and runs all benchmark binaries of a workspace, one after another. They print their tables, and `run` prints a summary.
 
-use gpubench_records::counts::ResultCounts;
 use gpubench_records::exit::Exit;
-use gpubench_records::files::{StoredRuns, load};
 use gpubench_report::export::FORMATS;
-use gpubench_stats::format::counted;
 use gpubench_table::paragraph;
 
 use super::suites::{self, Built, Cargo, shared_file};
@@ -13,13 +10,8 @@ use crate::args::RunArgs;
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
-/// The end of one benchmark binary.
-struct SuiteEnd {
-    name: String,
-    exit: Exit,
-    /// The results of its run, if it stored one.
-    counts: Option<ResultCounts>,
-}
+/// The name of a benchmark binary, and its end.
+type SuiteEnd = (String, Exit);
 
 pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     signals::listen()?;
@@ -32,8 +24,7 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit, Command
         return Err(shared_file(format.name, targets.len()));
     }
     let built = cargo.build(&targets, &args.build)?;
-    let stored = StoredRuns::within(workspace.target_directory.join("gpubench"));
-    let ends = measure(&built, &args.flags, &stored)?;
+    let ends = measure(&built, &args.flags)?;
     if ends.len() > 1 {
         output::print(&format!("\n{}", paragraph(&summary(&ends), options.page())), options)?;
     }
@@ -47,17 +38,15 @@ fn is_given(flags: &[String], name: &str) -> bool {
 }
 
 /// Runs the benchmark binaries, one after another, until a signal comes.
-fn measure(built: &Built, flags: &[String], stored: &StoredRuns) -> Result<Vec<SuiteEnd>, CommandError> {
+fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>, CommandError> {
     let mut ends = Vec::new();
     let count = built.suites.len();
     for (number, suite) in (1..).zip(&built.suites) {
         if count > 1 {
             output::note(&format!("benchmark binary {number} of {count}: {}", suite.name()));
         }
-        // The user may have runs stored elsewhere. The summary has no counts then.
-        let (exit, run) = suites::measure(&mut built.command(suite, flags), stored)?;
-        let counts = run.and_then(|(_, path)| load(&path).ok()).map(|stored| stored.run.counts());
-        ends.push(SuiteEnd { name: suite.name(), exit, counts });
+        let exit = signals::exit(suites::output(&mut built.command(suite, flags))?.status);
+        ends.push((suite.name(), exit));
         if matches!(exit, Exit::Interrupted(_)) {
             break;
         }
@@ -66,28 +55,15 @@ fn measure(built: &Built, flags: &[String], stored: &StoredRuns) -> Result<Vec<S
 }
 
 fn exit(ends: &[SuiteEnd]) -> Exit {
-    exit_of_all(ends.iter().map(|end| end.exit))
+    exit_of_all(ends.iter().map(|(_, exit)| *exit))
 }
 
 /// Returns a line for each benchmark binary, and one for all.
 fn summary(ends: &[SuiteEnd]) -> String {
-    let width = ends.iter().map(|end| end.name.chars().count()).max().unwrap_or(0);
-    let lines = ends.iter().map(|end| {
-        let counts = end.counts.map_or_else(String::new, |counts| format!("{}; ", results(counts)));
-        format!("{:width$}  {counts}{}\n", end.name, meaning(end.exit))
-    });
-    let lines: String = lines.collect();
+    let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let line = |(name, exit): &SuiteEnd| format!("{name:width$}  {}\n", meaning(*exit));
+    let lines: String = ends.iter().map(line).collect();
     format!("{} benchmark binaries, {}\n{lines}", ends.len(), exit(ends))
-}
-
-/// Returns the counts as text.
-fn results(counts: ResultCounts) -> String {
-    let ResultCounts { results, valid, suspect, invalid, skipped, .. } = counts;
-    let parts = [(valid, "valid"), (suspect, "suspect"), (invalid, "invalid"), (skipped, "skipped")];
-    let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    let parts: Vec<String> = parts.collect();
-    let results = counted(results, "result");
-    if parts.is_empty() { results } else { format!("{results}: {}", parts.join(", ")) }
 }
 
 /// Returns the meaning of an exit code, as the documentation has it.

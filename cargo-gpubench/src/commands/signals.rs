@@ -1,11 +1,15 @@
-//! Signals that end a command early: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on Windows. The child process that runs gets them too, so that
+//! Signals that end a command early: SIGINT, SIGTERM and SIGHUP. The child process that runs gets them too, so that
 //! it can print and store what it has, and the command ends after it.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Output};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 use gpubench_records::exit::Exit;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::error::CommandError;
 
@@ -16,21 +20,14 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 
 /// Catches the signals from now on, until this process ends.
 pub(super) fn listen() -> Result<(), CommandError> {
+    let catch = || -> io::Result<()> {
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+        gpubench_records::threads::start("signals", move || signals.forever().for_each(pass_on)).map(drop)
+    };
     catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
 }
 
-#[cfg(unix)]
-fn catch() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-    gpubench_records::threads::start("signals", move || signals.forever().for_each(pass_on)).map(drop)
-}
-
-#[cfg(unix)]
 fn pass_on(signal: i32) {
-    use rustix::process::{Pid, Signal, kill_process};
-
     _ = FIRST.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
     // A terminal sends Ctrl-C to the child too, which would end at once if a second one came.
     let signal = match Signal::from_named_raw(signal) {
@@ -41,15 +38,6 @@ fn pass_on(signal: i32) {
         // A child that has ended needs no signal.
         _ = kill_process(child, signal);
     }
-}
-
-/// A console sends its events to the child too.
-#[cfg(windows)]
-fn catch() -> io::Result<()> {
-    /// The number of Ctrl-C on other systems, which the exit code has.
-    const SIGINT: u8 = 2;
-
-    ctrlc::set_handler(|| FIRST.store(SIGINT, Ordering::Relaxed)).map_err(io::Error::other)
 }
 
 /// Runs a program to its end. It gets the signals that come meanwhile.
@@ -75,12 +63,8 @@ pub(super) fn received() -> Option<Exit> {
 /// Returns the end of this command, if a signal came or ended a child process. A terminal sends Ctrl-C to both, and the end of the child may
 /// be seen first.
 pub(super) fn ended_by(child: ExitStatus) -> Option<Exit> {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&child);
-    #[cfg(windows)]
-    let (_, signal) = (child, None);
     let interrupted = |signal: i32| Exit::of_code(u8::try_from(128 + signal).ok()?);
-    received().or_else(|| interrupted(signal?))
+    received().or_else(|| interrupted(child.signal()?))
 }
 
 /// Returns the exit code of a benchmark binary. One that ended in another way failed.

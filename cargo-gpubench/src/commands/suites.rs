@@ -18,13 +18,8 @@ use crate::error::CommandError;
 use crate::output::warn;
 
 /// The variable in which the system's loader looks for folders of shared libraries.
-const LIBRARIES: &str = if cfg!(target_os = "macos") {
-    "DYLD_FALLBACK_LIBRARY_PATH"
-} else if cfg!(windows) {
-    "PATH"
-} else {
-    "LD_LIBRARY_PATH"
-};
+const LIBRARIES: &str =
+    if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 /// The variables by which rustup gives all programs one toolchain, and says whose choice that was (from rustup 1.29 on).
 const TOOLCHAIN: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
 /// The time in which a program answers `--version`. A harness of another kind may ignore the flag and measure.

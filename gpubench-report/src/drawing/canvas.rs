@@ -157,7 +157,7 @@ impl Drawing {
         self.add(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{classes}\"/>"));
     }
 
-    /// Adds a horizontal whisker between these places.
+    /// Adds a horizontal line between these places, with ends.
     pub(super) fn whisker(&mut self, [low, high]: [f64; 2], y: f64, half: f64, classes: &str) {
         self.line((low, y), (high, y), classes);
         for end in [low, high] {

@@ -134,22 +134,6 @@ mod tests {
         assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.drawing().svg());
     }
 
-    /// A line's text goes where no curve does, between their points too.
-    #[test]
-    fn a_curve_passes_no_text() {
-        let place = |points: &[(f64, f64)]| {
-            let series = vec![Series::new("hot", points.iter().copied())];
-            let marks = vec![Mark::y(100.0, "a text of some length at a line")];
-            let (x, y) = (Axis::linear("", Unit::NUMBER), Axis::linear("", Unit::NUMBER));
-            let svg = Curves { x, y, series, marks, ..curves() }.drawing().svg();
-            let line = svg.lines().find(|line| line.contains("of some length")).expect("it is there");
-            ["middle", "end"].into_iter().find(|anchor| line.contains(anchor)).unwrap_or("start")
-        };
-        assert_eq!(place(&[(0.0, 105.0), (50.0, 200.0), (60.0, 200.0), (100.0, 90.0)]), "middle");
-        assert_eq!(place(&[(0.0, 200.0), (30.0, 200.0), (90.0, 50.0)]), "start");
-        assert_eq!(place(&[(10.0, 50.0), (70.0, 200.0), (100.0, 200.0)]), "end");
-    }
-
     #[test]
     fn curves_without_points_are_an_empty_plot() {
         let none = Series::new("none", [] as [(f64, f64); 0]);

@@ -212,58 +212,23 @@ impl Plot<'_> {
         }
     }
 
-    /// Draws a line across the plot. Its text goes where no curve passes: to the place that is farthest from all of them, of a few.
+    /// Draws a line across the plot, with its text at the beginning.
     fn mark(&self, drawing: &mut Drawing, mark: &Mark) {
         let (x, y) = (self.x, self.y);
         let axis = if mark.upright { x } else { y };
         if !axis.holds(mark.value) {
             return;
         }
-        let (at, wide) = (axis.at(mark.value), width(&mark.label) + 12.0);
-        let places: Vec<(f64, f64, Anchor)> = if mark.upright {
+        let at = axis.at(mark.value);
+        if mark.upright {
             drawing.line((at, y.end - 6.0), (at, y.start), "rule");
             // The text goes to the side with room.
-            let (at, anchor) =
-                if at + wide < x.end { (at + 6.0, Anchor::Start) } else { (at - 6.0, Anchor::End) };
-            let heights = [y.end + 8.0, y.end + 28.0, y.start - 10.0, y.middle()];
-            heights.map(|height| (at, height, anchor)).into()
+            let has_room = at + width(&mark.label) + 12.0 < x.end;
+            let (at, anchor) = if has_room { (at + 6.0, Anchor::Start) } else { (at - 6.0, Anchor::End) };
+            drawing.text((at, y.end + 8.0), anchor, "ink small halo", &mark.label);
         } else {
             drawing.line((x.start, at), (x.end, at), "rule");
-            let places =
-                [(x.start + 6.0, Anchor::Start), (x.end - 6.0, Anchor::End), (x.middle(), Anchor::Middle)];
-            places.map(|(place, anchor)| (place, at - 5.0, anchor)).into()
-        };
-        let curves: Vec<(f64, f64)> =
-            self.panel.series.iter().flat_map(|series| self.passed(series)).collect();
-        let room = |(place, height, anchor): &(f64, f64, Anchor)| {
-            let begin = match anchor {
-                Anchor::Start => *place,
-                Anchor::Middle => place - wide / 2.0,
-                Anchor::End => place - wide,
-            };
-            let near = curves.iter().filter(|(x, _)| (begin..begin + wide).contains(x));
-            near.map(|(_, y)| (y - height + 4.0).abs()).fold(40.0, f64::min)
-        };
-        // The first of several with equal room.
-        let best = places.into_iter().rev().max_by(|a, b| room(a).total_cmp(&room(b)));
-        if let Some((place, height, anchor)) = best {
-            drawing.text((place, height), anchor, "ink small halo", &mark.label);
+            drawing.text((x.start + 6.0, at - 5.0), Anchor::Start, "ink small halo", &mark.label);
         }
-    }
-
-    /// Returns the points of the line of a series, every few pixels.
-    fn passed(&self, series: &Series) -> Vec<(f64, f64)> {
-        const STEPS: usize = 16;
-        let mut places = Vec::new();
-        for part in self.parts(series) {
-            let ends: Vec<_> = part.iter().map(|point| self.place(point)).collect();
-            for pair in ends.windows(2) {
-                let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-                let between = |step: f64| (x0 + step * (x1 - x0), y0 + step * (y1 - y0));
-                places.extend((1..STEPS).map(|step| between(step as f64 / STEPS as f64)));
-            }
-            places.extend(ends);
-        }
-        places
     }
 }

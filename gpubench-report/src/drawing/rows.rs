@@ -1,4 +1,4 @@
-//! Drawings with a row for each name: bars, box plots, and changes with their intervals.
+//! Drawings with a row for each name: bars and box plots.
 
 use gpubench_stats::quantile;
 
@@ -14,8 +14,6 @@ const GAP: f64 = 12.0;
 /// The height of a row of a box plot, and of the box in it.
 const BOX_ROW: f64 = 38.0;
 const BOX: f64 = 20.0;
-/// The height of a row of changes.
-const CHANGE_ROW: f64 = 24.0;
 /// The widest name of a row.
 const NAME: f64 = WIDTH / 3.0;
 
@@ -213,64 +211,6 @@ impl Spread {
     }
 }
 
-/// Changes with their intervals around no change, a row for each (a forest plot).
-#[derive(Clone, Debug)]
-pub struct Forest {
-    /// The title: the finding that the drawing shows.
-    pub title: String,
-    /// The circumstances; may be empty.
-    pub subtitle: String,
-    /// The name of the changes.
-    pub label: String,
-    /// The band around no change within which a change does not matter, as a fraction.
-    pub band: f64,
-    /// The rows, from top to bottom.
-    pub rows: Vec<Change>,
-}
-
-/// A change with its interval, as fractions: 0.02 is 2 % more.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// Its name.
-    pub name: String,
-    /// The change.
-    pub value: f64,
-    /// The interval that holds it.
-    pub interval: [f64; 2],
-    /// The text to the right of it.
-    pub note: String,
-    /// The number of its colour and marker.
-    pub index: usize,
-}
-
-impl Forest {
-    /// Returns the drawing.
-    #[must_use]
-    pub fn drawing(&self) -> Drawing {
-        let mut drawing = Drawing::new(&self.title, &self.subtitle);
-        let top = drawing.height + 12.0;
-        let bottom = top + CHANGE_ROW * self.rows.len() as f64;
-        let notes: Vec<String> = self.rows.iter().map(|row| row.note.clone()).collect();
-        let ends = self.rows.iter().flat_map(|row| [row.interval[0], row.value, row.interval[1]]);
-        let values = ends.chain([-self.band, 0.0, self.band]);
-        let axis = Axis::near(&self.label, Unit::CHANGE);
-        let axis = between(&axis, self.rows.iter().map(|row| &row.name), &notes, values);
-        let [low, high] = [-self.band, self.band].map(|end| axis.at(end));
-        drawing.rectangle((low, top), (high - low, bottom - top), "band f5");
-        drawing.below(&axis, (top, bottom));
-        drawing.line((axis.at(0.0), top), (axis.at(0.0), bottom), "axis");
-        for (number, row) in self.rows.iter().enumerate() {
-            let y = top + CHANGE_ROW * (number as f64 + 0.5);
-            drawing.row(&axis, y, &row.name, &row.note);
-            let ends = row.interval.map(|end| axis.at(axis.clamped(end)));
-            drawing.whisker(ends, y, 4.0, &format!("whisker {}", drawn(row.index)));
-            let title = format!("{}: {}", row.name, row.note);
-            drawing.point((axis.at(axis.clamped(row.value)), y), row.index, &title, None);
-        }
-        drawing
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
@@ -329,28 +269,5 @@ mod tests {
             ],
         };
         assert_snapshot!(plot.drawing().svg());
-    }
-
-    #[test]
-    fn changes_are_drawn_as_they_were_seen_to_be_right() {
-        let change = |name: &str, value: f64, half: f64, index| Change {
-            name: name.to_owned(),
-            value,
-            interval: [value - half, value + half],
-            note: format!("{:+.1} %", 100.0 * value),
-            index,
-        };
-        let forest = Forest {
-            title: "One case of three is slower".to_owned(),
-            subtitle: "against main".to_owned(),
-            label: "change of the time".to_owned(),
-            band: 0.005,
-            rows: vec![
-                change("copy", 0.001, 0.002, 0),
-                change("sum", 0.06, 0.01, 1),
-                change("fill", -0.02, 0.03, 5),
-            ],
-        };
-        assert_snapshot!(forest.drawing().svg());
     }
 }

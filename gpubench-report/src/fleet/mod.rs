@@ -11,7 +11,7 @@ mod runs;
 mod sensors;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use gpubench_records::device_info::DeviceInfo;
@@ -157,13 +157,14 @@ impl FleetGroup {
     fn new(group: Group, rules: FleetRules) -> Self {
         let reasons = sensors::differences(&group);
         let Group { program, mut gpus, cases, entries, .. } = group;
-        let mut roofs: Vec<FleetRoof> = entries.iter().map(|entry| entry.reading.roof).collect();
-        roofs.sort_unstable();
-        roofs.dedup();
-        let number = |roof| roofs.iter().position(|other| *other == roof).unwrap_or_default();
-        // A case that was left out has no entry.
-        let mut roof_of: Vec<Option<usize>> = vec![None; cases.len()];
-        entries.iter().for_each(|entry| roof_of[entry.case] = Some(number(entry.reading.roof)));
+        let mut by_roof: BTreeMap<FleetRoof, BTreeSet<usize>> = BTreeMap::new();
+        for entry in &entries {
+            by_roof.entry(entry.reading.roof).or_default().insert(entry.case);
+        }
+        let mut roof_of = vec![0; cases.len()];
+        for (number, cases) in by_roof.values().enumerate() {
+            cases.iter().for_each(|case| roof_of[*case] = number);
+        }
         let mut hosts: Vec<String> = gpus.iter().map(FleetGpu::host).collect();
         hosts.sort_unstable();
         hosts.dedup();
@@ -178,13 +179,13 @@ impl FleetGroup {
         let result = judge(
             Fleet {
                 observations: &entries.iter().map(observation).collect::<Vec<_>>(),
-                roofs: &roof_of.iter().map(|roof| roof.unwrap_or_default()).collect::<Vec<_>>(),
+                roofs: &roof_of,
                 hosts: &host_of,
             },
             rules,
         );
         for (number, (gpu, reasons)) in gpus.iter_mut().zip(reasons).enumerate() {
-            let standings = roofs.iter().zip(&result.roofs);
+            let standings = by_roof.keys().zip(&result.roofs);
             gpu.roofs = standings
                 .filter_map(|(roof, of)| Some(GpuRoof { roof: *roof, standing: of.gpus[number]? }))
                 .collect();
@@ -197,14 +198,9 @@ impl FleetGroup {
         gpus.sort_by(|a, b| {
             slowest(a).total_cmp(&slowest(b)).then_with(|| (&a.hosts, &a.device).cmp(&(&b.hosts, &b.device)))
         });
-        let of_roof = |(number, (roof, of)): (usize, (&FleetRoof, &RoofResult))| RoofOfFleet {
+        let of_roof = |((roof, numbers), of): ((&FleetRoof, &BTreeSet<usize>), &RoofResult)| RoofOfFleet {
             roof: *roof,
-            cases: roof_of
-                .iter()
-                .zip(&cases)
-                .filter(|(it, _)| **it == Some(number))
-                .map(|(_, case)| case.clone())
-                .collect(),
+            cases: numbers.iter().map(|case| cases[*case].clone()).collect(),
             spread: of.spread,
         };
         Self {
@@ -212,7 +208,7 @@ impl FleetGroup {
             fake: gpus[0].info.fake,
             build: build(&program),
             hosts,
-            roofs: roofs.iter().zip(&result.roofs).enumerate().map(of_roof).collect(),
+            roofs: by_roof.iter().zip(&result.roofs).map(of_roof).collect(),
             gpus,
         }
     }

@@ -1,5 +1,5 @@
 //! The answer about a fleet on a terminal: first the answer, then the slow GPUs with their intervals and reasons, every GPU if there
-//! are few, the roofs, and last what is missing.
+//! are few, and last what is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,6 @@ use gpubench_table::text::{paragraph, plain, wrapped};
 
 use super::{FEWEST_GPUS, FleetGpu, FleetGroup, FleetReport, FleetRoof, GpuRoof, Lack, MANY_GPUS, Verdict};
 
-/// The number of slow GPUs that the answer names.
-const NAMED: usize = 5;
 /// The number of slow GPUs and of missing parts that a terminal shows.
 const MOST: usize = 20;
 /// The largest number of GPUs of which each has a line.
@@ -33,7 +31,6 @@ pub fn render(report: &FleetReport, page: Page) -> String {
         for (title, body) in [
             ("slow GPUs", slow(group, page)),
             ("each GPU", if few { each(group, page) } else { String::new() }),
-            ("roofs", roofs(group, page)),
             ("not enough data", lacks(group).iter().map(|lack| indented(lack, 2, page)).collect()),
         ] {
             if !body.is_empty() {
@@ -54,7 +51,7 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     text + "\n" + &paragraph(&rules, page)
 }
 
-/// Returns the answer about a group, such as "1 of 4 NVIDIA H200 is slow", with the slow GPUs in a line each.
+/// Returns the answer about a group, such as "1 of 4 NVIDIA H200 is slow".
 fn answer(group: &FleetGroup, page: Page) -> String {
     let (all, model) = (group.gpus.len(), plain(&group.model));
     let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != Verdict::NotEnoughData);
@@ -68,18 +65,7 @@ fn answer(group: &FleetGroup, page: Page) -> String {
     let cases = group.roofs.iter().map(|of| of.cases.len()).sum();
     let (hosts, cases) = (counted(group.hosts.len(), "host"), counted(cases, "case"));
     let size = format!(" ({hosts}, {cases}, {})", plain(&group.build));
-    let mut text = heading(&(answer + fake), &size, page);
-    for gpu in group.slow().take(NAMED) {
-        let findings = gpu.findings();
-        let others = match findings.len() {
-            1 => String::new(),
-            roofs => format!(", and slow on {}", counted(roofs - 1, "other roof")),
-        };
-        let GpuRoof { roof, standing } = findings[0];
-        let line = format!("{}: {} slower on {roof}{others}", place(group, gpu), percent(standing.effect));
-        text += &indented(&line, 2, page);
-    }
-    text + &more(group.slow().count(), NAMED, "")
+    heading(&(answer + fake), &size, page)
 }
 
 /// Returns the slow GPUs, each with its roofs, and under it what is known about it.
@@ -138,26 +124,6 @@ fn each(group: &FleetGroup, page: Page) -> String {
     }
     let table: String = columns(&rows, 1..rows[0].len(), page).iter().map(|row| lines(row)).collect();
     table + "  time over that of the others; ! slow, ? not enough data, - not measured\n"
-}
-
-/// Returns the spreads of each roof.
-fn roofs(group: &FleetGroup, page: Page) -> String {
-    let heads = ["roof", "cases", "slow", "GPUs differ by", "shared by host", "processes by"];
-    let mut rows: Vec<Vec<String>> = vec![heads.map(str::to_owned).to_vec()];
-    for of in &group.roofs {
-        let standings = group.gpus.iter().filter_map(|gpu| gpu.on(of.roof));
-        let slow = standings.filter(|standing| standing.verdict == Verdict::Slow).count();
-        let spreads = [
-            Some(of.spread.between_gpus).filter(|_| group.gpus.len() > 2),
-            Some(of.spread.common_to_host).filter(|_| group.hosts.len() > 1),
-            of.spread.between_processes,
-        ];
-        let mut row = vec![of.roof.to_string(), of.cases.len().to_string(), slow.to_string()];
-        row.extend(spreads.map(|spread| spread.map_or_else(|| "-".to_owned(), percent)));
-        rows.push(row);
-    }
-    let table: String = columns(&rows, 1..6, page).iter().map(|row| lines(row)).collect();
-    table + &indented("standard deviations, without the slow GPUs", 2, page)
 }
 
 /// Returns the verdicts that lack data, a sentence for each reason, with the roofs.

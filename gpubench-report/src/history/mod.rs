@@ -1,14 +1,12 @@
-//! The changes of each case over the commits of a history: `series` reads runs and joins what can be compared, `changes` finds steps, and
-//! here the rules choose what is reported.
+//! The changes of each case over the commits of a history: `series` reads runs, `changes` finds steps, and here the rules choose what is
+//! reported.
 
 pub mod changes;
-mod page;
 mod series;
 mod table;
 mod text;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use gpubench_records::exit::Exit;
@@ -16,9 +14,7 @@ use gpubench_stats::units::Nanoseconds;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
-pub use self::page::write_html;
 pub use self::series::{CaseOfSuite, CommitOrder, History, HistoryFilter, Point, Series};
-use self::series::{joined, mean};
 pub use self::table::render;
 use crate::in_parallel;
 
@@ -87,7 +83,7 @@ pub struct CaseChange {
     pub ratio: f64,
     /// The 95 % interval of the ratio.
     pub interval: [f64; 2],
-    /// The level before it and the new one, under the circumstances of the run at which the new one begins.
+    /// The level before it and the new one.
     pub times: [Nanoseconds; 2],
     /// The latest level of the series over the one before the change: 1 or less if a slower case is as fast again.
     pub remains: f64,
@@ -100,7 +96,8 @@ impl History {
     /// Finds the changes of all cases.
     #[must_use]
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
-        let Self { runs, series, faults } = self;
+        let faults = self.faults.clone();
+        let (runs, series) = self.series();
         let judge = |(case, series)| CaseHistory { case, series: judged(series, &runs, rules) };
         let mut cases: Vec<CaseHistory> = in_parallel(series.into_iter().collect(), judge);
         let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
@@ -116,10 +113,9 @@ impl History {
     }
 }
 
-/// Returns the series of a case, joined where commits were measured under both circumstances, with their changes.
-fn judged(series: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
-    let uuids: BTreeSet<_> = series.iter().filter_map(|one| one.uuid().map(str::to_owned)).collect();
-    let mut all = joined(series, runs);
+/// Returns the series of a case with their changes.
+fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
+    let several_devices = all.windows(2).any(|pair| pair[0].uuid() != pair[1].uuid());
     // A series is over if another has enough runs after its last one to look for changes in them.
     let runs_after =
         |other: &Series, last: usize| other.points.iter().filter(|point| point.run > last).count();
@@ -130,7 +126,7 @@ fn judged(series: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Se
     let over: Vec<bool> = all.iter().map(is_over).collect();
     for (series, is_over) in all.iter_mut().zip(over) {
         series.is_over = is_over;
-        series.find_changes(runs, rules, uuids.len() > 1);
+        series.find_changes(runs, rules, several_devices);
     }
     all
 }
@@ -142,43 +138,49 @@ impl Series {
         self.points.len() < SHORTEST_SERIES
     }
 
+    /// Returns the UUID of its device.
+    #[must_use]
+    pub fn uuid(&self) -> Option<&str> {
+        self.circumstances.uuid.as_deref()
+    }
+
+    /// Returns the times, in nanoseconds.
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.time.as_f64()).collect()
+    }
+
     /// Finds the changes that `rules` ask for.
     fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
-        let times = self.adjusted();
+        let times = self.times();
         // The last runs of a series that is over are none of the last ones.
         let last = rules.last.map(|last| if self.is_over { 0 } else { last });
         let first = last.map_or(0, |last| times.len().saturating_sub(last));
         let is_asked =
             |change: &Change| (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first;
-        let level = |times: &[f64]| mean(&times.iter().map(|time| time.ln()).collect::<Vec<_>>()).exp();
+        // The mean on the scale of logarithms.
+        let level = |times: &[f64]| {
+            (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
+        };
         let found = changes(&times);
         let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
         let label = |at: usize| runs[self.points[at].run].clone();
-        let (mut told, mut unclear) = (Vec::new(), 0);
-        for change in found.into_iter().rev().filter(is_asked) {
+        let shown = |change: Change| {
             let (begin, end) = change.levels;
-            // Of differences of neighbours, half are independent.
-            let error = self.error_between(begin, change.at, end);
-            let Some(change) = change.with_error(error, times.len() / 2) else {
-                unclear += 1;
-                continue;
-            };
-            // The scale of the run that begins the new level, which may be another than that of the first runs.
-            let scale = self.points[change.at].time.as_f64() / times[change.at];
             let before = level(&times[begin..change.at]);
-            told.push(CaseChange {
+            CaseChange {
                 after: label(change.between.0 - 1),
                 until: label(change.between.1),
                 begins: label(change.at),
                 at: change.at,
                 ratio: change.ratio,
                 interval: [change.interval.0, change.interval.1],
-                times: [before, level(&times[change.at..end])].map(|level| Nanoseconds(level * scale)),
+                times: [before, level(&times[change.at..end])].map(Nanoseconds),
                 remains: latest / before,
                 uuid: self.uuid().filter(|_| names_device).map(str::to_owned),
-            });
-        }
-        (self.changes, self.unclear) = (told, unclear);
+            }
+        };
+        self.changes = found.into_iter().rev().filter(is_asked).map(shown).collect();
     }
 }
 

@@ -21,7 +21,7 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
         rows.insert(0, text::HEADS.map(str::to_owned).into());
         shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
         if left > 0 {
-            shown += &format!("  and {left} more: --html and --json have them all\n");
+            shown += &format!("  and {left} more: --json has them all\n");
         }
     }
     let mut remarks = text::remarks(report);

@@ -1,4 +1,4 @@
-//! Parts of a history as text, which the table and the page share.
+//! Parts of a history as text.
 
 use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
@@ -76,8 +76,7 @@ pub(super) fn size(report: &HistoryReport) -> String {
     }
 }
 
-/// Returns the remarks about changes that were undone or left out, and about series that are too short, apart or
-/// joined.
+/// Returns the remarks about changes that were undone, and about series that are too short or apart.
 pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
     let changes = report.changes();
     let mut remarks: Vec<String> = Vec::new();
@@ -94,28 +93,16 @@ pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
             counted(undone, "slowdown")
         ));
     }
-    let unclear: usize = series().map(|series| series.unclear).sum();
-    if unclear > 0 {
-        let change = counted(unclear, "change");
-        remarks
-            .push(format!("{change} left out where two series are joined: the join may be off by as much"));
-    }
-    let mut steps: Vec<(String, &str, usize)> = Vec::new();
-    for case in &report.cases {
-        let all = case.series.iter().flat_map(|series| series.circumstances.iter().enumerate());
-        let all: Vec<_> = all.collect();
-        for pair in all.windows(2) {
-            let [(_, before), (number, after)] = pair else { continue };
-            let how = if *number > 0 { "joined by commits that were measured under both" } else { "apart" };
-            let differences = after.differences(before).join(", ");
-            match steps.iter_mut().find(|it| it.0 == differences && it.1 == how) {
-                Some((_, _, count)) => *count += 1,
-                None => steps.push((differences, how, 1)),
-            }
+    let mut steps: Vec<(String, usize)> = Vec::new();
+    for pair in report.cases.iter().flat_map(|case| case.series.windows(2)) {
+        let differences = pair[1].circumstances.differences(&pair[0].circumstances).join(", ");
+        match steps.iter_mut().find(|it| it.0 == differences) {
+            Some((_, count)) => *count += 1,
+            None => steps.push((differences, 1)),
         }
     }
-    let sentence = |(differences, how, count): (String, &str, usize)| {
-        format!("{}: {}: {how}", plain(&differences), counted(count, "case"))
+    let sentence = |(differences, count): (String, usize)| {
+        format!("{}: {}: apart", plain(&differences), counted(count, "case"))
     };
     remarks.extend(steps.into_iter().map(sentence));
     remarks

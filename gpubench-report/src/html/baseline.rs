@@ -1,29 +1,29 @@
-//! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes
-//! with their intervals, and sentences about cases that could not be compared.
+//! Comparisons with a baseline and of interleaved cases: tables of the changes with their intervals, and sentences about cases that could
+//! not be compared.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
+use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::view::View;
-use crate::drawing::{Change, Forest};
 use gpubench_table::text::plain;
 use gpubench_table::together::{self, AnswerCounts};
 
-/// The most rows of a drawing: the largest changes.
+/// The most rows of a table: the largest changes.
 const MOST: usize = 150;
+
+/// A change: the case, the ratio of its times, the answer, and the answer in words.
+type Change = (String, Ratio, Answer, String);
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
     let check = view.run.baseline_comparison.as_ref();
-    let turns = in_turn(view);
+    let interleaved = interleaved(view);
     html! {
-        @if check.is_some() || !turns.is_empty() {
+        @if check.is_some() || !interleaved.is_empty() {
             section #baseline aria-labelledby="baseline-title" {
                 h2 #baseline-title { "Comparisons" }
                 @if let Some(check) = check { (against(view, check)) }
-                @if !turns.is_empty() {
-                    figure tabindex="0" { (PreEscaped(forest("Interleaved", "against the benchmark that each was interleaved with".to_owned(), 0.0, turns))) }
-                }
+                @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }
             }
         }
     }
@@ -31,105 +31,80 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 
 /// The changes since a baseline.
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
-    let change = |line: &gpubench_records::comparison::CaseFinding| {
-        let Finding::Compared { ratio, assumed_spread: assumed, answer, regressed, .. } = &line.finding
-        else {
-            return None;
-        };
-        let name = plain(&format!("{} {}", view.short(&line.name), line.cache));
-        Some((*answer, of_ratio(name, ratio, (*answer, *assumed), *regressed)))
-    };
-    let changes: Vec<(Answer, Change)> = check.findings.iter().filter_map(change).collect();
-    let name = plain(&check.baseline);
-    let others = check.findings.iter().filter_map(|line| {
-        let why = match &line.finding {
-            Finding::Compared { .. } => return None,
-            Finding::NotComparable(why) => format!("not comparable: {}", why.join("; ")),
-            Finding::New => "new".to_owned(),
-            Finding::NoTime(why) => format!("no number: {why}"),
-        };
-        Some(format!("{} {}: {why}", view.short(&line.name), line.cache))
-    });
-    let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
-    let again = check.findings.iter().filter_map(|line| match &line.finding {
-        Finding::Compared { assumed_spread, answer, remeasured: again @ 1.., .. } => Some(format!(
-            "{} {}: {}",
-            view.short(&line.name),
-            line.cache,
-            together::answer(*answer, *assumed_spread, *again)
-        )),
+    let changes = check.findings.iter().filter_map(|line| match &line.finding {
+        Finding::Compared { ratio, assumed_spread, answer, regressed, .. } => {
+            let regression = if *regressed { ", a regression" } else { "" };
+            let words = together::answer(*answer, *assumed_spread, 0) + regression;
+            Some((format!("{} {}", view.short(&line.name), line.cache), *ratio, *answer, words))
+        }
         _ => None,
     });
+    let changes: Vec<Change> = changes.collect();
+    let margin = format::plus_minus(check.equivalence_margin);
+    let title = format!("Against baseline {}, where {margin} does not matter", plain(&check.baseline));
+    let words = |finding: &Finding| match finding {
+        Finding::Compared { assumed_spread, answer, remeasured: again @ 1.., .. } => {
+            Some(together::answer(*answer, *assumed_spread, *again))
+        }
+        Finding::Compared { .. } => None,
+        Finding::NotComparable(why) => Some(format!("not comparable: {}", why.join("; "))),
+        Finding::New => Some("new".to_owned()),
+        Finding::NoTime(why) => Some(format!("no number: {why}")),
+    };
+    let findings = check.findings.iter();
+    let others = findings.filter_map(|line| {
+        Some(format!("{} {}: {}", view.short(&line.name), line.cache, words(&line.finding)?))
+    });
+    let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let others: Vec<String> = check
         .remarks
         .iter()
         .cloned()
         .chain(others)
         .chain(missing)
-        .chain(again)
         .chain(together::sentences(check))
         .collect();
     html! {
-        @if !changes.is_empty() {
-            figure tabindex="0" {
-                (PreEscaped(forest(
-                    &format!("Against baseline {name}"),
-                    format!("within {} a change does not matter (shaded)", format::plus_minus(check.equivalence_margin)),
-                    check.equivalence_margin,
-                    changes,
-                )))
-            }
-        }
+        @if !changes.is_empty() { (table(&title, changes)) }
         @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
     }
 }
 
-/// The cases that took turns with another.
-fn in_turn(view: &View<'_>) -> Vec<(Answer, Change)> {
+/// The cases that were interleaved with another.
+fn interleaved(view: &View<'_>) -> Vec<Change> {
     let change = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
-        let ratio = compared.comparison.ratio.as_ref()?;
+        let (ratio, answer) = (compared.comparison.ratio?, compared.comparison.answer);
         let with = compared.with.to_string();
-        let name = format!("{} / {}", case.name(), plain(view.short(&with)));
-        let answer = compared.comparison.answer;
-        Some((answer, of_ratio(name, ratio, (answer, None), false)))
+        let name = format!("{} / {}", case.name(), view.short(&with));
+        Some((name, ratio, answer, together::answer(answer, None, 0)))
     };
     view.cases.iter().filter_map(change).collect()
 }
 
-fn of_ratio(
-    name: String,
-    ratio: &Ratio,
-    (answer, assumed): (Answer, Option<AssumedSpread>),
-    regressed: bool,
-) -> Change {
-    let index = match answer {
-        Answer::Slower => 1,
-        Answer::Faster => 2,
-        Answer::Same => 0,
-        Answer::Undecided => 5,
-    };
-    let regression = if regressed { ", a regression" } else { "" };
-    Change {
-        name,
-        value: ratio.value - 1.0,
-        interval: [ratio.low - 1.0, ratio.high - 1.0],
-        note: format!("{} {}{regression}", format::change(ratio.value), together::answer(answer, assumed, 0)),
-        index,
-    }
-}
-
-fn forest(what: &str, subtitle: String, band: f64, changes: Vec<(Answer, Change)>) -> String {
-    let title = format!("{what}: {}", AnswerCounts::of(changes.iter().map(|(answer, _)| *answer)));
-    let mut changes: Vec<Change> = changes.into_iter().map(|(_, change)| change).collect();
+/// The largest of the changes, the slower ones first.
+fn table(title: &str, mut changes: Vec<Change>) -> Markup {
+    let counts = AnswerCounts::of(changes.iter().map(|(_, _, answer, _)| *answer));
     let all = changes.len();
-    changes.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let most = if all > MOST { format!("; the {MOST} largest changes of {all}") } else { String::new() };
-    if all > MOST {
-        changes.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-        changes.truncate(MOST);
-        changes.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let size = |(_, ratio, ..): &Change| (ratio.value - 1.0).abs();
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    changes.truncate(MOST);
+    changes.sort_by(|(_, a, ..), (_, b, ..)| b.value.total_cmp(&a.value));
+    html! {
+        h3 { (title) ": " (counts.to_string()) }
+        @if all > MOST { p.soft { "The " (MOST) " largest changes of " (all) "." } }
+        div.wide tabindex="0" {
+            table {
+                thead { tr { @for head in ["case", "change", "95 % interval", "answer"] { th scope="col" { (head) } } } }
+                @for (name, ratio, answer, words) in &changes {
+                    tr.slower[*answer == Answer::Slower].faster[*answer == Answer::Faster] {
+                        th scope="row" { (plain(name)) }
+                        td.number { (format::change(ratio.value)) }
+                        td.number { (format::changes(ratio.low, ratio.high)) }
+                        td { (words) }
+                    }
+                }
+            }
+        }
     }
-    let label = "change of the time".to_owned();
-    Forest { title, subtitle: subtitle + &most, label, band, rows: changes }.drawing().element()
 }

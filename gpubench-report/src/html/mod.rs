@@ -1,13 +1,11 @@
-//! Pages: each one HTML file that a browser shows without a network. The page of a run has a summary, a table, drawings of all cases
-//! together, and method and figures at the end. It is read without its script too, which sorts and filters rows, and draws the samples of
-//! a row when that is opened.
+//! The page of a run, one HTML file that a browser shows without a network: a summary, a table, drawings of all cases together, and the
+//! method at the end. It is read without its script too, which sorts and filters rows, and draws the samples of a row when that is opened.
 
 mod appendix;
 mod bandwidth;
 mod baseline;
 mod cases;
 mod details;
-mod links;
 mod roofline;
 mod samples;
 mod summary;
@@ -17,11 +15,14 @@ mod view;
 use std::io::{self, Write};
 
 use gpubench_records::record::Run;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, PreEscaped, html};
 
 use self::view::View;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
 use gpubench_table::text::plain;
+
+/// The browser fetches nothing, whatever a name contains.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Writes the page of `run`.
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
@@ -31,7 +32,6 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         ("sweeps", "Sweeps", sweeps::sweeps(&view)),
         ("roofline", "Roofline", roofline::rooflines(&view)),
         ("bandwidth", "Bandwidth", bandwidth::bandwidth(&view)),
-        ("links", "Links", links::links(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
         ("method", "Method", appendix::appendix(run)),
     ];
@@ -53,29 +53,22 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         footer { p.soft { "gpubench " (plain(&run.program.version)) } }
         script { (PreEscaped(include_str!("page.js"))) }
     };
-    let first = html! { script { (PreEscaped("document.documentElement.classList.add('script')")) } };
-    out.write_all(document(&title, "script-src 'unsafe-inline'; ", "", &first, &body).as_bytes())
-}
-
-/// Returns a page. The browser fetches nothing, whatever a name contains, and runs what `scripts` allows.
-pub(crate) fn document(title: &str, scripts: &str, style: &str, head: &Markup, body: &Markup) -> String {
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content={ (scripts) (policy) };
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(self::style())) (PreEscaped(style)) }
-                (head)
+                style { (PreEscaped(style())) }
+                script { (PreEscaped("document.documentElement.classList.add('script')")) }
             }
             body { (body) }
         }
     };
-    page.into_string()
+    out.write_all(page.into_string().as_bytes())
 }
 
 fn title(run: &Run) -> String {

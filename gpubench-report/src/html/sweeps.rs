@@ -1,16 +1,13 @@
-//! Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold, with the size at which a launch's
-//! data fills the last-level cache.
+//! Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold.
 
 use std::collections::BTreeMap;
 
-use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::metrics::Metrics;
 use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit};
+use crate::drawing::{Axis, Drawing, Panel, Panels, Series, Style, Unit};
 use gpubench_table::text::plain;
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
@@ -38,7 +35,6 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
 struct ArgSweep<'a> {
     name: String,
     arg: &'a str,
-    info: Option<&'a DeviceInfo>,
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
@@ -81,7 +77,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let name = plain(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..]));
-        ArgSweep { name, arg, info: view.info(first.case.record), rows }
+        ArgSweep { name, arg, rows }
     };
     let has_several =
         |sweep: &ArgSweep<'_>| distinct(sweep.rows.iter().map(|(value, _)| *value).collect()) >= FEWEST;
@@ -118,12 +114,11 @@ impl ArgSweep<'_> {
         let rates =
             [rate("bandwidth", Unit::BANDWIDTH, bandwidth), rate("throughput", Unit::THROUGHPUT, throughput)];
         let rate = rates.into_iter().find(|(_, _, series)| has_points(series));
-        let knee = self.knee().map(|(x, size)| Mark::x(x, format!("L2, {}", format::bytes(size))));
         let panel = |(name, y, series): (&str, Axis, Vec<Series>)| Panel {
             name: name.to_owned(),
             y,
             series,
-            marks: knee.iter().cloned().collect(),
+            marks: Vec::new(),
         };
         let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
         Panels {
@@ -165,21 +160,5 @@ impl ArgSweep<'_> {
     fn is_wide(&self) -> bool {
         let ends = self.rows.first().zip(self.rows.last());
         ends.is_some_and(|((low, _), (high, _))| *high >= 8.0 * low)
-    }
-
-    /// The value at which a launch touches as many bytes as the last-level cache holds, between the two rows around it.
-    fn knee(&self) -> Option<(f64, Bytes)> {
-        let cache = self.info?.last_level_cache.filter(|cache| *cache > Bytes::ZERO)?;
-        let touched: Vec<(f64, f64)> = self
-            .rows
-            .iter()
-            .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
-            .collect();
-        let full = cache.as_f64().ln();
-        let around = touched
-            .windows(2)
-            .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
-        let part = (full - around[0].1) / (around[1].1 - around[0].1);
-        Some(((around[0].0 + part * (around[1].0 - around[0].0)).exp(), cache))
     }
 }

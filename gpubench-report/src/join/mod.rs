@@ -23,8 +23,8 @@ pub struct Joined {
     pub run: Run,
     /// The differences between the runs that do not prevent joining them.
     pub remarks: Vec<String>,
-    /// The shares of a split that are missing or incomplete, a sentence each. They are among the notes too.
-    pub missing: Vec<String>,
+    /// A sentence on the cases and shares of a split that are missing. It is among the notes too.
+    pub missing: Option<String>,
 }
 
 /// The reason why runs cannot be joined.
@@ -73,7 +73,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     }
     whole.planned_cases = whole.planned_cases.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
-    Ok(Joined { run: whole, remarks, missing: Vec::new() })
+    Ok(Joined { run: whole, remarks, missing: None })
 }
 
 /// Checks that `runs` are repetitions. Returns the differences that do not matter.

@@ -27,7 +27,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     // The run in which a record was made goes before those that were resumed with it.
     runs.sort_by_key(|named| (place(&named.run), named.run.records.len()));
     same_split(&runs)?;
-    let missing = missing(&runs);
+    let (lost, missing) = missing(&runs);
     name_devices(&mut runs);
     same_models(&runs)?;
     let mut remarks = leave_out_doubles(&mut runs);
@@ -37,10 +37,10 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
     run.devices.retain(|info| used.contains(&info.device));
     (run.environment.task, run.environment.host) = (None, host);
-    run.planned_cases = run.records.len() + missing.cases;
-    run.notes.extend(remarks.iter().chain(&missing.sentences).cloned());
+    run.planned_cases = run.records.len() + lost;
+    run.notes.extend(remarks.iter().chain(&missing).cloned());
     joined.remarks.append(&mut remarks);
-    joined.missing = missing.sentences;
+    joined.missing = missing;
     Ok(joined)
 }
 
@@ -78,12 +78,6 @@ fn anywhere(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// The cases that no share has.
-struct Missing {
-    cases: usize,
-    sentences: Vec<String>,
-}
-
 /// The number of devices that measure each case of `run`, at least 1.
 fn devices_of_a_kind(run: &Run) -> usize {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -93,8 +87,8 @@ fn devices_of_a_kind(run: &Run) -> usize {
     kinds.into_values().max().unwrap_or(1)
 }
 
-/// Names the shares that are missing or incomplete, with the number of cases that each should have had.
-fn missing(runs: &[NamedRun]) -> Missing {
+/// Returns the number of cases that no share has, and a sentence on them that names the shares.
+fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
     let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, usize)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
     for run in runs.iter().map(|named| &named.run) {
@@ -105,31 +99,20 @@ fn missing(runs: &[NamedRun]) -> Missing {
         *planned = (*planned).max(run.planned_cases / devices_of_a_kind(run));
     }
     let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
-    let all = cases.saturating_sub(has.len());
-    let mut sentences = Vec::new();
-    let mut told = 0;
-    for (number, (has, planned)) in &found {
-        let lost = planned.saturating_sub(has.len());
-        if lost > 0 {
-            let verb = if lost == 1 { "is" } else { "are" };
-            sentences.push(format!(
-                "share {number}/{of} ended early: {lost} of its {} {verb} missing",
-                counted(*planned, "case")
-            ));
-            told += lost;
-        }
-    }
-    let absent: Vec<String> = (1..=of)
-        .filter(|number| !found.contains_key(number))
-        .map(|number| format!("{number}/{of}"))
-        .collect();
-    let lost = all.saturating_sub(told);
+    let lost = cases.saturating_sub(has.len());
+    let ending = |number: usize| match found.get(&number) {
+        None => Some("left no run"),
+        Some((has, planned)) => (has.len() < *planned).then_some("ended early"),
+    };
+    let shares: Vec<String> =
+        (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?))).collect();
     // A share that is empty leaves no run.
-    if lost > 0 && !absent.is_empty() {
-        let (noun, verb) = if absent.len() == 1 { ("share", "is") } else { ("shares", "are") };
-        sentences.push(format!("{noun} {} {verb} missing: {}", absent.join(", "), counted(lost, "case")));
-    }
-    Missing { cases: all, sentences }
+    let verb = if lost == 1 { "is" } else { "are" };
+    (
+        lost,
+        (lost > 0)
+            .then(|| format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), shares.join(", "))),
+    )
 }
 
 /// Names the devices by their hosts, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`: GPUs are told
@@ -281,7 +264,7 @@ mod tests {
         let expected =
             ["n1/cuda:0 a1", "n1/cuda:0 b1", "n1/cuda:1 a2", "n1/cuda:1 b2", "n2/cuda:0 a3", "n2/cuda:0 b3"];
         assert_eq!(rows(&joined), expected);
-        assert!(joined.missing.is_empty() && joined.remarks.is_empty());
+        assert!(joined.missing.is_none() && joined.remarks.is_empty());
         assert_eq!((joined.run.planned_cases, joined.run.environment.task.is_none()), (6, true));
         assert_eq!(joined.run.environment.host, None, "there are several");
         let uuids: Vec<_> = joined.run.devices.iter().map(|info| info.text(UUID)).collect();
@@ -316,19 +299,21 @@ mod tests {
         early.records.pop();
         let sentences = |runs: &[Run]| joined(runs).expect("shares").missing;
         let all = [share(1, "n1", "GPU-a", 0), early.clone()];
-        let told = ["share 3/3 ended early: 1 of its 2 cases is missing", "share 2/3 is missing: 2 cases"];
-        assert_eq!(sentences(&all), told);
+        let told = "3 of 6 cases are missing: share 2/3 left no run, share 3/3 ended early";
+        assert_eq!(sentences(&all).as_deref(), Some(told));
         let joined = joined(&all).expect("shares");
         assert_eq!((joined.run.planned_cases, joined.run.records.len()), (6, 3));
-        assert!(told.iter().all(|sentence| joined.run.notes.iter().any(|note| note == sentence)));
-        assert_eq!(sentences(&[share(2, "n1", "GPU-a", 0)]), ["shares 1/3, 3/3 are missing: 4 cases"]);
+        assert!(joined.run.notes.iter().any(|note| note == told));
+        let one = sentences(&[share(2, "n1", "GPU-a", 0)]);
+        let told = "4 of 6 cases are missing: share 1/3 left no run, share 3/3 left no run";
+        assert_eq!(one.as_deref(), Some(told));
         // With more tasks than benchmarks, some measure nothing and leave no run.
         let with_empty = [1, 2].map(|number| {
             let mut run = share(number, "n1", "GPU-a", 0);
             run.environment.task.as_mut().expect("a task").cases = Some(4);
             run
         });
-        assert_eq!(sentences(&with_empty), [""; 0]);
+        assert_eq!(sentences(&with_empty), None);
     }
 
     /// A task that is started again begins with the records of its earlier run, and that stays in the folder.
@@ -340,7 +325,7 @@ mod tests {
         killed.records.pop();
         let runs = [&[again, killed.clone()][..], &whole].concat();
         let once = joined(&runs).expect("shares");
-        assert_eq!((once.run.records.len(), once.missing.len(), once.remarks.len()), (6, 0, 0));
+        assert_eq!((once.run.records.len(), once.missing.is_none(), once.remarks.len()), (6, true, 0));
         assert!(once.run.records.iter().all(|record| record.other_processes.is_empty()));
         // On another node it measures all of its cases on another GPU: both are kept, and told.
         let moved = share(1, "n3", "GPU-d", 1);
@@ -365,7 +350,7 @@ mod tests {
         assert_eq!(mended.run.records.len(), 6);
         let failed = joined(&[&[lost][..], &others].concat()).expect("shares");
         let failures = failed.run.records.iter().filter(|record| record.measurement.is_none()).count();
-        assert_eq!((failures, failed.run.records.len(), failed.missing.len()), (2, 6, 0));
+        assert_eq!((failures, failed.run.records.len(), failed.missing.is_none()), (2, 6, true));
     }
 
     #[test]

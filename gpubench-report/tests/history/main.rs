@@ -1,6 +1,5 @@
 //! Histories: of a run that was recorded, with the times of a test repository in its place. In: seeds; out: the changes that are found.
 
-mod joins;
 mod kept;
 mod otava;
 mod rules;
@@ -52,8 +51,7 @@ fn night(random: &mut SmallRng) -> f64 {
         + 0.01 * f64::from(random.random_bool(0.01))
 }
 
-/// The test repository: 60 commits, of which the first 40 change nothing, one adds 3 %, one 10 %, a driver 4 %, and the last
-/// ones 0.3 % each. Both commits before the driver's change were measured under both drivers.
+/// The test repository: 60 commits, of which the first 40 change nothing, one adds 3 %, one 10 %, and the last ones 0.3 % each.
 fn planted(seed: u64) -> Vec<HistoryRun> {
     let mut random = SmallRng::seed_from_u64(seed);
     let template = template();
@@ -62,19 +60,8 @@ fn planted(seed: u64) -> Vec<HistoryRun> {
         40..44 => 1.03,
         commit => 1.133 + 0.003 * commit.saturating_sub(50) as f64,
     };
-    let mut runs = Vec::new();
-    for commit in 0..60 {
-        let (driver, slower) = if commit < 20 { ("580.1", 1.0) } else { ("590.2", 1.04) };
-        let mut measure = |driver, slower, day| {
-            let time = 1e5 * code(commit) * slower * night(&mut random);
-            runs.push(HistoryRun::new(&with_driver(run_of(&template, commit, day, time), driver)));
-        };
-        measure(driver, slower, commit + usize::from(commit >= 20));
-        if commit == 18 || commit == 19 {
-            measure("590.2", 1.04, 20);
-        }
-    }
-    runs
+    let run = |commit: usize| run_of(&template, commit, commit, 1e5 * code(commit) * night(&mut random));
+    (0..60).map(run).map(|run| HistoryRun::new(&run)).collect()
 }
 
 /// The numbers of the commits that the changes of the only case begin with, in their order.
@@ -87,14 +74,14 @@ fn found(report: &HistoryReport) -> Vec<usize> {
     found
 }
 
-/// Every planted change is found within one commit, the driver's is none, and of the 40 commits that change nothing one in at most one
+/// Every planted change is found within one commit, and of the 40 commits that change nothing one in at most one
 /// of 100 seeds is said to.
 #[test]
 fn changes_of_the_test_repository_are_found() {
     let (mut alarms, mut drifts) = (0, 0);
     for seed in 0..100 {
         let report = History::new(planted(seed)).report(RULES);
-        assert_eq!((report.cases.len(), report.cases[0].series.len(), report.runs), (1, 1, 62));
+        assert_eq!((report.cases.len(), report.cases[0].series.len(), report.runs), (1, 1, 60));
         let found = found(&report);
         for planted in [40, 44] {
             assert!(found.iter().any(|at| at.abs_diff(planted) <= 1), "seed {seed}: {found:?}");

@@ -1,4 +1,4 @@
-//! The changes that are asked for, and the exit code. In: planted times; out: what is told, and what fails.
+//! The changes that are asked for, the exit code, and which times are of one series.
 
 use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::exit::Exit;
@@ -6,7 +6,7 @@ use gpubench_records::history::HistoryRun;
 use gpubench_records::record::Run;
 use gpubench_report::history::{History, HistoryReport, HistoryRules};
 
-use super::{RULES, run_of, template};
+use super::{RULES, run_of, template, with_driver};
 
 #[test]
 fn a_change_has_its_commits_its_size_and_an_exit_code() {
@@ -109,4 +109,46 @@ fn a_series_that_is_over_fails_no_longer() {
         assert_eq!(report(None).exit(true), code, "{nights} nights");
         assert_eq!(report(Some(7)).changes().len(), usize::from(!is_over), "{nights} nights");
     }
+}
+
+#[test]
+fn drivers_are_apart() {
+    let template = template();
+    let run = |commit: usize| {
+        let (driver, time) = if commit < 25 { ("580.1", 1e5) } else { ("590.2", 2e5) };
+        HistoryRun::new(&with_driver(run_of(&template, commit, commit, time + commit as f64), driver))
+    };
+    let report = History::new((0..50).map(run)).report(RULES);
+    assert_eq!(report.cases[0].series.len(), 2);
+    assert!(report.changes().is_empty(), "a driver is no commit: {:?}", report.changes());
+    assert_eq!(report.exit(true), Exit::Done);
+}
+
+/// Two GPUs of a model measure every commit, one of them 2 % slower, and one of them has a step of its own.
+#[test]
+fn gpus_of_a_model_are_series_of_their_own() {
+    let template = template();
+    let run = |uuid: &str, commit: usize, day: usize, time: f64| {
+        let mut run = run_of(&template, commit, day, time + (commit % 3) as f64);
+        run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        HistoryRun::new(&run)
+    };
+    let mut runs = Vec::new();
+    for commit in 0..60 {
+        let code = if commit < 30 { 1e5 } else { 1.05e5 };
+        let own_step = if commit < 45 { 1.0 } else { 1.03 };
+        runs.push(run("GPU-1", commit, 2 * commit, code));
+        runs.push(run("GPU-2", commit, 2 * commit + 1, code * 1.02 * own_step));
+    }
+    let report = History::new(runs).report(RULES);
+    assert_eq!(report.cases[0].series.len(), 2);
+    let changes = report.changes();
+    let told = changes.iter().map(|(_, it)| {
+        let commit = it.begins.commit.as_deref().map(|it| usize::from_str_radix(it, 16));
+        (commit, it.uuid.as_deref())
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort_by_key(|(commit, uuid)| (commit.clone().and_then(Result::ok), *uuid));
+    let expected = [(30, "GPU-1"), (30, "GPU-2"), (45, "GPU-2")].map(|(at, uuid)| (Some(Ok(at)), Some(uuid)));
+    assert_eq!(told, expected);
 }

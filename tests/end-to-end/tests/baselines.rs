@@ -399,7 +399,7 @@ fn a_run_is_added_to_a_history() {
     let history = History::read(&folder, &HistoryFilter::default()).expect("it was made").report(rules);
     assert_eq!((history.runs, &history.faults[..]), (2, &[][..]));
     let case = history.cases.iter().find(|case| case.case.case.to_string() == "compared::told[n=10] hot");
-    let times = case.expect("it was measured").series[0].adjusted();
+    let times = case.expect("it was measured").series[0].times();
     assert!((times[1] / times[0] - 1.06).abs() < 1e-3, "{times:?}");
 
     // Where nothing can be added, nothing is measured.

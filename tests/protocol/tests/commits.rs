@@ -13,9 +13,6 @@ use protocol::fake::library;
 
 const PLANTED: &str = env!("CARGO_BIN_EXE_planted");
 
-/// The commits behind which the driver is another.
-const NEW_DRIVER: usize = 20;
-
 /// The time of a commit: 40 that change nothing, one that adds 3 %, one that adds 10 %, and from the 51st on each 0.3 %.
 fn planted(commit: usize) -> f64 {
     let code = match commit {
@@ -40,16 +37,15 @@ fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(told.stdout).expect("text")
 }
 
-/// Measures a commit in a night, under a driver that takes 4 % more time if it is the new one.
-fn measure(folder: &Path, commit: usize, number: usize, is_new: bool) -> Run {
+/// Measures a commit in a night.
+fn measure(folder: &Path, commit: usize, number: usize) -> Run {
     let stored = folder.join("run.json");
-    let driver = if is_new { 1.04 } else { 1.0 };
-    let nanoseconds = (planted(commit) * night(number) * driver).round().to_string();
+    let nanoseconds = (planted(commit) * night(number)).round().to_string();
     let (seed, library) = (number.to_string(), library().to_str().expect("UTF-8"));
     let environment = [
         ("GPUBENCH_LIBCUDA", library),
         ("GPUBENCH_LIBNVML", library),
-        ("GPUBENCH_FAKE_RELEASE", if is_new { "590.2" } else { "580.1" }),
+        ("GPUBENCH_FAKE_RELEASE", "580.1"),
         ("GPUBENCH_FAKE_NOISE", "0.01"),
         ("GPUBENCH_FAKE_SEED", &seed),
         ("PLANTED_NS", &nanoseconds),
@@ -62,8 +58,8 @@ fn measure(folder: &Path, commit: usize, number: usize, is_new: bool) -> Run {
     run
 }
 
-/// Every planted change is found within one commit; neither the driver, which two commits were measured under both of, nor the 40
-/// commits that change nothing are told, and a slow drift is one change at most. The commits of the middle are measured last.
+/// Every planted change is found within one commit; the 40 commits that change nothing are not told, and a slow drift is one change at
+/// most. The commits of the middle are measured last.
 #[test]
 fn a_repository_of_sixty_commits_tells_its_changes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -79,24 +75,14 @@ fn a_repository_of_sixty_commits_tells_its_changes() {
 
     let late = |commit: &usize| (30..35).contains(commit);
     let nights = (0..60).filter(|commit| !late(commit)).chain(30..35);
-    let mut number = 0;
-    let mut night = |commit: usize, is_new| {
-        let run = measure(folder.path(), commit, number, is_new);
-        number += 1;
+    for (number, commit) in nights.enumerate() {
+        let run = measure(folder.path(), commit, number);
         add(&kept, &run, Some(hashes[commit])).expect("it can be added");
-    };
-    for commit in nights {
-        if commit == NEW_DRIVER {
-            // Both commits before are measured again under the new driver.
-            night(NEW_DRIVER - 2, true);
-            night(NEW_DRIVER - 1, true);
-        }
-        night(commit, commit >= NEW_DRIVER);
     }
     let history = History::read(&kept, &HistoryFilter::default()).expect("it is there").in_order(&order);
     let report = history.report(HistoryRules { equivalence_margin: 0.005, last: None });
-    assert_eq!((report.runs, report.cases.len(), report.faults.len()), (62, 1, 0));
-    assert_eq!(report.cases[0].series.len(), 1, "both drivers are one series");
+    assert_eq!((report.runs, report.cases.len(), report.faults.len()), (60, 1, 0));
+    assert_eq!(report.cases[0].series.len(), 1);
     let place = |label: &Option<String>| order[label.as_deref().expect("a commit")];
     let changes = report.changes();
     let mut found: Vec<usize> = changes.iter().map(|(_, change)| place(&change.begins.commit)).collect();

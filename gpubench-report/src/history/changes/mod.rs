@@ -34,29 +34,6 @@ pub struct Change {
     pub levels: (usize, usize),
 }
 
-impl Change {
-    /// Adds an `error` that the levels have against each other, a standard deviation of the logarithm of their ratio with this many degrees of
-    /// `freedom`. Returns nothing if that error alone is as large as the change in more than [`FALSE_ALARMS`] of all cases.
-    #[must_use]
-    pub fn with_error(mut self, error: f64, freedom: usize) -> Option<Self> {
-        if error <= 0.0 {
-            return Some(self);
-        }
-        let size = self.ratio.ln();
-        let chance = 2.0 * student::above(size.abs() / error, freedom);
-        let added = student::quantile(CONFIDENCE, freedom) * error;
-        let half = |end: f64| (end.ln() - size).hypot(added);
-        self.interval = ((size - half(self.interval.0)).exp(), (size + half(self.interval.1)).exp());
-        (chance <= FALSE_ALARMS).then_some(self)
-    }
-}
-
-/// Returns the standard deviation of the logarithms of positive values around a level that may change: what differs from one to the next.
-#[must_use]
-pub fn spread(values: &[f64]) -> f64 {
-    noise::noise(&values.iter().map(|value| value.ln()).collect::<Vec<_>>())
-}
-
 /// Returns the changes of a series of positive values, in the order of time.
 #[must_use]
 pub fn changes(values: &[f64]) -> Vec<Change> {

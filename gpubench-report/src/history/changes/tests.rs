@@ -193,17 +193,3 @@ fn simulated() {
         println!("each value with {part} of the one before, 60 values: alarms in {alarms} of 2000");
     }
 }
-
-/// An error that both levels have against each other widens the interval, and is the reason of a change that is not larger.
-#[test]
-fn an_error_between_levels_is_part_of_the_change() {
-    let values = series(1, 60, normal, |at| if at < 30 { 1.0 } else { 1.03 });
-    let change = changes(&values)[0];
-    assert_eq!(change.with_error(0.0, 30), Some(change));
-    let wider = change.with_error(0.005, 30).expect("six times the error");
-    let width = |change: &Change| change.interval.1 - change.interval.0;
-    // Twice 2.04 standard errors, at three percent more.
-    assert!(width(&wider) > 0.02 && width(&wider) < 0.022 && wider.ratio == change.ratio, "{wider:?}");
-    assert_eq!(change.with_error(0.012, 30), None);
-    assert!((spread(&values) / 0.002 - 1.0).abs() < 0.3, "{}", spread(&values));
-}
