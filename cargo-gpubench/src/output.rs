@@ -13,6 +13,7 @@ use gpubench_report::export::ExportArgs;
 use gpubench_runtime::__private::system::Patient;
 use gpubench_table::export::{Export, ExportTo, exports, write_visibly};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
+use serde::Serialize;
 
 use crate::error::{CommandError, at};
 
@@ -163,6 +164,23 @@ pub(crate) fn write_to(
             .and_then(|destination| destination.write(contents(destination.is_terminal()))),
     };
     written.map_err(|error| CommandError::failed(format!("{to}: {error}")))
+}
+
+/// Prints the text of an answer, and writes it as JSON if the user wants that. Standard output with JSON carries nothing else.
+pub(crate) fn answer(
+    text: &str,
+    answer: &impl Serialize,
+    json: Option<&ExportTo>,
+    options: PrintOptions,
+) -> Result<(), CommandError> {
+    if json != Some(&ExportTo::StandardOutput) {
+        print(text, options)?;
+    }
+    let Some(to) = json else { return Ok(()) };
+    write_to(to, &|out| {
+        serde_json::to_writer(&mut *out, answer)?;
+        out.write_all(b"\n")
+    })
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.

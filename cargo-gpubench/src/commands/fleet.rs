@@ -19,11 +19,6 @@ pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit, Com
         return Err(CommandError::usage(format!("no run could be read. {first}")));
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
-    if json != Some(ExportTo::StandardOutput) {
-        output::print(&render(&answer, options.page()), options)?;
-    }
-    if let Some(to) = &json {
-        output::write_to(to, &|out| answer.write_json(out))?;
-    }
+    output::answer(&render(&answer, options.page()), &answer, json.as_ref(), options)?;
     Ok(answer.exit())
 }

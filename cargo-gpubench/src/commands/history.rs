@@ -84,11 +84,6 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
         last: args.last.map(|last| last as usize),
     };
     let found = history.in_order(&order).report(rules);
-    if json != Some(ExportTo::StandardOutput) {
-        output::print(&render(&found, options.page()), options)?;
-    }
-    if let Some(to) = &json {
-        output::write_to(to, &|out| found.write_json(out))?;
-    }
+    output::answer(&render(&found, options.page()), &found, json.as_ref(), options)?;
     Ok(found.exit(args.fail_on_change))
 }

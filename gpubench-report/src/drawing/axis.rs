@@ -62,12 +62,13 @@ impl Axis {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = if values.is_empty() { (1.0, 1.0) } else { (low, high) };
-        let (mut from, mut to, mut ticks) = match self.scale {
+        let mut ticks = match self.scale {
             Scale::Linear => self.steps(low.min(0.0), high.max(0.0)),
             Scale::Near => self.steps(low, high),
             Scale::Log10 => decades(low, high),
             Scale::Log2 => doublings(low, high),
         };
+        let (mut from, mut to) = (ticks[0], ticks[ticks.len() - 1]);
         if self.tight && low < high {
             let low = if self.scale == Scale::Linear { low.min(0.0) } else { low };
             (from, to) = (from.max(low), to.min(high));
@@ -89,11 +90,10 @@ impl Axis {
         }
     }
 
-    /// Ticks that are round in the unit that they are shown in.
-    fn steps(&self, low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+    /// Returns ticks that are round in the unit that they are shown in.
+    fn steps(&self, low: f64, high: f64) -> Vec<f64> {
         let (amount, _) = self.unit.step(low.abs().max(high.abs()));
-        let (from, to, ticks) = linear(low / amount, high / amount);
-        (from * amount, to * amount, ticks.into_iter().map(|tick| tick * amount).collect())
+        linear(low / amount, high / amount).into_iter().map(|tick| tick * amount).collect()
     }
 }
 
@@ -172,9 +172,9 @@ impl PlacedAxis {
     }
 }
 
-/// From the first round step below the lowest to the first above the highest: about six steps of 1, 2 or 5 times a power of
+/// Returns ticks from the first round step below the lowest to the first above the highest: about six steps of 1, 2 or 5 times a power of
 /// ten.
-fn linear(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+fn linear(low: f64, high: f64) -> Vec<f64> {
     let span = if high > low { high - low } else { low.abs().max(1.0) };
     let rough = span / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
@@ -182,29 +182,25 @@ fn linear(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
     // An error of rounding must not add a step.
     let first = (low / step + 1e-9).floor();
     let last = ((low + span).max(high) / step - 1e-9).ceil().max(first + 1.0);
-    let ticks = (0..=(last - first) as usize).map(|tick| (first + tick as f64) * step).collect();
-    (first * step, last * step, ticks)
+    (0..=(last - first) as usize).map(|tick| (first + tick as f64) * step).collect()
 }
 
-/// From a power of ten to another, with 1, 2 and 5 times each where there are few.
-fn decades(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
-    let few = high / low < 30.0;
-    let steps: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
+/// Returns ticks from a power of ten to another, with 1, 2 and 5 times each where there are few.
+fn decades(low: f64, high: f64) -> Vec<f64> {
+    let steps: &[f64] = if high / low < 30.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32 + 1);
     let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
     let all: Vec<f64> = all.collect();
     // From the last tick at or below the lowest to the first at or above the highest.
     let below = all.iter().rposition(|tick| *tick <= low).unwrap_or(0);
     let above = all.iter().position(|tick| *tick >= high).unwrap_or(all.len() - 1).max(below + 1);
-    (all[below], all[above], all[below..=above].to_vec())
+    all[below..=above].to_vec()
 }
 
-/// From a power of two to another.
-fn doublings(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+/// Returns ticks from a power of two to another.
+fn doublings(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log2().floor() as i32, high.log2().ceil() as i32);
-    let last = last.max(first + 1);
-    let ticks: Vec<f64> = (first..=last).map(|power| 2_f64.powi(power)).collect();
-    (ticks[0], ticks[ticks.len() - 1], ticks)
+    (first..=last.max(first + 1)).map(|power| 2_f64.powi(power)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::axis::Axis;
 use super::canvas::{Anchor, Drawing, EDGE, width};
 use super::plot::{Mark, Panel, Plot, Series};
 
-/// The height of a plot that stands alone.
+/// The height of a single plot.
 const HEIGHT: f64 = 320.0;
 
 /// Values over values.

@@ -24,7 +24,7 @@ pub enum Style {
     Line,
     /// Markers with a whisker for each interval, not joined.
     Points,
-    /// A line without markers: a limit, or more points than can be told apart.
+    /// A line without markers: a limit, or more points than a reader can tell apart.
     Bare,
     /// The area between the ends of the intervals.
     Band,

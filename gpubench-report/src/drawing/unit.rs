@@ -1,7 +1,7 @@
 //! The units of axes, and the texts of values at ticks and alone.
 
 use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Joules, Nanoseconds, Watts};
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Watts};
 
 /// The unit of the values of an axis.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +55,6 @@ impl Unit {
         Self { steps: &[(1e6, "MHz")], exact: |clock| format::clock(Hertz(clock as u64)) };
     /// Watts.
     pub const POWER: Self = Self { steps: &[(1.0, "W")], exact: |power| format::power(Watts(power)) };
-    /// Joules.
-    pub const ENERGY: Self = Self {
-        steps: &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J")],
-        exact: |energy| format::energy(Joules(energy)),
-    };
     /// Degrees Celsius.
     pub const TEMPERATURE: Self =
         Self { steps: &[(1.0, "°C")], exact: |degrees| format!("{degrees:.0} °C") };

@@ -1,5 +1,4 @@
-//! The flags of formats on a command line: one for each [`Format`]. In: what the user gave; out: the files that are named, by
-//! format. With the feature `clap`.
+//! The flags of formats on a command line, one for each [`Format`], with the feature `clap`.
 
 use std::path::PathBuf;
 

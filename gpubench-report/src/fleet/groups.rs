@@ -95,7 +95,7 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     (groups, missing)
 }
 
-/// Returns a sentence for each device that has rows and no facts: it failed before it told which GPU it is.
+/// Returns a sentence for each device that has rows and no description: it failed before its GPU was known.
 fn not_opened(run: &FleetRun) -> Vec<String> {
     let mut devices: BTreeMap<String, String> = BTreeMap::new();
     for row in run.rows.iter().filter(|row| run.head.devices.iter().all(|info| info.device != row.device)) {

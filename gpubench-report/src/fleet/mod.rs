@@ -12,7 +12,6 @@ mod sensors;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::exit::Exit;
@@ -141,15 +140,6 @@ impl FleetReport {
             Some(Verdict::Normal) => Exit::Done,
             Some(Verdict::NotEnoughData) | None => Exit::Nothing,
         }
-    }
-
-    /// Writes the answer as JSON.
-    ///
-    /// # Errors
-    /// If `out` takes no more.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
     }
 }
 

@@ -7,7 +7,6 @@ mod table;
 mod text;
 
 use std::cmp::Reverse;
-use std::io::{self, Write};
 
 use gpubench_records::exit::Exit;
 use gpubench_stats::units::Nanoseconds;
@@ -221,14 +220,5 @@ impl HistoryReport {
         } else {
             change.remains > 1.0 - self.equivalence_margin
         }
-    }
-
-    /// Writes the changes as JSON.
-    ///
-    /// # Errors
-    /// If `out` takes no more.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Details<'a> {
         });
         let rows = self.view.cases.len();
         let explained = (rows > EXPLAINED).then(|| {
-            format!("The origin of the numbers is told of the first {EXPLAINED} rows of {rows}; --explain tells it of all.")
+            format!("The first {EXPLAINED} rows of {rows} show the origin of their numbers; --explain shows it for all.")
         });
         thinned.into_iter().chain(explained).collect()
     }

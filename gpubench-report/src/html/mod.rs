@@ -2,7 +2,6 @@
 //! method at the end. It is read without its script too, which sorts and filters rows, and draws the samples of a row when that is opened.
 
 mod appendix;
-mod bandwidth;
 mod baseline;
 mod cases;
 mod details;
@@ -31,7 +30,6 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", sweeps::sweeps(&view)),
         ("roofline", "Roofline", roofline::rooflines(&view)),
-        ("bandwidth", "Bandwidth", bandwidth::bandwidth(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
         ("method", "Method", appendix::appendix(run)),
     ];

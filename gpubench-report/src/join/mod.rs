@@ -1,6 +1,5 @@
-//! Several runs made one, such as those of several processes or of several files. In: runs with their names; out: one run
-//! with a record for each case, which has the measurements of all; or the reason that they are no repetitions: runs repeat
-//! each other only if the same build did the same work on the same device. Shares of a split are made one run as well.
+//! Several runs joined to one, which has the measurements of all: repetitions, in which the same build did the same work on the same
+//! device, or the shares of a split.
 
 mod shares;
 
@@ -38,30 +37,26 @@ pub struct JoinError(String);
 /// # Errors
 /// See [`JoinError`].
 pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
-    if !runs.is_empty() && runs.iter().all(|named| is_share(&named.run)) {
-        return shares::join(runs);
+    match &runs[..] {
+        [] => Err(JoinError("there is no run to merge".to_owned())),
+        all if all.iter().all(|named| is_share(&named.run)) => shares::join(runs),
+        [one] => Err(JoinError(format!("{} is one run: give another, or a file with several", one.name))),
+        _ => repetitions(runs),
     }
-    if let [one] = &runs[..] {
-        return Err(JoinError(format!("{} is one run: give another, or a file with several", one.name)));
-    }
-    repetitions(runs)
 }
 
 /// Joins runs of which a case may be in several, each a repetition.
 fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let remarks = check(&runs)?;
-    let mut runs = runs.into_iter().map(|named| named.run);
-    let mut whole = runs.next().ok_or_else(no_run)?;
+    let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
+    let mut whole = runs.remove(0);
     for run in runs {
         whole.started = whole.started.min(run.started);
         whole.wall_time += run.wall_time;
         whole.add_devices(run.devices);
         whole.records.extend(run.records);
-        let new: Vec<_> =
-            run.skipped.into_iter().filter(|skipped| !whole.skipped.contains(skipped)).collect();
-        whole.skipped.extend(new);
-        let new: Vec<_> = run.notes.into_iter().filter(|note| !whole.notes.contains(note)).collect();
-        whole.notes.extend(new);
+        add_new(&mut whole.skipped, run.skipped);
+        add_new(&mut whole.notes, run.notes);
         whole.planned_cases = whole.planned_cases.max(run.planned_cases);
     }
     // These belong to one run alone.
@@ -74,6 +69,14 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     whole.planned_cases = whole.planned_cases.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
     Ok(Joined { run: whole, remarks, missing: None })
+}
+
+fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
+    for other in others {
+        if !known.contains(&other) {
+            known.push(other);
+        }
+    }
 }
 
 /// Checks that `runs` are repetitions. Returns the differences that do not matter.
@@ -225,8 +228,4 @@ fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
         }
     }
     Ok(())
-}
-
-fn no_run() -> JoinError {
-    JoinError("there is no run to merge".to_owned())
 }

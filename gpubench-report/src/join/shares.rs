@@ -1,9 +1,9 @@
-//! The shares of a split made one run. In: the runs of tasks that each measured a part of the cases, on GPUs of one model, some of
-//! them started again and some lost; out: one run that has each case once, on the device that measured it, and what is missing.
+//! The shares of a split joined to one run that has each case once, on the device that measured it. Tasks may have been started again
+//! or lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{JoinError, Joined, no_run, repetitions};
+use super::{JoinError, Joined, repetitions};
 use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::files::NamedRun;
 use gpubench_records::id::{DeviceId, PlannedCase};
@@ -54,23 +54,16 @@ fn common<T: Clone + PartialEq>(
 /// Checks that all were divided in the same way.
 fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
     let division = |named: &NamedRun| task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
-    let Some(first) = runs.first() else { return Err(no_run()) };
-    match runs.iter().find(|other| division(other) != division(first)) {
-        None => Ok(()),
-        Some(other) => {
-            let words = |named: &NamedRun| {
-                let (of, cases) = division(named).unwrap_or_default();
-                format!("{} for {}", counted(cases, "case"), counted(of, "task"))
-            };
-            Err(JoinError(format!(
-                "{} is a share of {}, and {} one of {}: these are not shares of one run",
-                first.name,
-                words(first),
-                other.name,
-                words(other)
-            )))
-        }
-    }
+    let Some(other) = runs.iter().find(|other| division(other) != division(&runs[0])) else { return Ok(()) };
+    let words = |named: &NamedRun| {
+        let (of, cases) = division(named).unwrap_or_default();
+        format!("{} for {}", counted(cases, "case"), counted(of, "task"))
+    };
+    let (first, one, another) = (&runs[0], words(&runs[0]), words(other));
+    Err(JoinError(format!(
+        "{} is a share of {one}, and {} one of {another}: these are not shares of one run",
+        first.name, other.name
+    )))
 }
 
 /// Returns the case of a record, with the kind of its device in place of the device.

@@ -10,7 +10,7 @@ use csv::ReaderBuilder;
 pub(super) struct Profiled {
     /// Its name.
     pub(super) name: String,
-    /// The number of its blocks in x, if that is told.
+    /// The number of its blocks in x, if it is known.
     pub(super) blocks: Option<u64>,
     /// Its figures in base units, by the names of their metrics.
     pub(super) figures: BTreeMap<String, f64>,

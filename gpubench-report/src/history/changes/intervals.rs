@@ -1,4 +1,4 @@
-//! The stretches of a series that are looked at for a change, and the strongest step within each. In: values; out: steps.
+//! The stretches of a series in which a change is searched, and the strongest step within each.
 //!
 //! Stretches of many lengths at many places (seeded binary segmentation, Kovács et al., *Biometrika* 110, 2023): a change that was
 //! soon undone is plain in a short one and lost in a long one. Together they are O(n·log n) values.
@@ -127,7 +127,7 @@ impl Sums {
     }
 }
 
-/// The distance of two places for a change that are told apart with a confidence of 95 %: −2·ln(1 − √0.95) (Hansen, *Econometrica*
+/// The distance of two distinct places for a change, with a confidence of 95 %: −2·ln(1 − √0.95) (Hansen, *Econometrica*
 /// 68, 2000).
 const SEPARATION: f64 = 7.352_277;
 

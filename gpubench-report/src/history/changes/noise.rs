@@ -1,4 +1,4 @@
-//! The noise of a series. In: values; out: the spread of neighbours, and the strength that no step of noise alone reaches.
+//! The noise of a series: the spread of neighbours, and the strength that no step of noise alone reaches.
 
 use super::intervals::Sums;
 use gpubench_stats::{median_of, shuffle};
