@@ -84,7 +84,8 @@ pub(super) fn at_tick(value: f64, (amount, unit): (f64, &str)) -> String {
 fn grouped(number: &str) -> String {
     let whole = number.find('.').unwrap_or(number.len());
     let sign = usize::from(number.starts_with('-'));
-    let is_separated = |at: usize| whole - sign > 4 && at > sign && at < whole && (whole - at) % 3 == 0;
+    let is_separated =
+        |at: usize| whole - sign > 4 && at > sign && at < whole && (whole - at).is_multiple_of(3);
     let characters = number.char_indices();
     characters.flat_map(|(at, c)| [is_separated(at).then_some('\u{202f}'), Some(c)]).flatten().collect()
 }

@@ -58,16 +58,20 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
                     missing.push(format!("{}: `{case}` is invalid on {gpu} and left out: {why}", run.name));
                     continue;
                 }
-                let mut is_new = |reading: &&Reading| {
+                let case = number_of(&mut group.cases, |case| *case == row.case, || row.case.clone());
+                for reading in &row.readings {
                     let first =
                         seen.entry((uuid.to_owned(), reading.hash)).or_insert_with(|| run.name.clone());
                     if *first != run.name {
                         *repeated.entry(first.clone()).or_default() += 1;
+                        continue;
                     }
-                    *first == run.name
-                };
-                let new: Vec<&Reading> = row.readings.iter().filter(|reading| is_new(reading)).collect();
-                group.add(row, &new, gpu, processes, &mut counts);
+                    // `--runs 3` stores a record for each process.
+                    let count = counts.entry(case).or_default();
+                    let (process, reading) = (processes + *count, reading.clone());
+                    group.entries.push(Entry { case, gpu, process, reading });
+                    *count += 1;
+                }
             }
             processes += counts.values().max().unwrap_or(&0);
             if !counts.is_empty() {
@@ -123,16 +127,17 @@ fn group_of<'a>(groups: &'a mut Vec<Group>, info: &DeviceInfo, program: &Program
     let model = |info: &DeviceInfo| (info.name.clone(), info.count("multiprocessors"), info.fake);
     let fits =
         |group: &Group| model(&group.gpus[0].info) == model(info) && is_same_build(&group.program, program);
-    let place = groups.iter().position(fits).unwrap_or_else(|| {
-        groups.push(Group {
-            program: program.clone(),
-            gpus: Vec::new(),
-            cases: Vec::new(),
-            entries: Vec::new(),
-        });
-        groups.len() - 1
-    });
+    let new = || Group { program: program.clone(), gpus: Vec::new(), cases: Vec::new(), entries: Vec::new() };
+    let place = number_of(groups, fits, new);
     &mut groups[place]
+}
+
+/// Returns the number of the item for which `is_it` is true, which it adds if needed.
+fn number_of<T>(items: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    items.iter().position(is_it).unwrap_or_else(|| {
+        items.push(new());
+        items.len() - 1
+    })
 }
 
 /// Returns true if both builds measure the same: one file, or the same committed sources built on another host.
@@ -151,47 +156,20 @@ impl Group {
             Some((host, device)) => (Some(host), device),
             None => (host, &*info.device),
         };
-        let number = self.gpus.iter().position(|gpu| gpu.uuid == uuid).unwrap_or_else(|| {
-            let (uuid, device, info) = (uuid.to_owned(), device.to_owned(), info.clone());
-            self.gpus.push(FleetGpu {
-                uuid,
-                device,
-                info,
-                hosts: Vec::new(),
-                verdict: Verdict::NotEnoughData,
-                roofs: Vec::new(),
-                runs: Vec::new(),
-                reasons: Vec::new(),
-            });
-            self.gpus.len() - 1
-        });
+        let new = || FleetGpu {
+            uuid: uuid.to_owned(),
+            device: device.to_owned(),
+            info: info.clone(),
+            hosts: Vec::new(),
+            verdict: Verdict::NotEnoughData,
+            roofs: Vec::new(),
+            runs: Vec::new(),
+            reasons: Vec::new(),
+        };
+        let number = number_of(&mut self.gpus, |gpu| gpu.uuid == uuid, new);
         let hosts = &mut self.gpus[number].hosts;
         hosts.extend(host.filter(|host| hosts.iter().all(|known| known != host)).map(str::to_owned));
         number
-    }
-
-    /// Adds readings of a row. `counts` has the number of processes of each case so far, which are numbered from `first` on: `--runs 3`
-    /// stores a record for each process.
-    fn add(
-        &mut self,
-        row: &Row,
-        readings: &[&Reading],
-        gpu: usize,
-        first: usize,
-        counts: &mut HashMap<usize, usize>,
-    ) {
-        if readings.is_empty() {
-            return;
-        }
-        let case = self.cases.iter().position(|case| *case == row.case).unwrap_or_else(|| {
-            self.cases.push(row.case.clone());
-            self.cases.len() - 1
-        });
-        let count = counts.entry(case).or_default();
-        for reading in readings {
-            self.entries.push(Entry { case, gpu, process: first + *count, reading: (*reading).clone() });
-            *count += 1;
-        }
     }
 
     /// Leaves out everything that cannot be compared, and gives each case one roof. Returns a sentence for each part.

@@ -97,6 +97,13 @@ fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
+/// Returns the bandwidth of a case, or else its throughput, with its text.
+fn rate(row: &MeasuredCase<'_>) -> Option<(f64, String)> {
+    let Metrics { bandwidth, throughput, .. } = row.it.metrics;
+    let bandwidth = bandwidth.map(|rate| (rate.as_f64(), format::bandwidth(rate)));
+    bandwidth.or(throughput.map(|rate| (rate.as_f64(), format::throughput(rate))))
+}
+
 impl ArgSweep<'_> {
     fn drawing(&self) -> Drawing {
         let label = plain(self.arg);
@@ -107,25 +114,21 @@ impl ArgSweep<'_> {
         let times = || time.iter().flat_map(|series| &series.points).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
         let y = if is_wide { Axis::log10("", Unit::TIME) } else { Axis::linear("", Unit::TIME) };
-        let rate = |name, unit, series| (name, Axis::linear("", unit), series);
-        let bandwidth = self.series(|row| Some(row.rate(row.it.metrics.bandwidth?.as_f64())));
-        let throughput = self.series(|row| Some(row.rate(row.it.metrics.throughput?.as_f64())));
-        let has_points = |series: &[Series]| series.iter().any(|series| !series.points.is_empty());
-        let rates =
-            [rate("bandwidth", Unit::BANDWIDTH, bandwidth), rate("throughput", Unit::THROUGHPUT, throughput)];
-        let rate = rates.into_iter().find(|(_, _, series)| has_points(series));
-        let panel = |(name, y, series): (&str, Axis, Vec<Series>)| Panel {
-            name: name.to_owned(),
-            y,
-            series,
-            marks: Vec::new(),
-        };
+        let rates = self.series(|row| Some(row.rate(rate(row)?.0)));
+        let has_bandwidth = self.rows.iter().any(|(_, row)| row.it.metrics.bandwidth.is_some());
+        let (name, unit) =
+            if has_bandwidth { ("bandwidth", Unit::BANDWIDTH) } else { ("throughput", Unit::THROUGHPUT) };
+        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: Vec::new() };
+        let mut panels = vec![panel("time", y, time)];
+        if rates.iter().any(|series| !series.points.is_empty()) {
+            panels.push(panel(name, Axis::linear("", unit), rates));
+        }
         let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
         Panels {
             title: self.title(),
             subtitle: format!("medians with their 95 % intervals, by {label}"),
             x: if self.is_wide() { Axis::log2(label, unit).tight() } else { Axis::near(label, unit).tight() },
-            panels: [("time", y, time)].into_iter().chain(rate).map(panel).collect(),
+            panels,
             alike: true,
             height: 150.0,
         }
@@ -134,11 +137,6 @@ impl ArgSweep<'_> {
 
     /// Returns the finding: the fastest row, with its rate.
     fn title(&self) -> String {
-        let rate = |row: &MeasuredCase<'_>| {
-            let Metrics { bandwidth, throughput, .. } = row.it.metrics;
-            let bandwidth = bandwidth.map(|rate| (rate.as_f64(), format::bandwidth(rate)));
-            bandwidth.or(throughput.map(|rate| (rate.as_f64(), format::throughput(rate))))
-        };
         let rows = self.rows.iter().filter_map(|(value, row)| Some((value, row, rate(row)?)));
         let (name, arg) = (&self.name, plain(self.arg));
         match rows.max_by(|(.., a), (.., b)| a.0.total_cmp(&b.0)) {
