@@ -1,47 +1,28 @@
 //! Checks that options and function fit together. In: both as written. Out: a [`Benchmark`] in which every
 //! parameter has its role; every mistake has been reported.
 
-use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt as _;
-use syn::{Expr, ExprClosure, Ident, LitStr, Path, Token};
+use syn::{ExprClosure, Ident};
 
 use crate::code::{Code, first_use};
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{AttributeOptions, Data, GroupOption, Named};
+use crate::parse::{AttributeOptions, Named};
 use crate::signature::{Launch, Param, Passed};
 use crate::variants::{Instantiation, variants};
 
 /// All parts of an expansion.
 pub(crate) struct Benchmark {
-    pub(crate) attributes: TokenStream,
-    pub(crate) name: Ident,
-    /// The name that listings show, if it is not the function's.
-    pub(crate) title: Option<LitStr>,
-    /// The user's `unsafe`: a promise that the function may be called this way.
-    pub(crate) unsafety: Option<Token![unsafe]>,
-    /// Its instances: one, unless types or constants are swept.
+    pub(crate) options: AttributeOptions,
+    pub(crate) launch: Launch,
+    /// The role of each parameter.
+    pub(crate) roles: Vec<Role>,
+    /// The instances of the function: one, unless types or constants are swept.
     pub(crate) variants: Vec<Instantiation>,
-    pub(crate) output: Option<TokenStream>,
-    pub(crate) params: Vec<(Role, Param)>,
     /// The index of the stream among the parameters.
     stream: usize,
     /// True if the stream is assumed only because it is the last parameter.
     pub(crate) stream_is_assumed: bool,
-    pub(crate) axes: Vec<Named>,
-    /// The number of axes that go together in each sweep.
-    pub(crate) sweeps: Vec<usize>,
-    /// The names of the axes that are variants of one problem.
-    pub(crate) tune: Vec<Ident>,
-    pub(crate) setup: Option<Code>,
-    pub(crate) counts: Vec<Named>,
-    pub(crate) item: Option<LitStr>,
-    pub(crate) reset: Option<Code>,
-    pub(crate) check: Option<Code>,
-    pub(crate) skip_if: Option<(Expr, LitStr)>,
-    pub(crate) data: Data,
-    pub(crate) group: Option<GroupOption>,
-    pub(crate) krate: Option<Path>,
 }
 
 /// The source of a parameter's value.
@@ -63,55 +44,37 @@ impl Benchmark {
         check_tune(&options, errors);
         let variants = variants(&options, &launch, errors);
         let (stream, stream_is_assumed) = stream_of(&options, &launch, errors)?;
-        let params = launch.params.into_iter().enumerate().map(|(index, param)| {
-            let axis = options.args.axes.iter().position(|axis| is_named(&param, &axis.name));
-            let role = match axis {
+        let roles = launch.params.iter().enumerate().map(|(index, param)| {
+            let axis = options.args.axes.iter().position(|axis| is_named(param, &axis.name));
+            match axis {
                 _ if index == stream => Role::Stream,
                 Some(axis) => Role::Axis(axis),
                 None => Role::Input,
-            };
-            (role, param)
+            }
         });
-        let benchmark = Self {
-            attributes: launch.attributes,
-            name: launch.name,
-            title: options.name,
-            unsafety: options.unsafety,
-            variants,
-            output: launch.output,
-            params: params.collect(),
-            stream,
-            stream_is_assumed,
-            axes: options.args.axes,
-            sweeps: options.args.sweeps,
-            tune: options.tune,
-            setup: options.setup.map(Code::of),
-            counts: options.counts,
-            item: options.item,
-            reset: options.reset.map(Code::of),
-            check: options.check.map(Code::of),
-            skip_if: options.skip_if,
-            data: options.data,
-            group: options.group,
-            krate: options.krate,
-        };
+        let roles = roles.collect();
+        let benchmark = Self { options, launch, roles, variants, stream, stream_is_assumed };
         benchmark.check_passing(errors);
         benchmark.check_skip_if(errors);
         benchmark.check_setup(errors);
-        benchmark.check_reset(errors);
-        benchmark.check_check(errors);
+        benchmark.check_closures(errors);
         Some(benchmark)
+    }
+
+    /// Returns the parameters, each with its index and its role.
+    pub(crate) fn params(&self) -> impl Iterator<Item = (usize, Role, &Param)> {
+        let params = self.roles.iter().zip(&self.launch.params).enumerate();
+        params.map(|(index, (role, param))| (index, *role, param))
     }
 
     /// Returns the parameters that `setup` makes, each with its index among all parameters.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
-        let params = self.params.iter().enumerate();
-        params.filter(|(_, (role, _))| *role == Role::Input).map(|(index, (_, param))| (index, param))
+        self.params().filter_map(|(index, role, param)| (role == Role::Input).then_some((index, param)))
     }
 
     /// Returns the stream.
     pub(crate) fn stream(&self) -> &Param {
-        &self.params[self.stream].1
+        &self.launch.params[self.stream]
     }
 
     fn check_passing(&self, errors: &mut Errors) {
@@ -123,7 +86,7 @@ impl Benchmark {
             );
             errors.at(&self.stream().tokens, message);
         }
-        for (role, param) in &self.params {
+        for (_, role, param) in self.params() {
             let (thing, assumed) = match role {
                 Role::Input => continue,
                 Role::Stream => ("the stream", self.assumed()),
@@ -149,8 +112,8 @@ impl Benchmark {
 
     /// Checks that `skip_if` uses no inputs, because it runs before there are any.
     fn check_skip_if(&self, errors: &mut Errors) {
-        let Some((condition, _)) = &self.skip_if else { return };
-        for (index, (role, param)) in self.params.iter().enumerate() {
+        let Some((condition, _)) = &self.options.skip_if else { return };
+        for (index, role, param) in self.params() {
             let Some(name) = param.name.as_ref().filter(|_| !matches!(role, Role::Axis(_))) else { continue };
             if let Some(place) = first_use(condition, name) {
                 let what = if index == self.stream { "the stream" } else { "what `setup` makes" };
@@ -160,40 +123,36 @@ impl Benchmark {
         }
     }
 
+    /// Checks that there is a `setup` if a parameter needs one.
     fn check_setup(&self, errors: &mut Errors) {
-        match &self.setup {
-            None => {
-                let Some((_, first)) = self.inputs().next() else { return };
-                let made: Vec<String> = self.inputs().map(|(_, param)| param.shown()).collect();
-                let message = match &first.name {
-                    Some(name) if made.len() == 1 => {
-                        format!(": add `setup = …`, which returns it, or `args({name} = […])`")
-                    }
-                    _ => ": add `setup = …`, which returns them".to_owned(),
-                };
-                let plural = if made.len() == 1 { "" } else { "s" };
-                let made = made.join(", ");
-                errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {made}{message}"));
+        let made: Vec<&Param> = self.inputs().map(|(_, param)| param).collect();
+        let (None, Some(first)) = (&self.options.setup, made.first()) else { return };
+        let message = match (&first.name, &made[..]) {
+            (Some(name), [_]) => {
+                format!(": add `setup = …`, which returns it, or `args({name} = […])`")
             }
-            Some(Code::Closure(closure)) => {
-                check_arity(closure, self.axes.len(), "a `setup` is given `args` in order", errors);
-            }
-            Some(_) => {}
-        }
+            _ => ": add `setup = …`, which returns them".to_owned(),
+        };
+        let plural = if made.len() == 1 { "" } else { "s" };
+        let names = made.iter().map(|param| param.shown()).collect::<Vec<_>>().join(", ");
+        errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    fn check_reset(&self, errors: &mut Errors) {
-        if let Some(Code::Closure(closure)) = &self.reset {
-            let rule = "a `reset` is given what `setup` made, then the stream";
-            check_arity(closure, self.inputs().count() + 1, rule, errors);
-        }
-    }
-
-    fn check_check(&self, errors: &mut Errors) {
-        if let Some(Code::Closure(closure)) = &self.check {
-            let given = self.inputs().count() + self.axes.len();
-            let rule = "a `check` is given what `setup` made, then `args` in order";
-            check_arity(closure, given, rule, errors);
+    /// Checks that closures take as many parameters as they are given.
+    fn check_closures(&self, errors: &mut Errors) {
+        let (inputs, axes) = (self.inputs().count(), self.options.args.axes.len());
+        for (code, given, rule) in [
+            (&self.options.setup, axes, "a `setup` is given `args` in order"),
+            (&self.options.reset, inputs + 1, "a `reset` is given what `setup` made, then the stream"),
+            (
+                &self.options.check,
+                inputs + axes,
+                "a `check` is given what `setup` made, then `args` in order",
+            ),
+        ] {
+            if let Some(Code::Closure(closure)) = code {
+                check_arity(closure, given, rule, errors);
+            }
         }
     }
 }
@@ -207,14 +166,13 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
 
 /// Checks that `tune` names what is swept, and of arguments that go together all or none.
 fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
-    let types = options.types.iter().map(|choices| &choices.name);
-    let generics = types.chain(options.consts.iter().map(|choices| &choices.name));
+    let generics = options.generics.iter().map(|choices| &choices.name);
     let swept = generics.chain(options.args.axes.iter().map(|axis| &axis.name));
     let swept: Vec<String> = swept.map(|name| name.unraw().to_string()).collect();
     for name in &options.tune {
         let written = name.unraw().to_string();
         if !swept.contains(&written) {
-            let hint = did_you_mean(&written, swept.iter().map(String::as_str));
+            let hint = did_you_mean(&written, &swept);
             errors.at(
                 name,
                 format_args!(
@@ -270,9 +228,8 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     let stream = match &options.stream {
         Some(name) => {
             let Some(index) = called(name) else {
-                let known: Vec<String> =
-                    launch.params.iter().filter_map(|param| Some(param.name.as_ref()?.to_string())).collect();
-                let hint = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+                let known = launch.params.iter().filter_map(|param| param.name.as_ref());
+                let hint = did_you_mean(&name.to_string(), known);
                 errors.at(name, format_args!("`{}` has no parameter `{name}`{hint}", launch.name.unraw()));
                 return None;
             };

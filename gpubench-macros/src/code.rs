@@ -18,16 +18,18 @@ pub(crate) enum Code {
     Expr(Expr),
 }
 
-impl Code {
-    pub(crate) fn of(expr: Expr) -> Self {
+impl From<Expr> for Code {
+    fn from(expr: Expr) -> Self {
         match expr {
-            Expr::Group(group) => Self::of(*group.expr),
+            Expr::Group(group) => Self::from(*group.expr),
             Expr::Path(_) => Self::Path(expr),
             Expr::Closure(closure) => Self::Closure(closure),
             _ => Self::Expr(expr),
         }
     }
+}
 
+impl Code {
     /// Returns the expression that the value comes from.
     pub(crate) fn value(&self) -> &Expr {
         match self {

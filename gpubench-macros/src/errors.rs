@@ -34,8 +34,8 @@ impl Errors {
 }
 
 /// Suggests the nearest of the `known` names for the unknown name `given`, if one is near.
-pub(crate) fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let distances = known.into_iter().map(|name| (distance(given, name), name));
+pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToString>) -> String {
+    let distances = known.into_iter().map(|name| name.to_string()).map(|name| (distance(given, &name), name));
     match distances.min_by_key(|(distance, _)| *distance) {
         Some((distance, name)) if distance <= (given.chars().count() / 3).max(1) => {
             format!(": did you mean `{name}`?")
@@ -80,7 +80,7 @@ mod tests {
         let known = ["setup", "check", "cold"];
         assert_eq!(did_you_mean("chekc", known), ": did you mean `check`?");
         assert_eq!(did_you_mean("warm", known), "");
-        assert_eq!(did_you_mean("x", []), "");
+        assert_eq!(did_you_mean("x", [""; 0]), "");
     }
 
     #[test]

@@ -9,15 +9,16 @@ use syn::{Expr, LitStr, ReturnType};
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};
 use crate::exact::exact;
-use crate::parse::GroupOption;
-use crate::scope::{axis_value, axis_variable, local, placed};
+use crate::parse::{GroupOption, some};
+use crate::scope::{axis_value, axis_variable, local, placed, read_only};
 use crate::signature::Passed;
 use crate::spans::{at, first, last, mixed};
 use crate::variants::Instantiation;
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
-    let krate = benchmark.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
-    let attributes = &benchmark.attributes;
+    let krate =
+        benchmark.options.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
+    let attributes = &benchmark.launch.attributes;
     let names: Vec<Ident> = (0..benchmark.variants.len())
         .map(|index| format_ident!("__VARIANT_{index}", span = mixed()))
         .collect();
@@ -39,7 +40,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
 impl Benchmark {
     /// `const NAME: Variant = …;`
     fn variant(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
-        let declared = self.axes.iter().map(|axis| {
+        let declared = self.options.args.axes.iter().map(|axis| {
             let (variable, name, values) =
                 (axis_variable(&axis.name), shown(&axis.name), values(&axis.value));
             quote_spanned!(variable.span()=> let #variable = __gb::Values::new(#name, #values);)
@@ -77,11 +78,11 @@ impl Benchmark {
 
     /// Writes `&[&[&n], &[&a, &b]]`: the axes, with those that go together side by side.
     fn sweeps(&self) -> TokenStream {
-        let mut axes = self.axes.iter().map(|axis| {
+        let mut axes = self.options.args.axes.iter().map(|axis| {
             let variable = axis_variable(&axis.name);
             quote_spanned!(variable.span()=> &__gb::axis!(#variable))
         });
-        let sweeps = self.sweeps.iter().map(|together| {
+        let sweeps = self.options.args.sweeps.iter().map(|together| {
             let axes = axes.by_ref().take(*together);
             quote_spanned!(mixed()=> &[#(#axes),*])
         });
@@ -89,15 +90,12 @@ impl Benchmark {
     }
 
     fn entry(&self, variants: &[Ident]) -> TokenStream {
-        let name = self.title.as_ref().map_or_else(|| shown(&self.name), LitStr::value);
-        let group = self.group.as_ref();
-        let own = [self.data.fields(false)].into_iter().chain(group.and_then(GroupOption::field));
-        let item = self
-            .item
-            .as_ref()
-            .map(|item| quote_spanned!(mixed()=> item: ::core::option::Option::Some(#item),));
-        let tune = (!self.tune.is_empty()).then(|| {
-            let names = self.tune.iter().map(shown);
+        let name = self.options.name.as_ref().map_or_else(|| shown(&self.launch.name), LitStr::value);
+        let group = self.options.group.as_ref();
+        let own = [self.options.data.fields(false)].into_iter().chain(group.and_then(GroupOption::field));
+        let item = self.options.item.as_ref().map(some).map(|item| quote_spanned!(mixed()=> item: #item,));
+        let tune = (!self.options.tune.is_empty()).then(|| {
+            let names = self.options.tune.iter().map(shown);
             quote_spanned!(mixed()=> tune: &[#(#names),*],)
         });
         let fields: TokenStream = own.chain(item).chain(tune).collect();
@@ -125,21 +123,11 @@ impl Benchmark {
     fn setup(&self) -> TokenStream {
         let stream = self.stream();
         let ty = &stream.ty;
-        let Some(setup) = &self.setup else {
+        let Some(setup) = &self.options.setup else {
             return quote_spanned!(mixed()=> let setup = |_: &#ty| ::core::result::Result::Ok(()););
         };
-        let values = self.axes.iter().map(|axis| axis_value(&axis.name));
-        let result = match setup {
-            Code::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
-            Code::Closure(closure) => {
-                let patterns = closure.inputs.iter();
-                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
-                inlined(&lets, &closure.body, &closure.output)
-            }
-            Code::Expr(expr) => {
-                inlined(&self.bind_axes(|name| mentions(expr, name)), expr, &ReturnType::Default)
-            }
-        };
+        let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
+        let result = run(setup, values, |expr| self.bind_axes(|name| mentions(expr, name)));
         match stream.name.as_ref().filter(|name| mentions(setup.value(), name)) {
             Some(name) => quote_spanned! {mixed()=>
                 let setup = |#name: &#ty| {
@@ -155,17 +143,17 @@ impl Benchmark {
     fn launch(&self, variant: &Instantiation) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.take_apart(|_| true);
-        let values = self.params.iter().enumerate().map(|(index, (role, param))| match role {
+        let values = self.params().map(|(index, role, param)| match role {
             Role::Stream => TokenStream::new(),
             Role::Axis(axis) => {
                 let (local, ty) = (local(index), param.ty_if(param.passed));
-                let value = axis_value(&self.axes[*axis].name);
+                let value = axis_value(&self.options.args.axes[axis].name);
                 let reference = (param.passed != Passed::Value).then(|| quote_spanned!(mixed()=> &));
                 quote_spanned!(mixed()=> let #local: #ty = #reference #value;)
             }
             Role::Input => self.pass_input(index, param.passed),
         });
-        let arguments = self.params.iter().enumerate().map(|(index, (role, param))| match role {
+        let arguments = self.params().map(|(index, role, param)| match role {
             Role::Stream if param.passed == Passed::Value => {
                 quote_spanned!(first(&param.ty)=> ::core::clone::Clone::clone(stream))
             }
@@ -174,18 +162,18 @@ impl Benchmark {
         });
         // The call stands at the return type, so that the compiler blames that type if a launch cannot return
         // it. The parentheses are needed for this, because the name itself keeps its own hygiene.
-        let name = &self.name;
-        let output = self.output.clone().unwrap_or_else(|| name.to_token_stream());
+        let name = &self.launch.name;
+        let output = self.launch.output.clone().unwrap_or_else(|| name.to_token_stream());
         let name = quote_spanned!(first(&output)=> (#name));
         let call = match variant.turbofish() {
             // A path with types in it cannot stand in parentheses.
             Some(types) => {
-                let name = &self.name;
+                let name = &self.launch.name;
                 quote_spanned!(last(&output)=> #name #types (#(#arguments),*))
             }
             None => quote_spanned!(last(&output)=> #name(#(#arguments),*)),
         };
-        let call = match &self.unsafety {
+        let call = match &self.options.unsafety {
             // The whole block counts as the user's, so that lints on unsafe code see it.
             Some(unsafety) => {
                 let mut block = Group::new(Delimiter::Brace, call);
@@ -205,11 +193,12 @@ impl Benchmark {
 
     /// Writes `.counts(|inputs| …)`, if there are counts.
     fn counts(&self) -> Option<TokenStream> {
-        if self.counts.is_empty() {
+        if self.options.counts.is_empty() {
             return None;
         }
-        let lets = self.bind_names(|name| self.counts.iter().any(|count| mentions(&count.value, name)));
-        let counts = self.counts.iter().map(|count| {
+        let lets =
+            self.bind(|name| self.options.counts.iter().any(|count| mentions(&count.value, name)), read_only);
+        let counts = self.options.counts.iter().map(|count| {
             let (option, text, value) = (&count.name, shown(&count.name), &count.value);
             match exact(value) {
                 Some(exact) => quote_spanned!(mixed()=> #option: __gb::count_exact(#text, #value, #exact)?,),
@@ -229,18 +218,17 @@ impl Benchmark {
 
     /// Writes `.reset(|inputs, stream| …)`, if there is a reset.
     fn reset(&self) -> Option<TokenStream> {
-        let reset = self.reset.as_ref()?;
-        let stream = &self.stream().ty;
+        let reset = self.options.reset.as_ref()?;
+        let ty = &self.stream().ty;
         let given = [quote_spanned!(mixed()=> stream)];
-        let (lets, outcome) = self.on_inputs(reset, given, self.pass_inputs(), |expr| {
-            let lets = self.bind_names_to_change(|name| mentions(expr, name));
-            let stream = self.stream().name.as_ref().filter(|name| mentions(expr, name));
-            let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
-            quote_spanned!(mixed()=> #lets #stream)
-        });
+        let (lets, outcome) = self.on_inputs(reset, given, |passed| passed);
+        let used = |name: &&Ident| matches!(reset, Code::Expr(expr) if mentions(expr, name));
+        let stream = self.stream().name.as_ref().filter(used);
+        let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
         Some(quote_spanned! {mixed()=>
-            .reset(|state: &mut _, stream: &#stream| {
+            .reset(|state: &mut _, stream: &#ty| {
                 #lets
+                #stream
                 __gb::Checked::checked(#outcome)
             })
         })
@@ -248,11 +236,9 @@ impl Benchmark {
 
     /// Writes `.check(|inputs| …)`, if there is a check.
     fn check_outputs(&self) -> Option<TokenStream> {
-        let check = self.check.as_ref()?;
-        let given = self.axes.iter().map(|axis| axis_value(&axis.name));
-        let (lets, outcome) = self.on_inputs(check, given, self.pass_outputs(), |expr| {
-            self.bind_names(|name| mentions(expr, name))
-        });
+        let check = self.options.check.as_ref()?;
+        let given = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
+        let (lets, outcome) = self.on_inputs(check, given, read_only);
         Some(quote_spanned! {mixed()=>
             .check(|state| {
                 #lets
@@ -271,33 +257,44 @@ impl Benchmark {
 
     /// Writes `.skip_if(|| condition, "why")`, if there is one.
     fn skip_if(&self) -> Option<TokenStream> {
-        let (condition, why) = self.skip_if.as_ref()?;
+        let (condition, why) = self.options.skip_if.as_ref()?;
         let axes = self.bind_axes(|name| mentions(condition, name));
         let condition = inlined(&axes, condition, &ReturnType::Default);
         Some(quote_spanned!(mixed()=> .skip_if(|| #condition, #why)))
     }
 
-    /// Applies `code` to the inputs and the other `given` values. Returns the bindings that precede it, and its
-    /// value. A function or closure takes the inputs as `passed`; an expression uses the names in `bound`.
+    /// Applies `code` to the inputs, which are passed as `how` says, and to the other `given` values. Returns the
+    /// bindings that precede it, and its value.
     fn on_inputs(
         &self,
         code: &Code,
         given: impl IntoIterator<Item = TokenStream>,
-        passed: TokenStream,
-        bound: impl FnOnce(&Expr) -> TokenStream,
+        how: fn(Passed) -> Passed,
     ) -> (TokenStream, TokenStream) {
         let inputs =
             self.inputs().map(|(index, _)| placed(&local(index), last(code.value())).into_token_stream());
-        let values = inputs.chain(given);
-        match code {
-            Code::Path(path) => (passed, quote_spanned!(last(path)=> #path(#(#values),*))),
-            Code::Closure(closure) => {
-                let patterns = closure.inputs.iter();
-                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
-                (passed, inlined(&lets, &closure.body, &closure.output))
-            }
-            Code::Expr(expr) => (bound(expr), inlined(&TokenStream::new(), expr, &ReturnType::Default)),
+        let lets = match code {
+            Code::Expr(expr) => self.bind(|name| mentions(expr, name), how),
+            _ => self.pass_all(how),
+        };
+        (lets, run(code, inputs.chain(given), |_| TokenStream::new()))
+    }
+}
+
+/// Runs `code` on `values`. A function or closure takes them; an expression uses the names that `bound` binds.
+fn run(
+    code: &Code,
+    values: impl Iterator<Item = TokenStream>,
+    bound: impl FnOnce(&Expr) -> TokenStream,
+) -> TokenStream {
+    match code {
+        Code::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
+        Code::Closure(closure) => {
+            let patterns = closure.inputs.iter();
+            let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
+            inlined(&lets, &closure.body, &closure.output)
         }
+        Code::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),
     }
 }
 

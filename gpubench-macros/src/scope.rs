@@ -24,7 +24,7 @@ impl Benchmark {
 
     /// Converts the local of input `index` to the function's parameter type: `let p2: &[f32] = &*p2;`.
     pub(crate) fn pass_input(&self, index: usize, passed: Passed) -> TokenStream {
-        let (local, param) = (local(index), &self.params[index].1);
+        let (local, param) = (local(index), &self.launch.params[index]);
         let (ty, value) = (param.ty_if(passed), self.borrowed(&local, passed));
         // Two steps, so that a wrong type and a type that cannot be cloned give different errors.
         let cloned = (passed == Passed::Value).then(|| {
@@ -34,41 +34,24 @@ impl Benchmark {
         quote_spanned!(mixed()=> #cloned let #local: #ty = #value;)
     }
 
-    /// Converts each input to the type that a reset takes: the function's.
-    pub(crate) fn pass_inputs(&self) -> TokenStream {
-        self.pass_all(|passed| passed)
-    }
-
-    /// Converts each input to the type that a check takes: the function's, but read-only.
-    pub(crate) fn pass_outputs(&self) -> TokenStream {
-        self.pass_all(|passed| if passed == Passed::Mutable { Passed::Shared } else { passed })
-    }
-
-    fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
+    /// Converts each input to the function's parameter type, passed as `how` says.
+    pub(crate) fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
         let state = self.take_apart(|_| true);
         let values = self.inputs().map(|(index, param)| self.pass_input(index, how(param.passed)));
         quote_spanned!(mixed()=> #state #(#values)*)
     }
 
-    /// Binds the names that some code `mentions`: inputs by `&`, then axes by value.
-    pub(crate) fn bind_names(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
-        self.bind(mentions, |_| Passed::Shared)
-    }
-
-    /// Binds the same names, with inputs by `&mut` if the function takes them so.
-    pub(crate) fn bind_names_to_change(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
-        self.bind(mentions, |passed| if passed == Passed::Mutable { passed } else { Passed::Shared })
-    }
-
-    fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
+    /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes by value.
+    pub(crate) fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
             .filter_map(|(index, param)| Some((index, param.name.as_ref().filter(|name| mentions(name))?)))
             .collect();
         let state = self.take_apart(|index| used.iter().any(|(used, _)| *used == index));
         let inputs = used.iter().map(|(index, name)| {
-            let param = &self.params[*index].1;
-            let passed = how(param.passed);
+            let param = &self.launch.params[*index];
+            let mutable = how(param.passed) == Passed::Mutable;
+            let passed = if mutable { Passed::Mutable } else { Passed::Shared };
             let (ty, value) = (param.ty_if(passed), self.borrowed(&local(*index), passed));
             quote_spanned!(mixed()=> let #name: #ty = #value; let _ = &#name;)
         });
@@ -78,7 +61,7 @@ impl Benchmark {
 
     /// Binds the axes that some code `mentions`, by value.
     pub(crate) fn bind_axes(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
-        let axes = self.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
+        let axes = self.options.args.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
             let (name, value) = (&axis.name, axis_value(&axis.name));
             // A mentioned name need not be used: it may be a field's name. There is no `allow`, which a
             // `forbid` would reject.
@@ -101,10 +84,16 @@ impl Benchmark {
 
     /// Returns the place of the inputs' source.
     fn made_at(&self) -> (Span, Span) {
-        self.setup
+        self.options
+            .setup
             .as_ref()
             .map_or_else(|| (mixed(), mixed()), |setup| (first(setup.value()), last(setup.value())))
     }
+}
+
+/// Passes an input to code that may not change it.
+pub(crate) fn read_only(passed: Passed) -> Passed {
+    if passed == Passed::Mutable { Passed::Shared } else { passed }
 }
 
 /// Returns the variable of parameter `index`.

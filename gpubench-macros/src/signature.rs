@@ -86,7 +86,8 @@ impl Launch {
     fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
         if takes_self || names_self(signature.inputs.to_token_stream()) {
-            errors.at(signature.inputs.first(), method_message(&signature));
+            let message = "a method cannot be annotated: annotate a free function that calls it";
+            errors.at(signature.inputs.first(), message);
             return None;
         }
         if let Some(asyncness) = signature.asyncness {
@@ -223,39 +224,6 @@ fn names_self(tokens: TokenStream) -> bool {
         TokenTree::Ident(ident) => ident == "Self",
         _ => false,
     })
-}
-
-/// Suggests what to write instead of a method.
-fn method_message(signature: &Signature) -> String {
-    let name = &signature.ident;
-    let (mut params, mut args) = (Vec::new(), Vec::new());
-    for input in &signature.inputs {
-        match input {
-            FnArg::Receiver(receiver) => {
-                let receiver = receiver.to_token_stream().to_string();
-                let reference = if !receiver.starts_with('&') {
-                    ""
-                } else if receiver.contains("mut") {
-                    "&mut "
-                } else {
-                    "&"
-                };
-                params.push(format!("this: {reference}Type"));
-            }
-            FnArg::Typed(param) => {
-                let pattern = param.pat.to_token_stream();
-                params.push(format!("{pattern}: …"));
-                args.push(pattern.to_string());
-            }
-        }
-    }
-    let output = if matches!(signature.output, ReturnType::Default) { "" } else { " -> …" };
-    let path = if signature.receiver().is_some() { "this." } else { "Type::" };
-    let (params, args) = (params.join(", "), args.join(", "));
-    format!(
-        "a method cannot be annotated: annotate a free function that calls it, such as \
-         `fn {name}({params}){output} {{ {path}{name}({args}) }}`"
-    )
 }
 
 /// Returns the attributes that apply to the registration too. Code that the function may use without a

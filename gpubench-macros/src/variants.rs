@@ -39,12 +39,8 @@ pub(crate) fn variants(
     launch: &Launch,
     errors: &mut Errors,
 ) -> Vec<Instantiation> {
-    let types = options.types.iter().map(|choices| ListedChoices::of(choices, false));
-    let given: Vec<ListedChoices> =
-        types.chain(options.consts.iter().map(|choices| ListedChoices::of(choices, true))).collect();
-    for choices in &given {
-        choices.check(launch, errors);
-    }
+    let given = &options.generics;
+    given.iter().for_each(|choices| choices.check(launch, errors));
     for axis in &options.args.axes {
         if let Some(generic) =
             launch.generics.iter().find(|generic| generic.name.unraw() == axis.name.unraw())
@@ -81,19 +77,7 @@ fn how(generic: &GenericParameter) -> String {
     }
 }
 
-/// The choices that an option gives for a parameter.
-struct ListedChoices {
-    name: Ident,
-    values: Vec<TokenStream>,
-    constant: bool,
-}
-
-impl ListedChoices {
-    fn of<T: ToTokens>(choices: &Choices<T>, constant: bool) -> Self {
-        let values = choices.values.iter().map(ToTokens::to_token_stream).collect();
-        Self { name: choices.name.clone(), values, constant }
-    }
-
+impl Choices {
     /// Checks that the function has such a parameter.
     fn check(&self, launch: &Launch, errors: &mut Errors) {
         let (name, function) = (self.name.unraw(), launch.name.unraw());
@@ -106,8 +90,8 @@ impl ListedChoices {
                 let kind = if self.constant { "constant" } else { "type" };
                 let same =
                     launch.generics.iter().filter(|generic| generic.constant.is_some() == self.constant);
-                let known: Vec<String> = same.map(|generic| generic.name.unraw().to_string()).collect();
-                let hint = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+                let hint =
+                    did_you_mean(&name.to_string(), same.map(|generic| generic.name.unraw().to_string()));
                 format!("`{function}` has no {kind} parameter `{name}`{hint}")
             }
         };

@@ -2,7 +2,7 @@
 //! writes itself as the fields of a registry entry's options.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::{ToTokens, format_ident, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
@@ -26,20 +26,9 @@ pub(crate) const KNOWN: [&str; 10] = [
 ];
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
-/// The plain-data options that are given.
+/// The plain-data options that are given: each is a field of a registry entry's options with its value.
 #[derive(Default)]
-pub(crate) struct Data {
-    cold: Option<bool>,
-    energy: Option<bool>,
-    data_type: Option<LitStr>,
-    max_time: Option<f64>,
-    timeout: Option<f64>,
-    ignore: Option<bool>,
-    tags: Vec<LitStr>,
-    link: Option<Ident>,
-    host_work: Option<bool>,
-    accumulates: Option<bool>,
-}
+pub(crate) struct Data(Vec<(Ident, TokenStream)>);
 
 impl Data {
     /// Reads the option `name`, if it is one of these.
@@ -49,41 +38,25 @@ impl Data {
         input: ParseStream,
         errors: &mut Errors,
     ) -> Option<syn::Result<()>> {
-        Some(match name.unraw().to_string().as_str() {
-            "cold" => switch(name, input, errors).map(|cold| self.cold = cold),
-            "energy" => switch(name, input, errors).map(|energy| self.energy = energy),
-            "ignore" => switch(name, input, errors).map(|ignore| self.ignore = ignore),
-            "host_work" => switch(name, input, errors).map(|host_work| self.host_work = host_work),
-            "accumulates" => switch(name, input, errors).map(|accumulates| self.accumulates = accumulates),
-            "data_type" => string(name, "such as \"f64\"", input, errors).map(|text| self.data_type = text),
-            "max_time" => seconds(name, input, errors).map(|seconds| self.max_time = seconds),
-            "timeout" => seconds(name, input, errors).map(|seconds| self.timeout = seconds),
-            "tags" => tags(name, input, errors).map(|tags| self.tags = tags),
-            "link" => link(name, input, errors).map(|link| self.link = link),
+        let value = match name.unraw().to_string().as_str() {
+            "cold" | "energy" | "ignore" | "host_work" | "accumulates" => switch(name, input, errors),
+            "data_type" => data_type(name, input, errors),
+            "max_time" | "timeout" => seconds(name, input, errors),
+            "tags" => tags(name, input, errors),
+            "link" => link(name, input, errors),
             _ => return None,
-        })
+        };
+        Some(value.map(|value| self.0.extend(value.map(|value| (name.unraw(), value)))))
     }
 
     /// Writes `cold: true, …`, with the tags as those of a group or of a benchmark.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
-        let some = quote_spanned!(mixed()=> ::core::option::Option::Some);
-        let Self { data_type, tags, .. } = self;
-        let cold = self.cold.map(|cold| quote_spanned!(mixed()=> cold: #cold,));
-        let energy = self.energy.map(|energy| quote_spanned!(mixed()=> energy: #energy,));
-        let ignore = self.ignore.map(|ignore| quote_spanned!(mixed()=> ignore: #ignore,));
-        let data_type = data_type.as_ref().map(|data_type| quote_spanned!(mixed()=> data_type: #data_type,));
-        let max_time = self.max_time.map(|seconds| quote_spanned!(mixed()=> max_time: #some(#seconds),));
-        let timeout = self.timeout.map(|seconds| quote_spanned!(mixed()=> timeout: #some(#seconds),));
-        let tags = (!tags.is_empty()).then(|| match of_group {
-            true => quote_spanned!(mixed()=> group_tags: &[#(#tags),*],),
-            false => quote_spanned!(mixed()=> tags: &[#(#tags),*],),
+        let fields = self.0.iter().map(|(name, value)| {
+            let group = if of_group && name == "tags" { "group_" } else { "" };
+            let field = format_ident!("{group}{name}", span = mixed());
+            quote_spanned!(mixed()=> #field: #value,)
         });
-        let link = self.link.as_ref().map(|link| quote_spanned!(mixed()=> link: #some(__gb::Link::#link),));
-        let host_work = self.host_work.map(|host_work| quote_spanned!(mixed()=> host_work: #host_work,));
-        let accumulates = self.accumulates.map(|it| quote_spanned!(mixed()=> accumulates: #it,));
-        quote_spanned!(mixed()=>
-            #cold #energy #ignore #data_type #max_time #timeout #tags #link #host_work #accumulates
-        )
+        fields.collect()
     }
 }
 
@@ -121,7 +94,8 @@ impl GroupOption {
     /// Writes `group: Some("text"),`.
     pub(crate) fn field(&self) -> Option<TokenStream> {
         let Self::Name(name) = self else { return None };
-        Some(quote_spanned!(mixed()=> group: ::core::option::Option::Some(#name),))
+        let name = some(name);
+        Some(quote_spanned!(mixed()=> group: #name,))
     }
 }
 
@@ -144,15 +118,15 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
 }
 
 /// Reads `cold`, `cold = true` or `cold = false`.
-fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<bool>> {
+fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
-        return Ok(Some(true));
+        return Ok(Some(quote_spanned!(mixed()=> true)));
     }
     let given = input.fork();
     let chosen = given.parse::<Token![=]>().and_then(|_| given.parse::<LitBool>());
     skip_value(input);
     match chosen {
-        Ok(chosen) if given.is_empty() || given.peek(Token![,]) => Ok(Some(chosen.value)),
+        Ok(chosen) if given.is_empty() || given.peek(Token![,]) => Ok(Some(chosen.into_token_stream())),
         _ => {
             errors.at(
                 name,
@@ -163,53 +137,53 @@ fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<
     }
 }
 
-/// Reads a string that is not empty.
-pub(super) fn string(
-    name: &Ident,
-    such_as: &str,
-    input: ParseStream,
-    errors: &mut Errors,
-) -> syn::Result<Option<LitStr>> {
+fn data_type(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     let value = value(name, input, Expr::parse)?;
     let text = text(&value).filter(|text| !text.value().is_empty());
     if text.is_none() {
-        errors.at(&value, format_args!("`{}` is a string {such_as}", name.unraw()));
+        errors.at(&value, "`data_type` is a string such as \"f64\"");
     }
-    Ok(text.cloned())
+    Ok(text.map(ToTokens::to_token_stream))
 }
 
-fn seconds(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<f64>> {
+fn seconds(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     let value = value(name, input, Expr::parse)?;
     let seconds = number(&value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
     if seconds.is_none() {
         errors.at(&value, format_args!("`{}` is a positive number of seconds such as `0.5`", name.unraw()));
     }
-    Ok(seconds)
+    Ok(seconds.map(some))
 }
 
-fn tags(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<LitStr>> {
+fn tags(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     let list = value(name, input, Expr::parse)?;
-    let tags: Option<Vec<LitStr>> = match &list {
-        Expr::Array(array) => array.elems.iter().map(|tag| text(tag).cloned()).collect(),
+    let tags: Option<Vec<&LitStr>> = match &list {
+        Expr::Array(array) => array.elems.iter().map(text).collect(),
         _ => None,
     };
     let Some(tags) = tags else {
         errors.at(list, "`tags` lists strings: `tags = [\"nightly\", \"bus\"]`");
-        return Ok(Vec::new());
+        return Ok(None);
     };
     for tag in tags.iter().filter(|tag| tag.value().is_empty() || tag.value().contains(',')) {
         errors.at(tag, "a tag is some text without `,`, which separates them on the command line");
     }
-    Ok(tags)
+    Ok(Some(quote_spanned!(mixed()=> &[#(#tags),*])))
 }
 
-fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Ident>> {
+fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     let value = value(name, input, Expr::parse)?;
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
-        return Ok(Some(Ident::new(variant, mixed())));
+        let variant = Ident::new(variant, mixed());
+        return Ok(Some(some(quote_spanned!(mixed()=> __gb::Link::#variant))));
     }
     let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
     errors.at(value, format_args!("`link` is `h2d`, `d2h`, `d2d` or `p2p`{hint}"));
     Ok(None)
+}
+
+/// Writes `Some(value)`.
+pub(crate) fn some(value: impl ToTokens) -> TokenStream {
+    quote_spanned!(mixed()=> ::core::option::Option::Some(#value))
 }

@@ -10,9 +10,10 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Expr, Ident, LitStr, Path, Token, Type};
 
+use crate::code::Code;
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use self::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of};
+pub(crate) use self::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of, some};
 pub(crate) use self::read::{bare, skip_value, written};
 pub(crate) use self::sweeps::{Choices, Sweeps};
 
@@ -28,13 +29,13 @@ const KNOWN: [&str; 18] = [
 #[derive(Default)]
 pub(crate) struct AttributeOptions {
     pub(crate) args: Sweeps,
-    pub(crate) types: Vec<Choices<Type>>,
-    pub(crate) consts: Vec<Choices<Expr>>,
+    /// The choices of `types` and `consts`.
+    pub(crate) generics: Vec<Choices>,
     /// The arguments, types and constants that are variants of one problem.
     pub(crate) tune: Vec<Ident>,
-    pub(crate) setup: Option<Expr>,
-    pub(crate) reset: Option<Expr>,
-    pub(crate) check: Option<Expr>,
+    pub(crate) setup: Option<Code>,
+    pub(crate) reset: Option<Code>,
+    pub(crate) check: Option<Code>,
     /// The condition that leaves arguments out, and its reason.
     pub(crate) skip_if: Option<(Expr, LitStr)>,
     /// `bytes`, `reads`, `writes`, `flops` and `items`, if given.
@@ -74,12 +75,12 @@ impl AttributeOptions {
         }
         match name.unraw().to_string().as_str() {
             "args" => self.args = sweeps::args(name, input, errors)?,
-            "types" => self.types = sweeps::types(name, input, errors)?,
-            "consts" => self.consts = sweeps::consts(name, input, errors)?,
+            "types" => self.generics.extend(sweeps::choices::<Type>(name, false, input, errors)?),
+            "consts" => self.generics.extend(sweeps::choices::<Expr>(name, true, input, errors)?),
             "tune" => self.tune = sweeps::tune(name, input, errors)?,
-            "setup" => self.setup = Some(value(name, input, Expr::parse)?),
-            "reset" => self.reset = Some(value(name, input, Expr::parse)?),
-            "check" => self.check = Some(value(name, input, Expr::parse)?),
+            "setup" => self.setup = Some(Code::from(value(name, input, Expr::parse)?)),
+            "reset" => self.reset = Some(Code::from(value(name, input, Expr::parse)?)),
+            "check" => self.check = Some(Code::from(value(name, input, Expr::parse)?)),
             "skip_if" => {
                 let condition = value(name, input, Expr::parse)?;
                 match text_after(input).filter(|why| !why.value().is_empty()) {

@@ -1,10 +1,11 @@
 //! The sweeps: `args(…)`, `types(…)` and `consts(…)`, and `tune(…)`, which names some of them. In: the tokens between the
 //! parentheses. Out: each name with its values.
 
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Ident, Type, bracketed, parenthesized, token};
+use syn::{Expr, Ident, bracketed, parenthesized, token};
 
 use super::Named;
 use super::read::{separated, skip_value, value, written};
@@ -17,10 +18,11 @@ pub(crate) struct Sweeps {
     pub(crate) sweeps: Vec<usize>,
 }
 
-/// A type or constant parameter with its choices.
-pub(crate) struct Choices<T> {
+/// The choices for a type parameter, or for a constant one.
+pub(crate) struct Choices {
     pub(crate) name: Ident,
-    pub(crate) values: Vec<T>,
+    pub(crate) constant: bool,
+    pub(crate) values: Vec<TokenStream>,
 }
 
 /// Reads `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
@@ -80,24 +82,6 @@ fn check_lengths(axes: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Reads `(T = [f32, f64])`.
-pub(super) fn types(
-    option: &Ident,
-    input: ParseStream,
-    errors: &mut Errors,
-) -> syn::Result<Vec<Choices<Type>>> {
-    choices(option, "types for each parameter: `types(T = [f32, f64])`", input, errors)
-}
-
-/// Reads `(BLOCK = [128, 256])`.
-pub(super) fn consts(
-    option: &Ident,
-    input: ParseStream,
-    errors: &mut Errors,
-) -> syn::Result<Vec<Choices<Expr>>> {
-    choices(option, "constants for each parameter: `consts(BLOCK = [128, 256])`", input, errors)
-}
-
 /// Reads `(BLOCK, UNROLL)`.
 pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
     let mut tuned: Vec<Ident> = Vec::new();
@@ -112,16 +96,21 @@ pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     Ok(tuned)
 }
 
-fn choices<T: Parse + ToTokens>(
+/// Reads `(T = [f32, f64])`, or `(BLOCK = [128, 256])`, which are constants.
+pub(super) fn choices<T: Parse + ToTokens>(
     option: &Ident,
-    what: &str,
+    constant: bool,
     input: ParseStream,
     errors: &mut Errors,
-) -> syn::Result<Vec<Choices<T>>> {
-    let mut choices: Vec<Choices<T>> = Vec::new();
+) -> syn::Result<Vec<Choices>> {
+    let what = match constant {
+        true => "constants for each parameter: `consts(BLOCK = [128, 256])`",
+        false => "types for each parameter: `types(T = [f32, f64])`",
+    };
+    let mut choices: Vec<Choices> = Vec::new();
     list(option, what, input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
-        let mut values: Vec<T> = Vec::new();
+        let mut values: Vec<TokenStream> = Vec::new();
         value(&name, input, |input| {
             if !input.peek(token::Bracket) {
                 let message = format!(
@@ -139,9 +128,9 @@ fn choices<T: Parse + ToTokens>(
                 ));
             }
             separated(&content, errors, |input, errors| {
-                let choice: T = input.parse()?;
-                let text = written(choice.to_token_stream());
-                if values.iter().any(|other| written(other.to_token_stream()) == text) {
+                let choice = input.parse::<T>()?.into_token_stream();
+                let text = written(choice.clone());
+                if values.iter().any(|other| written(other.clone()) == text) {
                     errors.at(&choice, format_args!("`{text}` is listed twice"));
                 } else {
                     values.push(choice);
@@ -153,7 +142,7 @@ fn choices<T: Parse + ToTokens>(
         if choices.iter().any(|choice| choice.name.unraw() == name.unraw()) {
             errors.at(&name, format_args!("parameter `{}` is given twice", name.unraw()));
         } else {
-            choices.push(Choices { name, values });
+            choices.push(Choices { name, constant, values });
         }
         Ok(())
     })?;
