@@ -58,7 +58,7 @@ pub struct Run {
     /// The devices that they ran on.
     pub devices: Vec<DeviceInfo>,
     /// The results, in the order in which they were measured.
-    #[serde(deserialize_with = "files::sound_records")]
+    #[serde(deserialize_with = "files::valid_records")]
     pub records: Vec<Record>,
     /// The cases that benchmarks skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,19 +77,18 @@ impl Run {
     /// # Errors
     /// If it is no run of this format.
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
-        let mut run: Self = files::RUN.read(json)?;
-        run.name_models();
-        Ok(run)
+        files::RUN.read(json).map(Self::with_models)
     }
 
     /// Takes the model from its device for each record that has none.
-    pub(crate) fn name_models(&mut self) {
+    pub(crate) fn with_models(mut self) -> Self {
         for record in self.records.iter_mut().filter(|record| record.case.model.is_empty()) {
             let info = self.devices.iter().find(|info| info.device == record.device);
             if let Some(info) = info {
                 record.case.model.clone_from(&info.name);
             }
         }
+        self
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.

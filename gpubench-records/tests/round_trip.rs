@@ -60,6 +60,6 @@ fn a_damaged_file_is_refused_with_the_place_of_its_fault() {
     assert_eq!(other, format!("not a stored run: line 1, column {column}: {invalid}"));
     assert_eq!(
         told("{\"name\": \"something else\"}"),
-        "not a stored run: line 1: an object without a `schema`, which each file of gpubench has"
+        "not a stored run: it has no `schema`, which each file of gpubench has"
     );
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::newest::{Baseline, supersedes};
-use crate::files::{self, Destination, FormatError};
+use crate::files::{self, Destination, ReadError};
 use crate::record::Run;
 
 /// The place of a baseline.
@@ -31,31 +31,24 @@ pub enum BaselineError {
         /// Those that are there.
         others: Vec<String>,
     },
-    /// A file is no stored run.
-    #[error("baseline `{name}`: {}: {why}{}", path.display(), instead(why))]
-    Damaged {
+    /// A file cannot be read or written, or is no stored run.
+    #[error("baseline `{name}`: {}: {error}{}", path.display(), instead(error))]
+    Unusable {
         /// The name that the user gave.
         name: String,
         /// The file.
         path: PathBuf,
-        /// The reason why it cannot be read.
-        why: FormatError,
-    },
-    /// A file cannot be read or written.
-    #[error("baseline `{name}`: {}: {error}", path.display())]
-    Io {
-        /// The name that the user gave.
-        name: String,
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
+        /// The reason.
+        error: ReadError,
     },
 }
 
-/// The advice behind the error about a file; one of a newer version has its own.
-fn instead(why: &FormatError) -> &'static str {
-    if why.is_newer() { "" } else { ". Remove it, or save the baseline anew" }
+/// The advice after the error about a file that is not of a newer version.
+fn instead(error: &ReadError) -> &'static str {
+    match error {
+        ReadError::Format(error) if !error.is_newer() => ". Remove it, or save the baseline anew",
+        _ => "",
+    }
 }
 
 fn there_is(names: &[String]) -> String {
@@ -117,10 +110,10 @@ impl Place {
     /// If it cannot.
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
-        fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| self.unusable(folder, error))?;
         let path =
             if is_json(&self.path) { self.path.clone() } else { self.path.join(Order::default().file()) };
-        Destination::open(&path).map(drop).map_err(|error| self.io(folder, error))
+        Destination::open(&path).map(drop).map_err(|error| self.unusable(folder, error))
     }
 
     /// Stores `run`: whole, or not at all. Files of ours that it supersedes are removed.
@@ -130,10 +123,10 @@ impl Place {
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
         if is_json(&self.path) {
             return files::replace(&self.path, &|out| run.write(out))
-                .map_err(|error| self.io(&self.path, error));
+                .map_err(|error| self.unusable(&self.path, error));
         }
         let names = self.next(run.started)?.map(|order| self.path.join(order.file()));
-        let to = files::create(names, &|out| run.write(out)).map_err(|error| self.io(&self.path, error))?;
+        let to = files::create(names, &|out| run.write(out)).map_err(|error| self.unusable(&self.path, error))?;
         self.prune(&to, run)
     }
 
@@ -154,7 +147,7 @@ impl Place {
             let Ok(run) = self.read(file) else { continue };
             if supersedes(newest, &run) {
                 match fs::remove_file(file) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.io(file, error)),
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.unusable(file, error)),
                     _ => {}
                 }
             }
@@ -168,7 +161,7 @@ impl Place {
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, BaselineError> {
-        let entries = fs::read_dir(&self.path).map_err(|error| self.io(&self.path, error))?;
+        let entries = fs::read_dir(&self.path).map_err(|error| self.unusable(&self.path, error))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| is_json(file));
         files.sort();
@@ -179,13 +172,9 @@ impl Place {
         let text = match fs::read(file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing()),
-            Err(error) => return Err(self.io(file, error)),
+            Err(error) => return Err(self.unusable(file, error)),
         };
-        Run::parse(&text).map_err(|why| BaselineError::Damaged {
-            name: self.name.clone(),
-            path: file.to_owned(),
-            why,
-        })
+        Run::parse(&text).map_err(|error| self.unusable(file, error))
     }
 
     fn missing(&self) -> BaselineError {
@@ -196,8 +185,8 @@ impl Place {
         BaselineError::Missing { name: self.name.clone(), path: self.path.clone(), others }
     }
 
-    fn io(&self, path: &Path, error: io::Error) -> BaselineError {
-        BaselineError::Io { name: self.name.clone(), path: path.to_owned(), error }
+    fn unusable(&self, path: &Path, error: impl Into<ReadError>) -> BaselineError {
+        BaselineError::Unusable { name: self.name.clone(), path: path.to_owned(), error: error.into() }
     }
 }
 

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::in_progress;
-use super::lines::{NotARun, Stored, head_of, read};
+use super::format::ReadError;
+use super::lines::{Stored, head_of, read};
 use super::place::{RECORDS, run_names};
 use crate::record::Run;
 use crate::task::Task;
@@ -45,13 +46,13 @@ pub enum NoRun {
         /// Those that are there.
         there: String,
     },
-    /// The file is no run.
-    #[error("{} {why}", path.display())]
-    NotARun {
+    /// The file cannot be read, or is no run.
+    #[error("{}: {why}", path.display())]
+    Unreadable {
         /// The file.
         path: PathBuf,
         /// The fault.
-        why: NotARun,
+        why: ReadError,
     },
     /// It is a run of something else.
     #[error("{} is a run of `{theirs}`; this is `{ours}`", path.display())]
@@ -120,7 +121,7 @@ impl EarlierRun {
         for name in names.iter().filter(|name| name.contains(&label)) {
             let path = folder.join(name).join(RECORDS);
             // A file without its first line was begun by a host that died, and has no records.
-            let Ok(head) = File::open(&path).map_err(NotARun::Unreadable).and_then(head_of) else { continue };
+            let Ok(head) = head_of(&path) else { continue };
             let of = &head.environment;
             if head.program.suite == suite && of.task.as_ref().is_some_and(|other| task.is(other)) {
                 own.push(Self::read(path, suite, of.host.as_deref() == host)?);
@@ -132,13 +133,13 @@ impl EarlierRun {
 
     /// Reads the run at `path`; with `locked`, only if no process of this host has it locked.
     fn read(path: PathBuf, suite: &str, locked: bool) -> Result<Self, NoRun> {
-        let not_a_run = |why| NoRun::NotARun { path: path.clone(), why };
-        let file = File::open(&path).map_err(|error| not_a_run(NotARun::Unreadable(error)))?;
+        let unreadable = |why| NoRun::Unreadable { path: path.clone(), why };
+        let file = File::open(&path).map_err(|error| unreadable(error.into()))?;
         // Its writer has it locked. This lock ends with the file, before anything is measured.
         if locked && in_progress::is_marked(&file, &path) {
             return Err(NoRun::InProgress { path });
         }
-        let Stored { run, mut remarks, is_cut_off } = read(file).map_err(not_a_run)?;
+        let Stored { run, mut remarks, is_cut_off } = read(file).map_err(unreadable)?;
         if is_cut_off {
             remarks.push("its last line is cut off: that case is measured again".to_owned());
         }
@@ -159,10 +160,8 @@ impl EarlierRun {
 pub(super) fn last(folder: &Path, suite: &str, wanted: impl Fn(&Run) -> bool) -> Result<PathBuf, NoRun> {
     let names = run_names(folder).unwrap_or_default();
     let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
-    let is_ours = |path: &PathBuf| {
-        let head = File::open(path).map_err(NotARun::Unreadable).and_then(head_of);
-        head.is_ok_and(|run| run.program.suite == suite && wanted(&run))
-    };
+    let is_ours =
+        |path: &PathBuf| head_of(path).is_ok_and(|run| run.program.suite == suite && wanted(&run));
     let found = paths.into_iter().find(is_ours);
     found.ok_or_else(|| NoRun::None { suite: suite.to_owned(), folder: folder.to_owned() })
 }
@@ -235,7 +234,7 @@ mod tests {
         assert_eq!(found.run.records.len(), 1);
         assert_eq!(found.remarks, ["its last line is cut off: that case is measured again"]);
         std::fs::write(&path, "{}").expect("it can be written");
-        assert!(told(name, &suite).starts_with(&format!("{} is no run of gpubench", path.display())));
+        assert!(told(name, &suite).starts_with(&format!("{}: not a stored run", path.display())));
     }
 
     /// The host to which a task comes back may be hours behind the one where it began.

@@ -14,7 +14,7 @@ use std::time::Instant;
 use super::disk::{self, Folder, sync_folder};
 use super::identity;
 use super::in_progress;
-use super::lines::{self, Line, is_done};
+use super::lines::{Line, head_of, is_done};
 use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
 use crate::record::{Environment, Record, Run};
@@ -146,8 +146,7 @@ fn remove_old(folder: &Path, run: &Run) {
         if !is_ours(name) || run_folder.is_symlink() || records.is_symlink() {
             return false;
         }
-        let stored = File::open(records).map_err(lines::NotARun::Unreadable);
-        stored.and_then(lines::head_of).is_ok_and(|other| is_of_same_host(run, &other))
+        head_of(&records).is_ok_and(|other| is_of_same_host(run, &other))
     });
     for name in outdated(&ours) {
         let run = folder.join(name);
@@ -218,7 +217,8 @@ fn sync(file: &File, folder: &Folder, woken: &Receiver<()>) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs::{OpenOptions, TryLockError};
     use std::os::unix::fs::{OpenOptionsExt, symlink};
@@ -235,7 +235,7 @@ mod tests {
 
     fn run() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        lines::read(&lines[..]).expect("a run").run
+        super::super::read(&lines[..]).expect("a run").run
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
             store.add(record).expect("it is written");
             let length = fs::metadata(&path).expect("it is there").len();
             assert_eq!(store.length, length, "a part of the next line would be cut off behind this");
-            let read = lines::read(File::open(&path).expect("it is there")).expect("a run");
+            let read = super::super::read(File::open(&path).expect("it is there")).expect("a run");
             assert_eq!(read.run.records, run.records[..number]);
         }
     }

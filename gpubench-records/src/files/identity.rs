@@ -39,7 +39,8 @@ fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
     true
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -3,15 +3,16 @@
 //! records up to there.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{self, Checksum};
-use super::fault::Fault;
-use super::format::{FormatError, RUN, by_newer};
-use super::sound::{Records, unsound};
-use crate::record::{Record, Run, SCHEMA};
+use super::format::{FormatError, RUN, ReadError, fault};
+use super::validate::{Records, validate};
+use crate::record::{Record, Run};
 use crate::sampling::MOST_SAMPLES;
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
@@ -62,6 +63,12 @@ pub struct Stored {
     pub is_cut_off: bool,
 }
 
+impl From<Run> for Stored {
+    fn from(run: Run) -> Self {
+        Self { run, remarks: Vec::new(), is_cut_off: false }
+    }
+}
+
 impl Stored {
     /// Returns the faults of its file in words, for whoever shows what is left.
     #[must_use]
@@ -72,42 +79,25 @@ impl Stored {
     }
 }
 
-/// The reason why a file is no run that this program reads.
-#[derive(Debug, thiserror::Error)]
-pub enum NotARun {
-    /// It cannot be read.
-    #[error("cannot be read: {0}")]
-    Unreadable(io::Error),
-    /// Its first line is something else.
-    #[error("is no run of gpubench: {0}")]
-    Foreign(String),
-    /// It is of another version.
-    #[error(
-        "is of another version of gpubench: its schema is `{0}`, this program's `{SCHEMA}` (line 1){newer}",
-        newer = by_newer(.0, SCHEMA)
-    )]
-    OtherSchema(String),
-}
-
 /// Reads a run. Damaged lines are left out, with a remark.
 ///
 /// # Errors
 /// If the first line begins no run.
-pub fn read(from: impl Read) -> Result<Stored, NotARun> {
+pub fn read(from: impl Read) -> Result<Stored, ReadError> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let Head { mut run, is_summed } = lines.head()?;
     let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
     let mut records = Records::default();
     loop {
-        match lines.next().map_err(NotARun::Unreadable)? {
+        match lines.next()? {
             None => break,
             Some(Found::CutOff) => is_cut_off = true,
             Some(Found::Whole(line)) => match read_line(&line, is_summed) {
                 Ok(Line::Record { at, record }) => {
                     let record = record.into_owned();
-                    match unsound(&record).map_or_else(|| records.add(record), Err) {
+                    match validate(&record).and_then(|()| records.add(record)) {
                         Ok(()) => run.wall_time = run.wall_time.max(at),
-                        Err(unsound) => remarks.add(lines.number, &unsound.to_string()),
+                        Err(invalid) => remarks.add(lines.number, &invalid.to_string()),
                     }
                 }
                 Ok(Line::End { wall_time }) => run.wall_time = run.wall_time.max(wall_time),
@@ -117,23 +107,22 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
         }
     }
     run.records = records.of_cases();
-    run.name_models();
-    Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
+    Ok(Stored { run: run.with_models(), remarks: remarks.sentences(), is_cut_off })
 }
 
 /// The run of a file without its records, which are not read.
-pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
-    Lines { from: BufReader::new(from), number: 0 }.head().map(|head| head.run)
+pub(super) fn head_of(path: &Path) -> Result<Run, ReadError> {
+    Lines { from: BufReader::new(File::open(path)?), number: 0 }.head().map(|head| head.run)
 }
 
 /// Returns true if the run in a file has nothing to resume: it has come to its end with a record for each case, or it has no
 /// record at all. Lines behind the first are counted and not read, and where there is no end, not even that.
-pub(super) fn is_done(mut from: impl Read + Seek) -> Result<bool, NotARun> {
-    let has_end = has_end(&mut from).map_err(NotARun::Unreadable)?;
+pub(super) fn is_done(mut from: impl Read + Seek) -> Result<bool, ReadError> {
+    let has_end = has_end(&mut from)?;
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let planned = lines.head()?.run.planned_cases;
     let mut behind = 0;
-    while lines.next().map_err(NotARun::Unreadable)?.is_some() {
+    while lines.next()?.is_some() {
         behind += 1;
         if !has_end {
             return Ok(false);
@@ -161,7 +150,7 @@ const LONGEST_END: u64 = 256;
 
 /// Reads a line behind the first. The reason that it is none is in words.
 fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
-    let read = serde_json::from_slice(line).map_err(|error| Fault::of(&error, line, 0).reason())?;
+    let read = serde_json::from_slice(line).map_err(|error| fault(&error))?;
     match checksum::look(line) {
         Checksum::Differs => Err(CHANGED.to_owned()),
         Checksum::Missing if is_summed => Err("it has no checksum, which the first line has".to_owned()),
@@ -179,19 +168,13 @@ struct Head {
     is_summed: bool,
 }
 
-fn head(line: &[u8]) -> Result<Head, NotARun> {
-    let missing = || NotARun::Foreign("line 1: that of a run is missing".to_owned());
-    RUN.check_schema(line, 0).map_err(|error| match error {
-        FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
-        FormatError::Foreign { .. } if serde_json::from_slice::<Line<'_>>(line).is_ok() => missing(),
-        FormatError::Foreign { why, .. } => NotARun::Foreign(why.to_string()),
-    })?;
+fn head(line: &[u8]) -> Result<Head, FormatError> {
+    RUN.check_schema(line)?;
     let sum = checksum::look(line);
-    match serde_json::from_slice(line) {
-        Ok(Line::Run(_)) if sum == Checksum::Differs => Err(NotARun::Foreign(format!("line 1: {CHANGED}"))),
-        Ok(Line::Run(run)) => Ok(Head { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
-        Ok(Line::Record { .. } | Line::End { .. }) => Err(missing()),
-        Err(error) => Err(NotARun::Foreign(Fault::of(&error, line, 0).to_string())),
+    match RUN.parse(line)? {
+        Line::Run(_) if sum == Checksum::Differs => Err(RUN.foreign(format!("line 1: {CHANGED}"))),
+        Line::Run(run) => Ok(Head { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
+        Line::Record { .. } | Line::End { .. } => Err(RUN.foreign("line 1: that of a run is missing")),
     }
 }
 
@@ -233,11 +216,11 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    fn head(&mut self) -> Result<Head, NotARun> {
-        match self.next().map_err(NotARun::Unreadable)? {
-            Some(Found::Whole(line)) => head(&line),
-            Some(Found::CutOff) => Err(NotARun::Foreign("its first line has no end".to_owned())),
-            None => Err(NotARun::Foreign("it is empty".to_owned())),
+    fn head(&mut self) -> Result<Head, ReadError> {
+        match self.next()? {
+            Some(Found::Whole(line)) => Ok(head(&line)?),
+            Some(Found::CutOff) => Err(RUN.foreign("its first line has no end").into()),
+            None => Err(RUN.foreign("it is empty").into()),
         }
     }
 
@@ -344,7 +327,7 @@ mod tests {
         let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = record.written().expect("a vector takes everything");
         let told = read(&*record).expect_err("it is no run").to_string();
-        assert!(told.contains("line 1: that of a run is missing"), "{told}");
+        assert!(told.contains("it has no `schema`"), "{told}");
     }
 
     /// A line that somebody changed by hand is no record, and a first line like that no run. In a file with checksums each line has one.
@@ -370,7 +353,7 @@ mod tests {
         }
         let told = stored(&head.replace("\"planned_cases\":8", "\"planned_cases\":1"), &record)
             .expect_err("it is no run");
-        assert_eq!(told.to_string(), format!("is no run of gpubench: line 1: {CHANGED}"));
+        assert_eq!(told.to_string(), format!("not a stored run: line 1: {CHANGED}"));
         let cut_off = stored(&head, &record[..record.len() - 9]).expect("a run");
         assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);
     }
@@ -381,7 +364,7 @@ mod tests {
         let head = CLOCKWORK.split_inclusive(|byte| *byte == b'\n').next().expect("the first line");
         let longer = head.chain(io::repeat(b' ').take(LONGEST + 1)).chain(&b"\n"[..]);
         let told = read(longer).expect_err("it is refused").to_string();
-        assert_eq!(told, "cannot be read: line 2 is longer than any of a run");
+        assert_eq!(told, "line 2 is longer than any of a run");
         let longest = head.chain(io::repeat(b' ').take(LONGEST - 1)).chain(&b"\n"[..]);
         let stored = read(longest).expect("a run");
         assert_eq!((stored.remarks.len(), stored.is_cut_off), (1, false), "it is a line like any other");

@@ -6,12 +6,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::value::RawValue;
-
 use super::earlier::LAST;
-use super::fault::{Fault, newlines};
-use super::format::{FormatError, RUN};
-use super::lines::{NotARun, Stored, read as read_lines};
+use super::format::{RUN, ReadError};
+use super::lines::{Stored, read as read_lines};
 use crate::baseline::BaselineError;
 use crate::record::Run;
 use gpubench_stats::format::counted;
@@ -35,29 +32,13 @@ pub enum LoadRunError {
     /// No run is stored.
     #[error("there is no stored run in {}: measure first, for example with `cargo bench`, or give a file that --json wrote", .0.display())]
     NoRuns(PathBuf),
-    /// A file cannot be read.
-    #[error("{}: {error}", shown(path))]
+    /// A file cannot be read, or is no run.
+    #[error("{}: {error}{}", shown(path), instead(error))]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
-    /// A JSON file is no run, or damaged.
-    #[error("{}: {why}{}", shown(path), instead(matches!(why, FormatError::Foreign { .. })))]
-    Damaged {
-        /// The file.
-        path: PathBuf,
         /// The reason.
-        why: FormatError,
-    },
-    /// The records in the folder of a run are none.
-    #[error("{} {why}{}", shown(path), instead(matches!(why, NotARun::Foreign(_))))]
-    NotARun {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: NotARun,
+        error: ReadError,
     },
     /// A file has several runs where one is wanted.
     #[error("{0} has {count} runs: name one of them, such as {0}#1, or merge them by `cargo gpubench merge {0} -o FILE`", path.display())]
@@ -117,9 +98,9 @@ fn stored(count: usize) -> String {
     format!("{} {}", counted(count, "run"), if count == 1 { "is" } else { "are" })
 }
 
-/// The advice behind the error about a file that no version reads.
-fn instead(is_foreign: bool) -> &'static str {
-    if is_foreign { ". Give a file that --json wrote, or the folder of a run" } else { "" }
+/// The advice after the error about a file that no version reads.
+fn instead(error: &ReadError) -> &'static str {
+    if error.is_foreign() { ". Give a file that --json wrote, or the folder of a run" } else { "" }
 }
 
 /// The name by which a user asks for standard input.
@@ -139,18 +120,18 @@ pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
 
 /// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
 pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
-    let read = match path.as_os_str() == STANDARD_INPUT {
-        true => all_of(io::stdin().lock(), LARGEST),
-        false => open(path).and_then(|file| all_of(file, LARGEST)),
+    let read = || {
+        let contents = match path.as_os_str() == STANDARD_INPUT {
+            true => all_of(io::stdin().lock(), LARGEST)?,
+            false => all_of(open(path)?, LARGEST)?,
+        };
+        if contents.starts_with(b"{\"run\":") {
+            return Ok(vec![read_lines(&*contents)?]);
+        }
+        let runs: Vec<Run> = RUN.read_all(&contents)?;
+        Ok(runs.into_iter().map(|run| Stored::from(run.with_models())).collect())
     };
-    let contents = read.map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })?;
-    if contents.starts_with(b"{\"run\":") {
-        let run =
-            read_lines(&*contents).map_err(|why| LoadRunError::NotARun { path: path.to_owned(), why })?;
-        return Ok(vec![run]);
-    }
-    let runs = documents(&contents).map_err(|why| LoadRunError::Damaged { path: path.to_owned(), why })?;
-    Ok(runs.into_iter().map(|run| Stored { run, remarks: Vec::new(), is_cut_off: false }).collect())
+    read().map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })
 }
 
 /// The largest file that is read: more than the most cases that anybody has measured, and less than memory without an end.
@@ -187,26 +168,6 @@ fn all_of(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
         )),
         false => Ok(contents),
     }
-}
-
-/// Reads a run, or a list of runs.
-fn documents(json: &[u8]) -> Result<Vec<Run>, FormatError> {
-    if !json.trim_ascii_start().starts_with(b"[") {
-        return Ok(vec![Run::parse(json)?]);
-    }
-    let list: Vec<&RawValue> =
-        serde_json::from_slice(json).map_err(|error| RUN.foreign(Fault::of(&error, json, 0)))?;
-    if list.is_empty() {
-        return Err(RUN.foreign(Fault::NoRuns));
-    }
-    let run = |run: &RawValue| {
-        let run = run.get().as_bytes();
-        let begin = run.as_ptr().addr() - json.as_ptr().addr();
-        let mut run: Run = RUN.read_behind(run, newlines(&json[..begin]))?;
-        run.name_models();
-        Ok(run)
-    };
-    list.into_iter().map(run).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::earlier::{LAST, last as last_of};
-use super::lines::{NotARun, Stored, head_of, is_done};
+use super::lines::{Stored, head_of, is_done};
 use super::load::{LoadRunError, STANDARD_INPUT, load, load_all};
 use super::names;
 use super::place::{self, RECORDS, kept, run_names, state};
@@ -94,7 +94,7 @@ impl StoredRuns {
             run.program.package.as_ref().is_some_and(|package_of_run| package_of_run.name == package)
         };
         let found =
-            self.runs().into_iter().find(|(_, path)| head(path).is_some_and(|run| is_of_package(&run)));
+            self.runs().into_iter().find(|(_, path)| head_of(path).is_ok_and(|run| is_of_package(&run)));
         let missing =
             || LoadRunError::NoRunOfPackage { package: package.to_owned(), runs: self.runs.clone() };
         found.map(|(name, _)| name).ok_or_else(missing)
@@ -108,7 +108,7 @@ impl StoredRuns {
     pub fn before(&self, suite: &str, started: u64) -> Result<NamedRun, LoadRunError> {
         let is_wanted = |run: &Run| run.program.suite == suite && run.started < started;
         let complete = |(name, path): (String, PathBuf)| {
-            head(&path).filter(is_wanted)?;
+            head_of(&path).ok().filter(is_wanted)?;
             let is_complete = File::open(&path).ok().and_then(|file| is_done(file).ok())?;
             let run = load(&path).ok().filter(|stored| is_complete && !stored.run.records.is_empty())?.run;
             Some(NamedRun { name, run })
@@ -202,7 +202,7 @@ impl StoredRuns {
             return Err(self.unknown(name));
         }
         let run = self.baseline(name).load()?.into_run().ok_or_else(|| self.unknown(name))?;
-        Ok(vec![Stored { run, remarks: Vec::new(), is_cut_off: false }])
+        Ok(vec![run.into()])
     }
 
     /// Splits `runs.json#2` into the file and the number of a run in it, unless a file has that very name.
@@ -252,7 +252,7 @@ impl StoredRuns {
                 Err(error) => error,
                 Ok(_) => io::Error::other(format!("there is no {RECORDS} in this folder")),
             };
-            return LoadRunError::Unreadable { path: path.to_owned(), error };
+            return LoadRunError::Unreadable { path: path.to_owned(), error: error.into() };
         }
         let runs = self.runs().into_iter().map(|(name, _)| name);
         let all: Vec<String> = self.baselines().into_iter().chain(runs).collect();
@@ -263,11 +263,6 @@ impl StoredRuns {
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadRunError::Unknown { wanted: wanted.to_owned(), home: self.home.clone(), there }
     }
-}
-
-/// The run of a file without its records.
-fn head(path: &Path) -> Option<Run> {
-    File::open(path).map_err(NotARun::Unreadable).and_then(head_of).ok()
 }
 
 /// Returns true if `name` means a stored run, or a part of a file, whatever baselines there are: no new one is called so.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::files::{FormatError, LoadRunError, Stored, load_all};
+use gpubench_records::files::{FormatError, LoadRunError, ReadError, Stored, load_all};
 use gpubench_records::history::Circumstances;
 use gpubench_records::record::{Measurement, Program, Record, Run};
 use gpubench_records::selection::CaseSelection;
@@ -100,9 +100,10 @@ fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, St
     let stored = match load_all(path) {
         Ok(stored) => stored,
         // The answer about a fleet, which users may write next to its runs.
-        Err(LoadRunError::Damaged { why: FormatError::OtherSchema { schema, .. }, .. })
-            if schema == FLEET_SCHEMA =>
-        {
+        Err(LoadRunError::Unreadable {
+            error: ReadError::Format(FormatError::OtherSchema { schema, .. }),
+            ..
+        }) if schema == FLEET_SCHEMA => {
             return Ok(Vec::new());
         }
         Err(error) => {

@@ -241,11 +241,11 @@ fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
         ("", "not a stored run: it is empty. Remove it, or save the baseline anew"),
         (
             &stored.replace("gpubench/3", "gpubench/9"),
-            "its format is `gpubench/9`, not `gpubench/3` (line 1): a newer gpubench wrote it; update gpubench to read it",
+            "its format is `gpubench/9`, not `gpubench/3`: a newer gpubench wrote it; update gpubench to read it",
         ),
         (
             &stored.replace("gpubench/3", "gpubench/0"),
-            "its format is `gpubench/0`, not `gpubench/3` (line 1). Remove it, or save the baseline anew",
+            "its format is `gpubench/0`, not `gpubench/3`. Remove it, or save the baseline anew",
         ),
     ] {
         fs::write(file, damaged).expect("it can be written");

@@ -214,7 +214,7 @@ fn a_line_that_was_changed_by_hand_is_refused() {
     assert_ne!(changed, stored);
     fs::write(runs.file(&name), changed).expect("it can be written");
     let ended = runs.run(&[&SWEEP[..], &[&format!("--resume={name}")]].concat());
-    ended.with_code(2).says_only(&format!("is no run of gpubench: line 1: {reason}"));
+    ended.with_code(2).says_only(&format!("not a stored run: line 1: {reason}"));
 }
 
 #[test]
@@ -233,22 +233,23 @@ fn what_is_no_run_of_this_suite_is_refused() {
             .split(&name)
             .last()
             .unwrap_or_default()
+            .trim_start_matches("/records.jsonl: ")
             .trim_start_matches("/records.jsonl ")
             .trim()
             .to_owned()
     };
     let said = refused(
         &|lines| lines[0] = lines[0].replace("gpubench/3", "gpubench/99"),
-        "is of another version of gpubench: its schema is `gpubench/99`, this program's `gpubench/3`",
+        "its format is `gpubench/99`, not `gpubench/3`",
     );
     row(here!(), "another schema", &format!("no run: exit 2, {}", quoted(&said)), "–");
-    let said = refused(&|lines| lines.clear(), "is no run of gpubench: it is empty");
+    let said = refused(&|lines| lines.clear(), "not a stored run: it is empty");
     row(here!(), "no run at all", &format!("no run: exit 2, {}", quoted(&said)), "–");
     refused(
         &|lines| lines[0] = "[1, 2]\n".to_owned(),
-        "is no run of gpubench: line 1: a list without a `schema`",
+        "not a stored run: line 1, column 2: invalid type: integer `1`",
     );
-    refused(&|lines| drop(lines.remove(0)), "is no run of gpubench: line 1: that of a run is missing");
+    refused(&|lines| drop(lines.remove(0)), "not a stored run: it has no `schema`");
     let said = refused(
         &|lines| lines[0] = lines[0].replace("end-to-end/two_devices", "end-to-end/another"),
         "is a run of `end-to-end/another`; this is `end-to-end/two_devices`",

@@ -1,13 +1,10 @@
-//! Records that a run can have. In: records as they are read; out: the same, or the first that no run has. A launch takes longer than
-//! nothing: only a row that says it is below the timer's resolution has a time that is not above zero. A case without a
-//! measurement is invalid, and no measurement is there twice.
+//! The validity of records that are read. A launch takes longer than nothing: only a row that is below the timer's resolution has a
+//! time that is not above zero. A case without a measurement is invalid, and no measurement is stored twice.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error};
 
 use crate::id::{CaseId, PlannedCase};
 use crate::merge::merged;
@@ -16,37 +13,31 @@ use crate::verdict::{Reason, State};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
-/// A record that no run has.
+/// The reason that no run has such a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(super) enum Unsound {
+pub(super) enum InvalidRecord {
     /// It has a time that no clock gives.
     #[error("`{case}` has {what} of {}, which no clock gives", format::time(*.time))]
     Time { case: CaseId, what: &'static str, time: Nanoseconds },
-    /// It was not measured, and does not say why.
+    /// It was not measured, and has no reason for that.
     #[error("`{case}` is {state} without a measurement")]
     NoMeasurement { case: CaseId, state: State },
-    /// Its measurement is there already.
+    /// Another record has the same measurement.
     #[error("`{case}` is there twice, with the same measurement")]
     Twice { case: CaseId },
 }
 
-/// Returns what no record of a run has.
-pub(super) fn unsound(record: &Record) -> Option<Unsound> {
-    let state = record.verdict.state;
+/// Checks that a run can have this record.
+pub(super) fn validate(record: &Record) -> Result<(), InvalidRecord> {
+    let (case, state) = (record.case.clone(), record.verdict.state);
     if record.measurement.is_none() && state != State::Invalid {
-        return Some(Unsound::NoMeasurement { case: record.case.clone(), state });
+        return Err(InvalidRecord::NoMeasurement { case, state });
     }
-    unsound_time(record)
-}
-
-/// Returns the first time of `record` that was never measured.
-fn unsound_time(record: &Record) -> Option<Unsound> {
     let compared = record.compared.iter().map(|compared| &compared.measurement);
     let all = record.measurement.iter().chain(&record.other_processes).chain(compared);
-    let is_unsound = |(_, time): &(&str, Nanoseconds)| *time < Nanoseconds::ZERO;
-    let negative = all.flat_map(times).find(is_unsound);
-    let unsound = |(what, time)| Unsound::Time { case: record.case.clone(), what, time };
-    negative.or_else(|| median_of_nothing(record)).map(unsound)
+    let negative = all.flat_map(times).find(|(_, time)| *time < Nanoseconds::ZERO);
+    let invalid = negative.or_else(|| median_of_nothing(record));
+    invalid.map_or(Ok(()), |(what, time)| Err(InvalidRecord::Time { case, what, time }))
 }
 
 /// The times that are never below zero, not even where the timer resolves too little; event times if the record does not say
@@ -77,11 +68,11 @@ pub(super) struct Records {
 
 impl Records {
     /// Adds a record, unless its measurement is there already.
-    pub(super) fn add(&mut self, record: Record) -> Result<(), Unsound> {
+    pub(super) fn add(&mut self, record: Record) -> Result<(), InvalidRecord> {
         let places = self.places.entry(record.planned()).or_default();
         let is_same = |place: &usize| self.records[*place].measurement == record.measurement;
         if record.measurement.is_some() && places.iter().any(is_same) {
-            return Err(Unsound::Twice { case: record.case });
+            return Err(InvalidRecord::Twice { case: record.case });
         }
         places.push(self.records.len());
         self.records.push(record);
@@ -94,36 +85,25 @@ impl Records {
     }
 }
 
-/// Reads records, and refuses the first that no run has. Those of several processes become one.
-pub(crate) fn sound_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
+/// Reads records, and refuses the first invalid one. Those of several processes become one.
+pub(crate) fn valid_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
     let mut all = Records::default();
-    for SoundRecord(record) in Vec::<SoundRecord>::deserialize(records)? {
+    for ValidRecord(record) in Vec::<ValidRecord>::deserialize(records)? {
         all.add(record).map_err(D::Error::custom)?;
     }
     Ok(all.of_cases())
 }
 
-/// A record that a run can have. Checked while its object is read, so that the error has its line.
-struct SoundRecord(Record);
+/// A record that is checked while its list is read, so that the error has its line.
+#[derive(Deserialize)]
+#[serde(try_from = "Record")]
+struct ValidRecord(Record);
 
-impl<'de> Deserialize<'de> for SoundRecord {
-    fn deserialize<D: Deserializer<'de>>(record: D) -> Result<Self, D::Error> {
-        struct Fields;
+impl TryFrom<Record> for ValidRecord {
+    type Error = InvalidRecord;
 
-        impl<'de> Visitor<'de> for Fields {
-            type Value = SoundRecord;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a record")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<SoundRecord, A::Error> {
-                let record = Record::deserialize(MapAccessDeserializer::new(fields))?;
-                unsound(&record).map_or(Ok(SoundRecord(record)), |unsound| Err(A::Error::custom(unsound)))
-            }
-        }
-
-        record.deserialize_map(Fields)
+    fn try_from(record: Record) -> Result<Self, InvalidRecord> {
+        validate(&record).map(|()| Self(record))
     }
 }
 
@@ -178,10 +158,8 @@ mod tests {
         ] {
             let told = told(change).expect_err("it is refused");
             let expected = format!(": `{case}` has {words}, which no clock gives");
-            assert!(
-                told.starts_with("not a stored run: line 3, column ") && told.ends_with(&expected),
-                "{told}"
-            );
+            // Behind the record, where the next one begins.
+            assert_eq!(told, format!("not a stored run: line 4, column 0{expected}"));
         }
         let infinite = told(|it| samples(it).time.median = Nanoseconds(f64::INFINITY));
         assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));
