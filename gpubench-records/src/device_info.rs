@@ -96,37 +96,26 @@ impl DeviceInfo {
         self.peaks.sort_by_key(Peak::precedence);
     }
 
+    fn property(&self, name: &str) -> Option<&Value> {
+        self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
+    }
+
     /// The clock of the multiprocessors that the device states, if it does.
     #[must_use]
     pub fn clock(&self) -> Option<Hertz> {
-        self.properties.iter().find(|property| property.name == CLOCK).and_then(|property| {
-            match property.value {
-                Value::Hertz(clock) => Some(clock),
-                _ => None,
-            }
-        })
+        if let Value::Hertz(clock) = self.property(CLOCK)? { Some(*clock) } else { None }
     }
 
     /// The property `name`, if it is a count.
     #[must_use]
     pub fn count(&self, name: &str) -> Option<u64> {
-        self.properties.iter().find(|property| property.name == name).and_then(|property| {
-            match property.value {
-                Value::Count(count) => Some(count),
-                _ => None,
-            }
-        })
+        if let Value::Count(count) = self.property(name)? { Some(*count) } else { None }
     }
 
     /// The property `name`, if it is a text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.properties.iter().find(|property| property.name == name).and_then(|property| {
-            match &property.value {
-                Value::Text(text) => Some(&**text),
-                _ => None,
-            }
-        })
+        if let Value::Text(text) = self.property(name)? { Some(text) } else { None }
     }
 }
 

@@ -33,22 +33,6 @@ pub enum Stage {
     Worker,
 }
 
-impl Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Args => "args",
-            Self::Device => "device",
-            Self::Setup => "setup",
-            Self::Launch => "launch",
-            Self::Reset => "reset",
-            Self::Check => "check",
-            Self::Counts => "counts",
-            Self::Sampling => "sampling",
-            Self::Worker => "worker",
-        })
-    }
-}
-
 /// The progress of a case: the step, and the number of launches or samples so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod conditions;
 pub mod counts;
 pub mod device_info;
+mod display;
 mod environment;
 pub mod exit;
 pub mod failure;

@@ -1,8 +1,6 @@
 //! The ways of taking samples: the cache state, the flush and the path. Options ask a device for them, and it answers with
 //! the ones that it used; plans, records and reports name them.
 
-use std::fmt::{self, Display};
-
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::is_time;
@@ -18,15 +16,6 @@ pub enum Cache {
     Hot,
     /// The last-level cache was flushed.
     Cold,
-}
-
-impl Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hot => "hot",
-            Self::Cold => "cold",
-        })
-    }
 }
 
 /// The way in which samples are taken. Cases whose methods differ are not compared silently.
@@ -151,18 +140,6 @@ pub enum Flush {
     None,
 }
 
-impl Display for Flush {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Discard => "discard",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Lines => "lines",
-            Self::None => "none",
-        })
-    }
-}
-
 /// The path that times the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -189,17 +166,6 @@ impl Path {
             Self::Host => "the monotonic clock",
             Self::Device => "the device's own clock",
         }
-    }
-}
-
-impl Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Graph => "graph",
-            Self::Stream => "stream",
-            Self::Host => "host",
-            Self::Device => "device",
-        })
     }
 }
 
@@ -281,16 +247,12 @@ impl Timer {
             empty_span: part(self.empty_span),
             empty_launch_time: self.empty_launch_time.map(part),
             marginal_empty_launch: self.marginal_empty_launch.map(part),
-            reads_parameter: self.reads_parameter,
-            timestamp_kernels: self.timestamp_kernels,
             overhead: part(self.overhead),
             shared_error: self.shared_error.map(part),
             averaged_resolution: self.averaged_resolution.map(part),
-            relative_error: self.relative_error,
             empty_launch_spread: part(self.empty_launch_spread),
             group_median_spread: part(self.group_median_spread),
-            dram_stall_period: self.dram_stall_period,
-            simulated: self.simulated,
+            ..self
         }
     }
 
@@ -317,32 +279,14 @@ impl Timer {
     /// Returns true if all of its own readings are times, none below zero.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let Self {
-            resolution,
-            empty_span,
-            empty_launch_time,
-            marginal_empty_launch,
-            overhead,
-            shared_error,
-            averaged_resolution,
-            relative_error,
-            empty_launch_spread,
-            group_median_spread,
-            dram_stall_period,
-            reads_parameter: _,
-            timestamp_kernels: _,
-            simulated: _,
-        } = *self;
-        let known = [empty_launch_time, marginal_empty_launch, shared_error, averaged_resolution]
-            .map(Option::unwrap_or_default);
-        let stall = dram_stall_period
-            .map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.duration]);
-        let all = [resolution, empty_span, overhead, empty_launch_spread, group_median_spread]
-            .into_iter()
-            .chain(known)
-            .chain(stall);
+        let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
+        let spreads = [self.empty_launch_spread, self.group_median_spread];
+        let known =
+            [self.empty_launch_time, self.marginal_empty_launch, self.shared_error, self.averaged_resolution];
+        let always = [self.resolution, self.empty_span, self.overhead].into_iter().chain(spreads);
+        let mut all = always.chain(known.into_iter().flatten()).chain(stall.into_iter().flatten());
         let is_part = |error: f64| (0.0..1.0).contains(&error);
-        all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
-            && relative_error.is_none_or(is_part)
+        all.all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
+            && self.relative_error.is_none_or(is_part)
     }
 }

@@ -17,15 +17,6 @@ pub enum ShareMode {
     Split,
 }
 
-impl Display for ShareMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Replicate => "replicate",
-            Self::Split => "split",
-        })
-    }
-}
-
 /// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part {

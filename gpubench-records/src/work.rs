@@ -1,7 +1,5 @@
 //! The work of one launch, as its author counts it, and the link that its bytes move over.
 
-use std::fmt::{self, Display};
-
 use serde::{Deserialize, Serialize};
 
 use crate::device_info::Quantity;
@@ -61,17 +59,5 @@ impl Link {
             Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),
             None | Some(Self::D2d | Self::L2) => counts.bytes,
         }
-    }
-}
-
-impl Display for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::H2d => "h2d",
-            Self::D2h => "d2h",
-            Self::D2d => "d2d",
-            Self::P2p => "p2p",
-            Self::L2 => "l2",
-        })
     }
 }

@@ -126,7 +126,8 @@ impl Place {
                 .map_err(|error| self.unusable(&self.path, error));
         }
         let names = self.next(run.started)?.map(|order| self.path.join(order.file()));
-        let to = files::create(names, &|out| run.write(out)).map_err(|error| self.unusable(&self.path, error))?;
+        let to =
+            files::create(names, &|out| run.write(out)).map_err(|error| self.unusable(&self.path, error))?;
         self.prune(&to, run)
     }
 
@@ -147,7 +148,9 @@ impl Place {
             let Ok(run) = self.read(file) else { continue };
             if supersedes(newest, &run) {
                 match fs::remove_file(file) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.unusable(file, error)),
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(self.unusable(file, error));
+                    }
                     _ => {}
                 }
             }

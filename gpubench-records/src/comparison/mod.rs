@@ -4,7 +4,6 @@
 
 mod findings;
 
-use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -50,17 +49,6 @@ impl Answer {
         } else {
             Self::Undecided
         }
-    }
-}
-
-impl Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-        })
     }
 }
 

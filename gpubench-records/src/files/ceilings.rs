@@ -297,7 +297,8 @@ mod tests {
         // A newer version may have changed anything but the schema.
         let place = write("GPU-1");
         fs::write(&place, r#"{"schema": "gpubench-ceilings/2", "of": "GPU-1"}"#).expect("it can be written");
-        let newer = "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: a newer gpubench wrote it";
+        let newer =
+            "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: a newer gpubench wrote it";
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
         _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));

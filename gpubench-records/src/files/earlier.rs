@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::in_progress;
 use super::format::ReadError;
+use super::in_progress;
 use super::lines::{Stored, head_of, read};
 use super::place::{RECORDS, run_names};
 use crate::record::Run;
@@ -160,8 +160,7 @@ impl EarlierRun {
 pub(super) fn last(folder: &Path, suite: &str, wanted: impl Fn(&Run) -> bool) -> Result<PathBuf, NoRun> {
     let names = run_names(folder).unwrap_or_default();
     let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
-    let is_ours =
-        |path: &PathBuf| head_of(path).is_ok_and(|run| run.program.suite == suite && wanted(&run));
+    let is_ours = |path: &PathBuf| head_of(path).is_ok_and(|run| run.program.suite == suite && wanted(&run));
     let found = paths.into_iter().find(is_ours);
     found.ok_or_else(|| NoRun::None { suite: suite.to_owned(), folder: folder.to_owned() })
 }

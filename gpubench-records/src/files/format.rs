@@ -116,7 +116,9 @@ impl FileFormat {
     #[must_use]
     pub fn is_format_of(self, json: &[u8]) -> bool {
         let schema = self.parse(json).ok().and_then(Header::schema);
-        schema.is_some_and(|schema| version(&schema).is_some_and(|(name, _)| self.schema.starts_with(&format!("{name}/"))))
+        schema.is_some_and(|schema| {
+            version(&schema).is_some_and(|(name, _)| self.schema.starts_with(&format!("{name}/")))
+        })
     }
 
     /// The error of a document that has this fault.
@@ -210,10 +212,7 @@ mod tests {
         ] {
             assert_eq!(told(json), newer, "{json}");
         }
-        assert_eq!(
-            told(r#"{"schema": "gpubench/1"}"#),
-            "its format is `gpubench/1`, not `gpubench/3`"
-        );
+        assert_eq!(told(r#"{"schema": "gpubench/1"}"#), "its format is `gpubench/1`, not `gpubench/3`");
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
             "its format is `gpubench-ceilings/2`, not `gpubench/3`"

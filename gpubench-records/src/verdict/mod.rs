@@ -8,8 +8,6 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{self, Display};
-
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::{DeviceClock, SensorRange};
@@ -48,16 +46,6 @@ pub enum State {
     Suspect,
     /// There is no number, or none to be used.
     Invalid,
-}
-
-impl Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Valid => "valid",
-            Self::Suspect => "suspect",
-            Self::Invalid => "invalid",
-        })
-    }
 }
 
 impl Verdict {

@@ -187,35 +187,11 @@ impl Reason {
             | Self::WorkDiffers { .. }
             | Self::ImpossibleSpeed(_)
             | Self::StaleOutputs(_) => State::Invalid,
-            Self::NothingWritten { .. }
-            | Self::TrafficTooHigh(_)
-            | Self::FasterOnUsedInputs(_)
-            | Self::LaterOutputsFail(_)
-            | Self::SetupNotRepeatable(_)
-            | Self::NoTimeForFreshInputs { .. }
-            | Self::NoLongerThanEmpty { .. }
-            | Self::AboveCoreBandwidth { .. }
-            | Self::Observed(_)
-            | Self::GpuIdle { .. }
-            | Self::NotConverged { .. }
-            | Self::TooFewSamples { .. }
-            | Self::Interrupted { .. }
-            | Self::WideInterval { .. }
-            | Self::MethodsDisagree { .. }
-            | Self::CuptiDisagrees { .. }
-            | Self::TrafficMismatch { .. }
-            | Self::FlopsMismatch { .. }
-            | Self::Drift(_)
-            | Self::TwoModes(_)
-            | Self::ClocksFell { .. }
-            | Self::OtherProcesses { .. }
-            | Self::BelowResolution { .. } => State::Suspect,
+            _ => State::Suspect,
         }
     }
-}
 
-impl Reason {
-    /// Returns true if it holds the claim of a launch against the memory that it is given and changes.
+    /// Returns true if it compares the claim of a launch against the memory that it is given and changes.
     pub(super) fn is_about_claim(&self) -> bool {
         matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
     }
@@ -233,38 +209,19 @@ impl Reason {
 
     /// Returns true if it says how well a time is known. Beside a time that must not be used it says nothing.
     pub(super) fn is_about_precision(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::NotConverged { .. }
-            | Self::TooFewSamples { .. }
-            | Self::Interrupted { .. }
-            | Self::WideInterval { .. }
-            | Self::MethodsDisagree { .. }
-            | Self::CuptiDisagrees { .. }
-            | Self::Drift(_)
-            | Self::TwoModes(_)
-            | Self::ClocksFell { .. }
-            | Self::OtherProcesses { .. } => true,
-            Self::Failed(_)
-            | Self::SecondTry(_)
-            | Self::BrokenClock(_)
-            | Self::WorkDiffers { .. }
-            | Self::ImpossibleSpeed(_)
-            | Self::NothingWritten { .. }
-            | Self::TrafficTooHigh(_)
-            | Self::FailedAfterwards(_)
-            | Self::StaleOutputs(_)
-            | Self::FasterOnUsedInputs(_)
-            | Self::LaterOutputsFail(_)
-            | Self::SetupNotRepeatable(_)
-            | Self::NoTimeForFreshInputs { .. }
-            | Self::NoLongerThanEmpty { .. }
-            | Self::AboveCoreBandwidth { .. }
-            | Self::Observed(_)
-            | Self::GpuIdle { .. }
-            | Self::TrafficMismatch { .. }
-            | Self::FlopsMismatch { .. }
-            | Self::BelowResolution { .. } => false,
-        }
+                | Self::TooFewSamples { .. }
+                | Self::Interrupted { .. }
+                | Self::WideInterval { .. }
+                | Self::MethodsDisagree { .. }
+                | Self::CuptiDisagrees { .. }
+                | Self::Drift(_)
+                | Self::TwoModes(_)
+                | Self::ClocksFell { .. }
+                | Self::OtherProcesses { .. }
+        )
     }
 }
 

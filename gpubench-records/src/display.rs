@@ -1,0 +1,24 @@
+//! `Display` of enums: the name that serde gives a variant is what files, tables and the command line call it.
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+
+use crate::comparison::Answer;
+use crate::failure::Stage;
+use crate::method::{Cache, Flush, Path};
+use crate::task::ShareMode;
+use crate::verdict::State;
+use crate::work::Link;
+
+macro_rules! display_by_name {
+    ($($name:ty),+) => {$(
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(f)
+            }
+        }
+    )+};
+}
+
+display_by_name!(Answer, Cache, Flush, Link, Path, ShareMode, Stage, State);
