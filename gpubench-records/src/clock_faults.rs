@@ -3,8 +3,6 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
@@ -17,24 +15,25 @@ const OVER_GROUP: f64 = 0.01;
 const OVER_WALL: f64 = 0.05;
 const LATE: Nanoseconds = Nanoseconds(1e6);
 
-/// The readings of a case that no working clock gives, the warm-up's among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ClockFaults {
-    /// The number of event times that were read.
-    pub readings: usize,
-    /// The number of them that are no times: not a number, infinite, or over eleven days. They are not stored.
-    pub no_times: usize,
-    /// The number of them below zero.
-    pub negative: usize,
-    /// The number of groups that were read.
-    pub groups: usize,
-    /// The number of them whose own time is no time, or below zero.
-    pub untimed_groups: usize,
-    /// The number of them whose samples add up to more than the group took.
-    pub overfull_groups: usize,
-    /// The number of them that took longer than this machine's clock saw.
-    pub too_long_groups: usize,
+gpubench_stats::stored! {
+    /// The readings of a case that no working clock gives, the warm-up's among them.
+    #[derive(Copy, Default, Eq)]
+    pub struct ClockFaults {
+        /// The number of event times that were read.
+        pub readings: usize,
+        /// The number of them that are no times: not a number, infinite, or over eleven days. They are not stored.
+        pub no_times: usize,
+        /// The number of them below zero.
+        pub negative: usize,
+        /// The number of groups that were read.
+        pub groups: usize,
+        /// The number of them whose own time is no time, or below zero.
+        pub untimed_groups: usize,
+        /// The number of them whose samples add up to more than the group took.
+        pub overfull_groups: usize,
+        /// The number of them that took longer than this machine's clock saw.
+        pub too_long_groups: usize,
+    }
 }
 
 /// Returns true if a reading can be a time, though perhaps a negative one.

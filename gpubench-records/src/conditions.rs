@@ -1,111 +1,102 @@
 //! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
 //! [`Conditions`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
 
-/// The readings of a device's sensors at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Reading {
-    /// The clock of the multiprocessors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sm_clock: Option<Hertz>,
-    /// The clock of the memory's commands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_clock: Option<Hertz>,
-    /// The temperature of the chip, in degrees Celsius.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<u32>,
-    /// The power it draws.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power: Option<Watts>,
-    /// The causes that hold its clocks down, in the words of the driver's own tools. Idling is none of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub throttle_reasons: Vec<String>,
-    /// The number of other processes that have work on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other_processes: Option<u32>,
-}
+gpubench_stats::stored! {
+    /// The readings of a device's sensors at one moment.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub struct Reading {
+        /// The clock of the multiprocessors.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sm_clock: Option<Hertz>,
+        /// The clock of the memory's commands.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory_clock: Option<Hertz>,
+        /// The temperature of the chip, in degrees Celsius.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub temperature: Option<u32>,
+        /// The power it draws.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub power: Option<Watts>,
+        /// The causes that hold its clocks down, in the words of the driver's own tools. Idling is none of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub throttle_reasons: Vec<String>,
+        /// The number of other processes that have work on it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub other_processes: Option<u32>,
+    }
 
-/// The readings of the sensors over a period.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct SensorRange {
-    /// The number of readings.
-    pub readings: usize,
-    /// The clock of the multiprocessors.
-    pub sm_clock: Option<Range<Hertz>>,
-    /// The clock of the memory's commands.
-    pub memory_clock: Option<Range<Hertz>>,
-    /// The temperature of the chip, in degrees Celsius.
-    pub temperature: Option<Range<u32>>,
-    /// The power it draws.
-    pub power: Option<Range<Watts>>,
-    /// The causes that held its clocks down at any time.
-    pub throttle_reasons: Vec<String>,
-    /// The largest number of other processes that had work on it.
-    pub other_processes: Option<u32>,
-}
+    /// The readings of the sensors over a period.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub struct SensorRange {
+        /// The number of readings.
+        pub readings: usize,
+        /// The clock of the multiprocessors.
+        pub sm_clock: Option<Range<Hertz>>,
+        /// The clock of the memory's commands.
+        pub memory_clock: Option<Range<Hertz>>,
+        /// The temperature of the chip, in degrees Celsius.
+        pub temperature: Option<Range<u32>>,
+        /// The power it draws.
+        pub power: Option<Range<Watts>>,
+        /// The causes that held its clocks down at any time.
+        pub throttle_reasons: Vec<String>,
+        /// The largest number of other processes that had work on it.
+        pub other_processes: Option<u32>,
+    }
 
-/// The conditions that a case was measured under.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Conditions {
-    /// Before its warm-up.
-    pub before: Reading,
-    /// While its samples were taken; if that was too short for a reading, the last one before.
-    pub during: SensorRange,
-    /// After its last sample.
-    pub after: Reading,
-    /// The readings while samples were taken, at most as many as there were groups of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub over_time: Vec<TimedReading>,
-}
+    /// The conditions that a case was measured under.
+    pub struct Conditions {
+        /// Before its warm-up.
+        pub before: Reading,
+        /// While its samples were taken; if that was too short for a reading, the last one before.
+        pub during: SensorRange,
+        /// After its last sample.
+        pub after: Reading,
+        /// The readings while samples were taken, at most as many as there were groups of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub over_time: Vec<TimedReading>,
+    }
 
-/// A reading of the sensors and its time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TimedReading {
-    /// The time since the first sample began, by the measuring machine's clock.
-    pub at: Nanoseconds,
-    /// The reading.
-    pub reading: Reading,
-}
+    /// A reading of the sensors and its time.
+    pub struct TimedReading {
+        /// The time since the first sample began, by the measuring machine's clock.
+        pub at: Nanoseconds,
+        /// The reading.
+        pub reading: Reading,
+    }
 
-/// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
-/// right behind groups of launches. It needs no library, and there is a reading for each group.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DeviceClock {
-    /// Read after each group of the warm-up.
-    pub before: Option<Range<Hertz>>,
-    /// Read after each group of samples.
-    pub during: Range<Hertz>,
-    /// The mean of those.
-    pub mean: Hertz,
-    /// Read after the last group of samples.
-    pub after: Hertz,
-    /// The number of readings.
-    pub readings: usize,
-    /// The reading after each group of samples.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub over_time: Vec<GroupClock>,
-}
+    /// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
+    /// right behind groups of launches. It needs no library, and there is a reading for each group.
+    pub struct DeviceClock {
+        /// Read after each group of the warm-up.
+        pub before: Option<Range<Hertz>>,
+        /// Read after each group of samples.
+        pub during: Range<Hertz>,
+        /// The mean of those.
+        pub mean: Hertz,
+        /// Read after the last group of samples.
+        pub after: Hertz,
+        /// The number of readings.
+        pub readings: usize,
+        /// The reading after each group of samples.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub over_time: Vec<GroupClock>,
+    }
 
-/// The clock behind a group of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GroupClock {
-    /// The number of samples taken so far, this group's among them.
-    pub samples: usize,
-    /// The time since the first sample began, by the measuring machine's clock.
-    pub at: Nanoseconds,
-    /// The clock of the multiprocessors.
-    pub clock: Hertz,
+    /// The clock behind a group of samples.
+    #[derive(Copy)]
+    pub struct GroupClock {
+        /// The number of samples taken so far, this group's among them.
+        pub samples: usize,
+        /// The time since the first sample began, by the measuring machine's clock.
+        pub at: Nanoseconds,
+        /// The clock of the multiprocessors.
+        pub clock: Hertz,
+    }
 }
 
 impl SensorRange {

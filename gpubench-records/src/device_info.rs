@@ -4,35 +4,33 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
 
-/// A device as a run describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct DeviceInfo {
-    /// The device in the words of the command line, such as `host`.
-    pub device: String,
-    /// The name its maker gave it.
-    pub name: String,
-    /// True for a stand-in for tests, whose times are made up.
-    pub fake: bool,
-    /// True if launches are code of the measuring program, as on a CPU: then its optimisation matters.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub runs_program_code: bool,
-    /// The other facts, in the order in which they are shown.
-    pub properties: Vec<Property>,
-    /// The size of the cache that a flush empties.
-    pub last_level_cache: Option<Bytes>,
-    /// The bytes per second that all cores together cannot exceed, even from their nearest cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_bandwidth: Option<BytesPerSecond>,
-    /// The limits that results are compared with. Of several of a quantity, the first counts, and the others are shown beside
-    /// it.
-    pub peaks: Vec<Peak>,
+gpubench_stats::stored! {
+    /// A device as a run describes it.
+    #[non_exhaustive]
+    pub struct DeviceInfo {
+        /// The device in the words of the command line, such as `host`.
+        pub device: String,
+        /// The name its maker gave it.
+        pub name: String,
+        /// True for a stand-in for tests, whose times are made up.
+        pub fake: bool,
+        /// True if launches are code of the measuring program, as on a CPU: then its optimisation matters.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub runs_program_code: bool,
+        /// The other facts, in the order in which they are shown.
+        pub properties: Vec<Property>,
+        /// The size of the cache that a flush empties.
+        pub last_level_cache: Option<Bytes>,
+        /// The bytes per second that all cores together cannot exceed, even from their nearest cache.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub core_bandwidth: Option<BytesPerSecond>,
+        /// The limits that results are compared with. Of several of a quantity, the first counts, and the others are shown beside
+        /// it.
+        pub peaks: Vec<Peak>,
+    }
 }
 
 /// The property that identifies an NVIDIA GPU.
@@ -119,15 +117,15 @@ impl DeviceInfo {
     }
 }
 
-/// A property with its unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Property {
-    /// The name, such as `L2 cache`.
-    pub name: String,
-    /// The amount.
-    pub value: Value,
+gpubench_stats::stored! {
+    /// A property with its unit.
+    #[non_exhaustive]
+    pub struct Property {
+        /// The name, such as `L2 cache`.
+        pub name: String,
+        /// The amount.
+        pub value: Value,
+    }
 }
 
 impl Property {
@@ -150,38 +148,36 @@ impl Display for Property {
     }
 }
 
-/// A property's value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Value {
-    /// A number of things.
-    Count(u64),
-    /// An amount of memory.
-    Bytes(Bytes),
-    /// A clock.
-    Hertz(Hertz),
-    /// Words.
-    Text(String),
-}
+gpubench_stats::stored! {
+    /// A property's value.
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Value {
+        /// A number of things.
+        Count(u64),
+        /// An amount of memory.
+        Bytes(Bytes),
+        /// A clock.
+        Hertz(Hertz),
+        /// Words.
+        Text(String),
+    }
 
-/// A limit of a device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Peak {
-    /// The quantity that is limited.
-    pub quantity: Quantity,
-    /// The limit.
-    pub value: Rate,
-    /// The source of the number.
-    pub source: PeakSource,
-    /// The derivation in a few words.
-    pub method: String,
-    /// True if it may be wrong: cards of a model differ, or nothing confirms it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub uncertain: bool,
+    /// A limit of a device.
+    #[non_exhaustive]
+    pub struct Peak {
+        /// The quantity that is limited.
+        pub quantity: Quantity,
+        /// The limit.
+        pub value: Rate,
+        /// The source of the number.
+        pub source: PeakSource,
+        /// The derivation in a few words.
+        pub method: String,
+        /// True if it may be wrong: cards of a model differ, or nothing confirms it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub uncertain: bool,
+    }
 }
 
 impl Peak {
@@ -213,24 +209,25 @@ impl Peak {
     }
 }
 
-/// A quantity that a device limits per second.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Quantity {
-    /// Bytes read from and written to memory.
-    MemoryBandwidth,
-    /// Bytes read from and written to the last-level cache.
-    CacheBandwidth,
-    /// Bytes from the host's memory to the device's.
-    HostToDevice,
-    /// Bytes from the device's memory to the host's.
-    DeviceToHost,
-    /// Bytes from a device to another, or the other way.
-    PeerToPeer,
-    /// Floating-point operations of a precision such as `f32`.
-    Compute(String),
+gpubench_stats::stored! {
+    /// A quantity that a device limits per second.
+    #[derive(Eq, PartialOrd, Ord)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Quantity {
+        /// Bytes read from and written to memory.
+        MemoryBandwidth,
+        /// Bytes read from and written to the last-level cache.
+        CacheBandwidth,
+        /// Bytes from the host's memory to the device's.
+        HostToDevice,
+        /// Bytes from the device's memory to the host's.
+        DeviceToHost,
+        /// Bytes from a device to another, or the other way.
+        PeerToPeer,
+        /// Floating-point operations of a precision such as `f32`.
+        Compute(String),
+    }
 }
 
 impl Quantity {
@@ -288,20 +285,21 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
     ("p2p", Quantity::PeerToPeer),
 ];
 
-/// The source of a peak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum PeakSource {
-    /// From the attributes that the driver reports.
-    Attribute,
-    /// From its maker's datasheet.
-    Datasheet,
-    /// Measured on this device by this program.
-    Measured,
-    /// From the user.
-    User,
+gpubench_stats::stored! {
+    /// The source of a peak.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum PeakSource {
+        /// From the attributes that the driver reports.
+        Attribute,
+        /// From its maker's datasheet.
+        Datasheet,
+        /// Measured on this device by this program.
+        Measured,
+        /// From the user.
+        User,
+    }
 }
 
 impl Display for PeakSource {

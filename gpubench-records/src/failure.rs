@@ -3,60 +3,58 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 
-/// The part of a case's protocol in which something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Stage {
-    /// Evaluating the benchmark's `args`.
-    Args,
-    /// Opening the device or making its stream.
-    Device,
-    /// The user's `setup`.
-    Setup,
-    /// A call of the launch function.
-    Launch,
-    /// The user's `reset`.
-    Reset,
-    /// The user's `check` of the outputs.
-    Check,
-    /// The user's `bytes`, `reads`, `writes` or `flops`.
-    Counts,
-    /// Warming up and sampling.
-    Sampling,
-    /// The worker process itself.
-    Worker,
-}
+gpubench_stats::stored! {
+    /// The part of a case's protocol in which something happened.
+    #[derive(Copy, Eq, PartialOrd, Ord)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Stage {
+        /// Evaluating the benchmark's `args`.
+        Args,
+        /// Opening the device or making its stream.
+        Device,
+        /// The user's `setup`.
+        Setup,
+        /// A call of the launch function.
+        Launch,
+        /// The user's `reset`.
+        Reset,
+        /// The user's `check` of the outputs.
+        Check,
+        /// The user's `bytes`, `reads`, `writes` or `flops`.
+        Counts,
+        /// Warming up and sampling.
+        Sampling,
+        /// The worker process itself.
+        Worker,
+    }
 
-/// The progress of a case: the step, and the number of launches or samples so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Step {
-    /// The user's `setup`.
-    Setup,
-    /// The user's `reset` before the checked launch.
-    Reset,
-    /// The user's counts.
-    Counts,
-    /// The one launch whose outputs are checked.
-    CheckedLaunch,
-    /// The user's `check`.
-    Check,
-    /// The device's preparation: capture of a launch, proof of the flush, and the timer.
-    Preparation,
-    /// The warm-up, with the number of launches so far.
-    WarmUp(usize),
-    /// Sampling, with the number of samples so far.
-    Samples(usize),
-    /// The measurements after the last sample, with the number of samples.
-    Afterwards(usize),
+    /// The progress of a case: the step, and the number of launches or samples so far.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Step {
+        /// The user's `setup`.
+        Setup,
+        /// The user's `reset` before the checked launch.
+        Reset,
+        /// The user's counts.
+        Counts,
+        /// The one launch whose outputs are checked.
+        CheckedLaunch,
+        /// The user's `check`.
+        Check,
+        /// The device's preparation: capture of a launch, proof of the flush, and the timer.
+        Preparation,
+        /// The warm-up, with the number of launches so far.
+        WarmUp(usize),
+        /// Sampling, with the number of samples so far.
+        Samples(usize),
+        /// The measurements after the last sample, with the number of samples.
+        Afterwards(usize),
+    }
 }
 
 impl Display for Step {
@@ -77,18 +75,19 @@ impl Display for Step {
     }
 }
 
-/// The reason that a case has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Failure {
-    /// The stage of the protocol in which it happened.
-    pub stage: Stage,
-    /// The progress of the case, if it says more than the stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Step>,
-    /// The error, in the words of the driver, the user's code or gpubench.
-    pub message: String,
+gpubench_stats::stored! {
+    /// The reason that a case has no result.
+    #[derive(Eq)]
+    #[non_exhaustive]
+    pub struct Failure {
+        /// The stage of the protocol in which it happened.
+        pub stage: Stage,
+        /// The progress of the case, if it says more than the stage.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub step: Option<Step>,
+        /// The error, in the words of the driver, the user's code or gpubench.
+        pub message: String,
+    }
 }
 
 impl std::error::Error for Failure {}

@@ -28,14 +28,15 @@ impl<'a> DeviceId<'a> {
     }
 }
 
-/// An argument's name and its value as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Arg {
-    /// The argument's name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
+gpubench_stats::stored! {
+    /// An argument's name and its value as it is shown.
+    #[derive(Eq, PartialOrd, Ord, Hash)]
+    pub struct Arg {
+        /// The argument's name.
+        pub name: String,
+        /// Its value.
+        pub value: String,
+    }
 }
 
 impl Display for Arg {
@@ -44,14 +45,15 @@ impl Display for Arg {
     }
 }
 
-/// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BenchmarkId {
-    /// The benchmark's path, crate first.
-    pub benchmark: String,
-    /// Its arguments in the order of its axes.
-    pub args: Vec<Arg>,
+gpubench_stats::stored! {
+    /// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
+    #[derive(Eq, PartialOrd, Ord, Hash)]
+    pub struct BenchmarkId {
+        /// The benchmark's path, crate first.
+        pub benchmark: String,
+        /// Its arguments in the order of its axes.
+        pub args: Vec<Arg>,
+    }
 }
 
 impl Display for BenchmarkId {
@@ -84,20 +86,21 @@ impl FromStr for BenchmarkId {
     }
 }
 
-/// The identity of a case, from one run to another: a case is the same on every device of a model.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CaseId {
-    /// The benchmark's path, crate first.
-    pub benchmark: String,
-    /// Its arguments in the order of its axes.
-    pub args: Vec<Arg>,
-    /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
-    /// it from the run's devices where a record lacks it.
-    #[serde(default)]
-    pub model: String,
-    /// Hot or cold.
-    pub cache: Cache,
+gpubench_stats::stored! {
+    /// The identity of a case, from one run to another: a case is the same on every device of a model.
+    #[derive(Eq, PartialOrd, Ord, Hash)]
+    pub struct CaseId {
+        /// The benchmark's path, crate first.
+        pub benchmark: String,
+        /// Its arguments in the order of its axes.
+        pub args: Vec<Arg>,
+        /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
+        /// it from the run's devices where a record lacks it.
+        #[serde(default)]
+        pub model: String,
+        /// Hot or cold.
+        pub cache: Cache,
+    }
 }
 
 /// A case of a plan: on one device of this machine, whose model is known once it is open. A process measures it once.

@@ -1,8 +1,6 @@
 //! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
 //! peaks of its device; out: the limit that it would have broken, if any. All doubts are in the launch's favour.
 
-use serde::{Deserialize, Serialize};
-
 use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use crate::method::{Cache, Flush, Method, Timer};
 use crate::samples::Samples;
@@ -25,23 +23,23 @@ pub struct DeclaredWork<'a> {
     pub written: Option<Bytes>,
 }
 
-/// More work than the device can do in the time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ImpossibleSpeed {
-    /// The quantity for which there is too little time.
-    pub quantity: Quantity,
-    /// The amount: bytes that must cross the memory's bus, or operations.
-    pub work: u64,
-    /// The device's limit.
-    pub peak: Rate,
-    /// True if that limit was measured: then the time is too short even at ten times the limit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub measured: bool,
-    /// The longest time that the launch can have taken, see [`longest`].
-    pub time: Nanoseconds,
-    /// The time that the work takes at the peak.
-    pub least_time: Nanoseconds,
+gpubench_stats::stored! {
+    /// More work than the device can do in the time.
+    pub struct ImpossibleSpeed {
+        /// The quantity for which there is too little time.
+        pub quantity: Quantity,
+        /// The amount: bytes that must cross the memory's bus, or operations.
+        pub work: u64,
+        /// The device's limit.
+        pub peak: Rate,
+        /// True if that limit was measured: then the time is too short even at ten times the limit.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub measured: bool,
+        /// The longest time that the launch can have taken, see [`longest`].
+        pub time: Nanoseconds,
+        /// The time that the work takes at the peak.
+        pub least_time: Nanoseconds,
+    }
 }
 
 /// A GPU's clock may be above the one that it reports, a GeForce's by a tenth and overclocked by a fifth. Its throughput may

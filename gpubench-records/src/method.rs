@@ -1,47 +1,44 @@
 //! The ways of taking samples: the cache state, the flush and the path. Options ask a device for them, and it answers with
 //! the ones that it used; plans, records and reports name them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock_faults::is_time;
 use gpubench_stats::DramStallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
-/// The state of the caches when a sample starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// The launch before has just run.
-    Hot,
-    /// The last-level cache was flushed.
-    Cold,
-}
+gpubench_stats::stored! {
+    /// The state of the caches when a sample starts.
+    #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Cache {
+        /// The launch before has just run.
+        Hot,
+        /// The last-level cache was flushed.
+        Cold,
+    }
 
-/// The way in which samples are taken. Cases whose methods differ are not compared silently.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Method {
-    /// The path that times them.
-    pub path: Path,
-    /// The reason that it is not the path that the device prefers.
-    pub path_reason: Option<String>,
-    /// The number of back-to-back launches that a sample times together, if one is too short for the timer. Event times and the
-    /// timer are then those of one of them, which is the part of the readings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<usize>,
-    /// The number of kernels that a launch put on its stream; nothing if that was not observed.
-    pub kernel_count: Option<usize>,
-    /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operations: Option<usize>,
-    /// The flush before each.
-    pub flush: Flush,
-    /// The reason that it is not the flush that the device prefers, or a doubt about it.
-    pub flush_reason: Option<String>,
-    /// The flush verification, made before the first sample, if the device offers one.
-    pub flush_verification: Option<FlushVerification>,
+    /// The way in which samples are taken. Cases whose methods differ are not compared silently.
+    #[non_exhaustive]
+    pub struct Method {
+        /// The path that times them.
+        pub path: Path,
+        /// The reason that it is not the path that the device prefers.
+        pub path_reason: Option<String>,
+        /// The number of back-to-back launches that a sample times together, if one is too short for the timer. Event times and the
+        /// timer are then those of one of them, which is the part of the readings.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub batch: Option<usize>,
+        /// The number of kernels that a launch put on its stream; nothing if that was not observed.
+        pub kernel_count: Option<usize>,
+        /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub operations: Option<usize>,
+        /// The flush before each.
+        pub flush: Flush,
+        /// The reason that it is not the flush that the device prefers, or a doubt about it.
+        pub flush_reason: Option<String>,
+        /// The flush verification, made before the first sample, if the device offers one.
+        pub flush_verification: Option<FlushVerification>,
+    }
 }
 
 impl Method {
@@ -73,22 +70,23 @@ impl Method {
     }
 }
 
-/// The verification that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
-/// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct FlushVerification {
-    /// Reading a quarter of the cache that was just read: it is all there.
-    pub cached_read: Nanoseconds,
-    /// Reading the same behind the flush: it should be gone.
-    pub flushed_read: Nanoseconds,
-    /// Reading the same behind the reference.
-    pub reference_read: Nanoseconds,
-    /// Reading three quarters of the cache behind the flush: dirty lines must be written back first.
-    pub large_read: Nanoseconds,
-    /// Reading the same behind the reference, which leaves nothing dirty.
-    pub reference_large_read: Nanoseconds,
+gpubench_stats::stored! {
+    /// The verification that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
+    /// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
+    #[derive(Copy, Default)]
+    #[non_exhaustive]
+    pub struct FlushVerification {
+        /// Reading a quarter of the cache that was just read: it is all there.
+        pub cached_read: Nanoseconds,
+        /// Reading the same behind the flush: it should be gone.
+        pub flushed_read: Nanoseconds,
+        /// Reading the same behind the reference.
+        pub reference_read: Nanoseconds,
+        /// Reading three quarters of the cache behind the flush: dirty lines must be written back first.
+        pub large_read: Nanoseconds,
+        /// Reading the same behind the reference, which leaves nothing dirty.
+        pub reference_large_read: Nanoseconds,
+    }
 }
 
 impl FlushVerification {
@@ -123,37 +121,37 @@ impl FlushVerification {
     }
 }
 
-/// The way to empty the last-level cache before a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Flush {
-    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
-    Discard,
-    /// Read a buffer of twice the cache's size
-    Read,
-    /// Write a buffer of the cache's size: the launch pays for its write-back
-    Write,
-    /// Drop the lines of the inputs' memory, and no others: what else the launch needs may be in the cache
-    Lines,
-    /// Do nothing
-    None,
-}
+gpubench_stats::stored! {
+    /// The way to empty the last-level cache before a sample.
+    #[derive(Copy, Eq, Hash)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Flush {
+        /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+        Discard,
+        /// Read a buffer of twice the cache's size
+        Read,
+        /// Write a buffer of the cache's size: the launch pays for its write-back
+        Write,
+        /// Drop the lines of the inputs' memory, and no others: what else the launch needs may be in the cache
+        Lines,
+        /// Do nothing
+        None,
+    }
 
-/// The path that times the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Path {
-    /// Events in a captured graph.
-    Graph,
-    /// Events on the stream, behind a delay.
-    Stream,
-    /// This machine's monotonic clock around each call.
-    Host,
-    /// The device's own clock around each launch.
-    Device,
+    /// The path that times the samples.
+    #[derive(Copy, Eq, Hash)]
+    #[serde(rename_all = "lowercase")]
+    #[non_exhaustive]
+    pub enum Path {
+        /// Events in a captured graph.
+        Graph,
+        /// Events on the stream, behind a delay.
+        Stream,
+        /// This machine's monotonic clock around each call.
+        Host,
+        /// The device's own clock around each launch.
+        Device,
+    }
 }
 
 impl Path {
@@ -169,53 +167,54 @@ impl Path {
     }
 }
 
-/// The timer of a device, measured on the path that its samples take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Timer {
-    /// The smallest difference between two readings.
-    pub resolution: Nanoseconds,
-    /// The reading of an empty pair of events.
-    pub empty_span: Nanoseconds,
-    /// The reading of a pair around an empty launch, if that is more than `empty_span`.
-    pub empty_launch_time: Option<Nanoseconds>,
-    /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
-    /// Nothing in an old record, whose overhead is half of `empty_launch_time`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marginal_empty_launch: Option<Nanoseconds>,
-    /// True if the empty launches read a parameter, as nearly all kernels do: beside samples behind a flush in a CUDA graph, where
-    /// parameters come from memory. Not in records before 2026-11-25, whose times there are about 0.06 µs longer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub reads_parameter: bool,
-    /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub timestamp_kernels: bool,
-    /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch_time` less `marginal_empty_launch`.
-    pub overhead: Nanoseconds,
-    /// The standard error of all that the samples of a process have in common: of `marginal_empty_launch`, and of the driver's placement of
-    /// code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared_error: Option<Nanoseconds>,
-    /// The difference of times that averages of samples resolve, where a coarse timer reads them from all places of its steps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub averaged_resolution: Option<Nanoseconds>,
-    /// The standard error, as a part of a time, of what every process has for itself and all of its samples share, such as the places
-    /// of inputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relative_error: Option<f64>,
-    /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
-    /// may come from the timer.
-    pub empty_launch_spread: Nanoseconds,
-    /// The same of the medians of groups of them.
-    pub group_median_spread: Nanoseconds,
-    /// The period at which the device's memory is held up, whatever runs, if reads of memory show one. Samples that met it are told
-    /// apart by their starts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dram_stall_period: Option<DramStallPeriod>,
-    /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub simulated: bool,
+gpubench_stats::stored! {
+    /// The timer of a device, measured on the path that its samples take.
+    #[derive(Copy, Default)]
+    #[non_exhaustive]
+    pub struct Timer {
+        /// The smallest difference between two readings.
+        pub resolution: Nanoseconds,
+        /// The reading of an empty pair of events.
+        pub empty_span: Nanoseconds,
+        /// The reading of a pair around an empty launch, if that is more than `empty_span`.
+        pub empty_launch_time: Option<Nanoseconds>,
+        /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
+        /// Nothing in an old record, whose overhead is half of `empty_launch_time`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub marginal_empty_launch: Option<Nanoseconds>,
+        /// True if the empty launches read a parameter, as nearly all kernels do: beside samples behind a flush in a CUDA graph, where
+        /// parameters come from memory. Not in records before 2026-11-25, whose times there are about 0.06 µs longer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub reads_parameter: bool,
+        /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub timestamp_kernels: bool,
+        /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch_time` less `marginal_empty_launch`.
+        pub overhead: Nanoseconds,
+        /// The standard error of all that the samples of a process have in common: of `marginal_empty_launch`, and of the driver's placement of
+        /// code.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub shared_error: Option<Nanoseconds>,
+        /// The difference of times that averages of samples resolve, where a coarse timer reads them from all places of its steps.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub averaged_resolution: Option<Nanoseconds>,
+        /// The standard error, as a part of a time, of what every process has for itself and all of its samples share, such as the places
+        /// of inputs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub relative_error: Option<f64>,
+        /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
+        /// may come from the timer.
+        pub empty_launch_spread: Nanoseconds,
+        /// The same of the medians of groups of them.
+        pub group_median_spread: Nanoseconds,
+        /// The period at which the device's memory is held up, whatever runs, if reads of memory show one. Samples that met it are told
+        /// apart by their starts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub dram_stall_period: Option<DramStallPeriod>,
+        /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub simulated: bool,
+    }
 }
 
 impl Timer {

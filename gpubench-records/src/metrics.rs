@@ -2,56 +2,53 @@
 //! peaks. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both come from the
 //! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
-use serde::{Deserialize, Serialize};
-
 use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use crate::work::{Counts, Link};
 use gpubench_stats::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
 };
 
-/// The metrics that follow from a case's time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Metrics {
-    /// Bytes read per second.
-    pub read_bandwidth: Option<BytesPerSecond>,
-    /// Bytes written per second.
-    pub write_bandwidth: Option<BytesPerSecond>,
-    /// Bytes moved per second, read and written; over a link to elsewhere, those that cross it.
-    pub bandwidth: Option<BytesPerSecond>,
-    /// Floating-point operations per second.
-    pub throughput: Option<FlopsPerSecond>,
-    /// Items per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items_per_second: Option<ItemsPerSecond>,
-    /// The shares of the device's peaks that these rates are.
-    pub peak_fractions: Vec<PeakFraction>,
-    /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arithmetic_intensity: Option<f64>,
-    /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
-    /// that takes longer at its peak. Nothing if one of them is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub roofline: Option<PeakFraction>,
-    /// Operations for each joule of back-to-back launches, in flop/J.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flops_per_joule: Option<f64>,
-    /// Bytes read and written for each such joule.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_per_joule: Option<f64>,
-    /// A cold case's time over that of the same launch hot.
-    pub cold_over_hot: Option<f64>,
-}
+gpubench_stats::stored! {
+    /// The metrics that follow from a case's time.
+    #[derive(Default)]
+    pub struct Metrics {
+        /// Bytes read per second.
+        pub read_bandwidth: Option<BytesPerSecond>,
+        /// Bytes written per second.
+        pub write_bandwidth: Option<BytesPerSecond>,
+        /// Bytes moved per second, read and written; over a link to elsewhere, those that cross it.
+        pub bandwidth: Option<BytesPerSecond>,
+        /// Floating-point operations per second.
+        pub throughput: Option<FlopsPerSecond>,
+        /// Items per second.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub items_per_second: Option<ItemsPerSecond>,
+        /// The shares of the device's peaks that these rates are.
+        pub peak_fractions: Vec<PeakFraction>,
+        /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub arithmetic_intensity: Option<f64>,
+        /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
+        /// that takes longer at its peak. Nothing if one of them is not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub roofline: Option<PeakFraction>,
+        /// Operations for each joule of back-to-back launches, in flop/J.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub flops_per_joule: Option<f64>,
+        /// Bytes read and written for each such joule.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub bytes_per_joule: Option<f64>,
+        /// A cold case's time over that of the same launch hot.
+        pub cold_over_hot: Option<f64>,
+    }
 
-/// A part of a peak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PeakFraction {
-    /// The quantity that the peak limits.
-    pub quantity: Quantity,
-    /// The part, 1 being all of it.
-    pub fraction: f64,
+    /// A part of a peak.
+    pub struct PeakFraction {
+        /// The quantity that the peak limits.
+        pub quantity: Quantity,
+        /// The part, 1 being all of it.
+        pub fraction: f64,
+    }
 }
 
 /// Returns true if the timer resolves a time: it is above zero and at least one step.

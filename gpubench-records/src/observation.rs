@@ -3,78 +3,76 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
-/// Something that a launch does beside its work on the given stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Observation {
-    /// It runs nothing on its stream.
-    NoWork,
-    /// It waits for the device, or asks again and again if it is done.
-    Waits(DriverCalls),
-    /// It asks once if work is done.
-    Asks(DriverCalls),
-    /// It allocates or frees memory, not in the order of a stream.
-    Allocates(DriverCalls),
-    /// It allocates or frees memory in the order of a stream.
-    AllocatesInOrder {
-        /// The number of allocations and releases.
-        count: usize,
-    },
-    /// It puts work on a default stream, beside the one that it is given.
-    DefaultStream {
-        /// The number of pieces of work.
-        operations: usize,
-    },
-    /// It puts work on other streams, which the given one waits for.
-    OtherStreams {
-        /// The number of streams.
-        streams: usize,
-        /// The number of pieces of work on them.
-        operations: usize,
-    },
-    /// It has the device call functions of the host.
-    HostFunctions {
-        /// The number of calls.
-        count: usize,
-    },
-    /// It allocates memory and does not free it, in each of several launches.
-    KeepsMemory {
-        /// The memory that one launch keeps.
-        bytes: Bytes,
-    },
-    /// It loads or unloads code.
-    LoadsCode(DriverCalls),
-    /// It makes another context current for a while.
-    SwitchesContext(DriverCalls),
-    /// It launches graphs of its own.
-    LaunchesGraphs {
-        /// The number of launches.
-        count: usize,
-    },
-    /// A call that was to enqueue work failed, and the launch function returned no error.
-    IgnoresError {
-        /// The C name of the function.
-        call: String,
-        /// The driver's code and its text.
-        error: String,
-    },
-}
+gpubench_stats::stored! {
+    /// Something that a launch does beside its work on the given stream.
+    #[derive(Eq)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Observation {
+        /// It runs nothing on its stream.
+        NoWork,
+        /// It waits for the device, or asks again and again if it is done.
+        Waits(DriverCalls),
+        /// It asks once if work is done.
+        Asks(DriverCalls),
+        /// It allocates or frees memory, not in the order of a stream.
+        Allocates(DriverCalls),
+        /// It allocates or frees memory in the order of a stream.
+        AllocatesInOrder {
+            /// The number of allocations and releases.
+            count: usize,
+        },
+        /// It puts work on a default stream, beside the one that it is given.
+        DefaultStream {
+            /// The number of pieces of work.
+            operations: usize,
+        },
+        /// It puts work on other streams, which the given one waits for.
+        OtherStreams {
+            /// The number of streams.
+            streams: usize,
+            /// The number of pieces of work on them.
+            operations: usize,
+        },
+        /// It has the device call functions of the host.
+        HostFunctions {
+            /// The number of calls.
+            count: usize,
+        },
+        /// It allocates memory and does not free it, in each of several launches.
+        KeepsMemory {
+            /// The memory that one launch keeps.
+            bytes: Bytes,
+        },
+        /// It loads or unloads code.
+        LoadsCode(DriverCalls),
+        /// It makes another context current for a while.
+        SwitchesContext(DriverCalls),
+        /// It launches graphs of its own.
+        LaunchesGraphs {
+            /// The number of launches.
+            count: usize,
+        },
+        /// A call that was to enqueue work failed, and the launch function returned no error.
+        IgnoresError {
+            /// The C name of the function.
+            call: String,
+            /// The driver's code and its text.
+            error: String,
+        },
+    }
 
-/// Calls of the driver of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DriverCalls {
-    /// The C name of the function that was called first.
-    pub first: String,
-    /// The number of calls.
-    pub count: usize,
+    /// Calls of the driver of one kind.
+    #[derive(Eq)]
+    pub struct DriverCalls {
+        /// The C name of the function that was called first.
+        pub first: String,
+        /// The number of calls.
+        pub count: usize,
+    }
 }
 
 impl DriverCalls {

@@ -1,30 +1,29 @@
 //! The program that measured: its build, and the package that it belongs to.
 
-use serde::{Deserialize, Serialize};
-
-/// The build that measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Program {
-    /// The version of gpubench.
-    pub version: String,
-    /// The commit that gpubench was built from, if it is known.
-    pub commit: Option<String>,
-    /// True if files of gpubench had changed since that commit.
-    pub dirty: Option<bool>,
-    /// Its `opt-level`: host cases of an unoptimised program say little.
-    pub opt_level: String,
-    /// The target triple it was built for.
-    pub target: String,
-    /// The suite: the package, and its target that has the `main`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub suite: String,
-    /// The hash of this build's file, if runs are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-    /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub package: Option<Package>,
+gpubench_stats::stored! {
+    /// The build that measured.
+    #[derive(Default, Eq)]
+    pub struct Program {
+        /// The version of gpubench.
+        pub version: String,
+        /// The commit that gpubench was built from, if it is known.
+        pub commit: Option<String>,
+        /// True if files of gpubench had changed since that commit.
+        pub dirty: Option<bool>,
+        /// Its `opt-level`: host cases of an unoptimised program say little.
+        pub opt_level: String,
+        /// The target triple it was built for.
+        pub target: String,
+        /// The suite: the package, and its target that has the `main`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        pub suite: String,
+        /// The hash of this build's file, if runs are kept.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub fingerprint: Option<String>,
+        /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub package: Option<Package>,
+    }
 }
 
 impl Program {
@@ -36,20 +35,21 @@ impl Program {
     }
 }
 
-/// The user's package that has the `main`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Package {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// The commit that the program was built from. Nothing if that is not certain: without a checkout or git, or if sources
-    /// have changed since the build.
-    pub commit: Option<String>,
-    /// True if tracked files of the checkout had changed since that commit.
-    pub dirty: Option<bool>,
-    /// Its folder when it was built. Not stored, because it describes a machine and not the program.
-    #[serde(skip)]
-    pub folder: String,
+gpubench_stats::stored! {
+    /// The user's package that has the `main`.
+    #[derive(Default, Eq)]
+    pub struct Package {
+        /// Its name.
+        pub name: String,
+        /// Its version.
+        pub version: String,
+        /// The commit that the program was built from. Nothing if that is not certain: without a checkout or git, or if sources
+        /// have changed since the build.
+        pub commit: Option<String>,
+        /// True if tracked files of the checkout had changed since that commit.
+        pub dirty: Option<bool>,
+        /// Its folder when it was built. Not stored, because it describes a machine and not the program.
+        #[serde(skip)]
+        pub folder: String,
+    }
 }

@@ -3,8 +3,6 @@
 
 use std::io::{self, Write};
 
-use serde::{Deserialize, Serialize};
-
 use crate::comparison::{BaselineComparison, Comparison, Threshold, none};
 use crate::device_info::DeviceInfo;
 pub use crate::environment::Environment;
@@ -28,47 +26,47 @@ use gpubench_stats::units::{Bytes, Nanoseconds, Range};
 /// The name of this format.
 pub const SCHEMA: &str = files::RUN.schema;
 
-/// The records of one invocation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Run {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// The program that measured.
-    pub program: Program,
-    /// The machine that it ran on, and the command. Empty in old runs.
-    #[serde(default)]
-    pub environment: Environment,
-    /// When it began, in seconds since 1970-01-01 UTC.
-    pub started: u64,
-    /// The time that it took.
-    pub wall_time: Nanoseconds,
-    /// The notes that a reader must see first, such as why no GPU was measured.
-    pub notes: Vec<String>,
-    /// The part of it that an earlier run measured, if this one resumed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<Resumed>,
-    /// The rules by which cases were sampled unless their attribute says otherwise.
-    pub sampling: Sampling,
-    /// The wall time that a case might take, unless its attribute says otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Nanoseconds>,
-    /// The number of cases that were planned: an interrupted run has fewer records.
-    pub planned_cases: usize,
-    /// The devices that they ran on.
-    pub devices: Vec<DeviceInfo>,
-    /// The results, in the order in which they were measured.
-    #[serde(deserialize_with = "files::valid_records")]
-    pub records: Vec<Record>,
-    /// The cases that benchmarks skip.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skipped: Vec<Skipped>,
-    /// The difference from which on slower is a regression, if the user gave one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regression_threshold: Option<Threshold>,
-    /// The comparison with a baseline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline_comparison: Option<BaselineComparison>,
+gpubench_stats::stored! {
+    /// The records of one invocation.
+    pub struct Run {
+        /// [`SCHEMA`].
+        pub schema: String,
+        /// The program that measured.
+        pub program: Program,
+        /// The machine that it ran on, and the command. Empty in old runs.
+        #[serde(default)]
+        pub environment: Environment,
+        /// When it began, in seconds since 1970-01-01 UTC.
+        pub started: u64,
+        /// The time that it took.
+        pub wall_time: Nanoseconds,
+        /// The notes that a reader must see first, such as why no GPU was measured.
+        pub notes: Vec<String>,
+        /// The part of it that an earlier run measured, if this one resumed it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub resumed: Option<Resumed>,
+        /// The rules by which cases were sampled unless their attribute says otherwise.
+        pub sampling: Sampling,
+        /// The wall time that a case might take, unless its attribute says otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub timeout: Option<Nanoseconds>,
+        /// The number of cases that were planned: an interrupted run has fewer records.
+        pub planned_cases: usize,
+        /// The devices that they ran on.
+        pub devices: Vec<DeviceInfo>,
+        /// The results, in the order in which they were measured.
+        #[serde(deserialize_with = "files::valid_records")]
+        pub records: Vec<Record>,
+        /// The cases that benchmarks skip.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub skipped: Vec<Skipped>,
+        /// The difference from which on slower is a regression, if the user gave one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub regression_threshold: Option<Threshold>,
+        /// The comparison with a baseline.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub baseline_comparison: Option<BaselineComparison>,
+    }
 }
 
 impl Run {
@@ -116,18 +114,19 @@ impl Run {
     }
 }
 
-/// A benchmark that is not measured with these arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Skipped {
-    /// The benchmark's path, crate first.
-    pub benchmark: String,
-    /// Its arguments.
-    pub args: Vec<Arg>,
-    /// The device in the words of the command line.
-    pub device: String,
-    /// The reason, in the benchmark's own words.
-    pub reason: String,
+gpubench_stats::stored! {
+    /// A benchmark that is not measured with these arguments.
+    #[derive(Eq)]
+    pub struct Skipped {
+        /// The benchmark's path, crate first.
+        pub benchmark: String,
+        /// Its arguments.
+        pub args: Vec<Arg>,
+        /// The device in the words of the command line.
+        pub device: String,
+        /// The reason, in the benchmark's own words.
+        pub reason: String,
+    }
 }
 
 impl Skipped {
@@ -138,66 +137,64 @@ impl Skipped {
     }
 }
 
-/// The stored result of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Record {
-    /// The case.
-    #[serde(flatten)]
-    pub case: CaseId,
-    /// The device of the run that it was measured on, in the words of the command line.
-    pub device: String,
-    /// True on the fake device of the tests: then no number here was measured.
-    pub fake: bool,
-    /// The measurement; nothing if the case failed.
-    pub measurement: Option<Measurement>,
-    /// The measurements of the same case by other processes, if there were several: `measurement` is the one whose median is
-    /// in the middle.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub other_processes: Vec<Measurement>,
-    /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
-    #[serde(default, skip_serializing_if = "none")]
-    pub remeasured: usize,
-    /// The benchmark that it was interleaved with, and the result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compared: Option<Box<Compared>>,
-    /// The trust that it deserves.
-    pub verdict: Verdict,
-}
+gpubench_stats::stored! {
+    /// The stored result of a case.
+    #[non_exhaustive]
+    pub struct Record {
+        /// The case.
+        #[serde(flatten)]
+        pub case: CaseId,
+        /// The device of the run that it was measured on, in the words of the command line.
+        pub device: String,
+        /// True on the fake device of the tests: then no number here was measured.
+        pub fake: bool,
+        /// The measurement; nothing if the case failed.
+        pub measurement: Option<Measurement>,
+        /// The measurements of the same case by other processes, if there were several: `measurement` is the one whose median is
+        /// in the middle.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub other_processes: Vec<Measurement>,
+        /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
+        #[serde(default, skip_serializing_if = "none")]
+        pub remeasured: usize,
+        /// The benchmark that it was interleaved with, and the result.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub compared: Option<Box<Compared>>,
+        /// The trust that it deserves.
+        pub verdict: Verdict,
+    }
 
-/// The measurement of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Measurement {
-    /// The work of one launch.
-    pub counts: Counts,
-    /// The data type, which selects the compute peak that results are compared with.
-    pub data_type: String,
-    /// The name of its items.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<String>,
-    /// The link that its bytes move over, if the benchmark names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link: Option<Link>,
-    /// True if its outputs were checked, and were right.
-    pub checked: bool,
-    /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
-    pub launch: LaunchInfo,
-    /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relaunch: Option<Relaunch>,
-    /// The checks by other clocks, if they were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
-    /// The energy of a launch, or the reason that it is not known, if it was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy: Option<Energy>,
-    /// The metrics that follow from it.
-    pub metrics: Metrics,
-    /// The samples. Stored with their fields beside those of the measurement.
-    #[serde(flatten)]
-    pub samples: Samples,
+    /// The measurement of a case.
+    pub struct Measurement {
+        /// The work of one launch.
+        pub counts: Counts,
+        /// The data type, which selects the compute peak that results are compared with.
+        pub data_type: String,
+        /// The name of its items.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub item: Option<String>,
+        /// The link that its bytes move over, if the benchmark names one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub link: Option<Link>,
+        /// True if its outputs were checked, and were right.
+        pub checked: bool,
+        /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
+        pub launch: LaunchInfo,
+        /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub relaunch: Option<Relaunch>,
+        /// The checks by other clocks, if they were asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub verification: Option<Verification>,
+        /// The energy of a launch, or the reason that it is not known, if it was requested.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub energy: Option<Energy>,
+        /// The metrics that follow from it.
+        pub metrics: Metrics,
+        /// The samples. Stored with their fields beside those of the measurement.
+        #[serde(flatten)]
+        pub samples: Samples,
+    }
 }
 
 impl Measurement {
@@ -222,19 +219,19 @@ impl Measurement {
     }
 }
 
-/// The comparison that is stored beside the record of the case that is compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Compared {
-    /// The benchmark that it was compared with.
-    #[serde(flatten)]
-    pub with: BenchmarkId,
-    /// The result.
-    pub comparison: Comparison,
-    /// The measurement of the other case: sample by sample, the two form the pairs.
-    pub measurement: Measurement,
-    /// The trust that it deserves.
-    pub verdict: Verdict,
+gpubench_stats::stored! {
+    /// The comparison that is stored beside the record of the case that is compared.
+    pub struct Compared {
+        /// The benchmark that it was compared with.
+        #[serde(flatten)]
+        pub with: BenchmarkId,
+        /// The result.
+        pub comparison: Comparison,
+        /// The measurement of the other case: sample by sample, the two form the pairs.
+        pub measurement: Measurement,
+        /// The trust that it deserves.
+        pub verdict: Verdict,
+    }
 }
 
 impl Record {

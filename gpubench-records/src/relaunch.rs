@@ -1,46 +1,43 @@
 //! Launches after the samples: does a sampled launch still do the work of the checked one? Devices and the worker fill it in,
 //! records keep it, `verdict` judges it.
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
-/// Launches after the samples: first on the inputs that the samples left, then on fresh inputs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Relaunch {
-    /// The size of the blocks that a launch left different from the checked launch, although all memory was as before that one.
-    pub differs: Bytes,
-    /// True if the benchmark's check passed after one launch on fresh inputs. Nothing if there is no check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checked: Option<bool>,
-    /// Writes to the largest output after its contents were replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rewritten: Option<Rewritten>,
-    /// The times of launches on fresh and on used inputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reuse: Option<Reuse>,
-}
+gpubench_stats::stored! {
+    /// Launches after the samples: first on the inputs that the samples left, then on fresh inputs.
+    #[derive(Default)]
+    pub struct Relaunch {
+        /// The size of the blocks that a launch left different from the checked launch, although all memory was as before that one.
+        pub differs: Bytes,
+        /// True if the benchmark's check passed after one launch on fresh inputs. Nothing if there is no check.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub checked: Option<bool>,
+        /// Writes to the largest output after its contents were replaced.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rewritten: Option<Rewritten>,
+        /// The times of launches on fresh and on used inputs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reuse: Option<Reuse>,
+    }
 
-/// Writes of launches on the inputs that the samples left. Before each launch, the largest output of the checked launch is given
-/// other contents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rewritten {
-    /// The size of the blocks of that output that the checked launch changed.
-    pub changed: Bytes,
-    /// The most that one of these launches changed: in that output or, if more, in all memory.
-    pub again: Bytes,
-}
+    /// Writes of launches on the inputs that the samples left. Before each launch, the largest output of the checked launch is given
+    /// other contents.
+    #[derive(Copy)]
+    pub struct Rewritten {
+        /// The size of the blocks of that output that the checked launch changed.
+        pub changed: Bytes,
+        /// The most that one of these launches changed: in that output or, if more, in all memory.
+        pub again: Bytes,
+    }
 
-/// Times of single launches, each after a flush of the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reuse {
-    /// The first launch on fresh inputs, the fastest of those that were timed.
-    pub fresh: Nanoseconds,
-    /// A launch on inputs that another launch has used, the slowest of those that were timed.
-    pub used: Nanoseconds,
+    /// Times of single launches, each after a flush of the cache.
+    #[derive(Copy)]
+    pub struct Reuse {
+        /// The first launch on fresh inputs, the fastest of those that were timed.
+        pub fresh: Nanoseconds,
+        /// A launch on inputs that another launch has used, the slowest of those that were timed.
+        pub used: Nanoseconds,
+    }
 }
 
 impl Relaunch {

@@ -2,20 +2,19 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 
-/// The cases of a resumed run that the earlier run measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Resumed {
-    /// The name of the earlier run.
-    pub run: String,
-    /// The number of cases that it measured.
-    pub kept: usize,
-    /// The number of all cases that are planned.
-    pub planned: usize,
+gpubench_stats::stored! {
+    /// The cases of a resumed run that the earlier run measured.
+    #[derive(Eq)]
+    pub struct Resumed {
+        /// The name of the earlier run.
+        pub run: String,
+        /// The number of cases that it measured.
+        pub kept: usize,
+        /// The number of all cases that are planned.
+        pub planned: usize,
+    }
 }
 
 impl Display for Resumed {

@@ -2,103 +2,101 @@
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 use gpubench_stats::{DramStall, Drift, Groups, Interval, Median, Modes, Summary, median};
-use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
 use crate::conditions::{Conditions, DeviceClock};
 use crate::method::{Method, Path, Timer};
 
-/// The samples of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Samples {
-    /// The way in which they were taken.
-    pub method: Method,
-    /// The timer on that path.
-    pub timer: Timer,
-    /// The launches before them.
-    pub warm_up: WarmUp,
-    /// The readings of the device's sensors during sampling, if it has some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Conditions>,
-    /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_clock: Option<DeviceClock>,
-    /// The readings that no working clock gives, if there were any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock_faults: Option<ClockFaults>,
-    /// The number of groups that they were taken in.
-    pub groups: usize,
-    /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub relocations: usize,
-    /// True if another launch was interleaved with this one. Each group then had inputs at other addresses, so that times move
-    /// from group to group on purpose.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub interleaved: bool,
-    /// The part of their time in which threads of this machine that had to work on them waited for a processor: other programs
-    /// used it. Nothing for launches on other devices, or if the system does not count it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processor_wait: Option<f64>,
-    /// The time of all groups on the device, flushes included.
-    pub device_time: Nanoseconds,
-    /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
-    /// fraction of it on the device is `device_time` / `wall_time`.
-    pub wall_time: Nanoseconds,
-    /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
-    pub converged: bool,
-    /// The figures that describe the times of a launch: event times less overhead. The median and its interval are those of launches
-    /// at random times, if the device's memory stalls; all else is of the samples as they are.
-    pub time: Summary,
-    /// The periodic stall of the device's memory in these samples, if the launch waits for memory and the device has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dram_stall: Option<DramStall>,
-    /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
-    pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
-    pub stream_time: Option<Nanoseconds>,
-    /// The time of a call of the launch function on the host, the shortest that was seen, if the device runs launches while the
-    /// host goes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_call_time: Option<Nanoseconds>,
-    /// The time of a launch whose work was all enqueued before the device began with it, if samples may contain waits for the
-    /// host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prequeued_time: Option<Nanoseconds>,
-    /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
-    /// launches, while `time` is according to the GPU's own clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cross_check: Option<Nanoseconds>,
-    /// The event times in the order they ran.
-    pub event_times: Vec<Nanoseconds>,
-    /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub interrupted_times: Vec<Nanoseconds>,
-    /// The number of interrupted samples that `event_times` includes because too few would be left without them; otherwise 0.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub interrupted_count: usize,
-    /// The overhead of each group of `event_times`. Empty if `timer.overhead` holds for all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub overheads: Vec<GroupOverhead>,
-    /// The part of each entry of `overheads` that empty launches do not show: what a pair of events reads too much around this launch, according to
-    /// the GPU's own clock. Nothing for fewer than eight groups, for long launches, or if the device has no second clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub correction: Option<Nanoseconds>,
-    /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
-    /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub start_intervals: Vec<Nanoseconds>,
-}
+gpubench_stats::stored! {
+    /// The samples of a case.
+    pub struct Samples {
+        /// The way in which they were taken.
+        pub method: Method,
+        /// The timer on that path.
+        pub timer: Timer,
+        /// The launches before them.
+        pub warm_up: WarmUp,
+        /// The readings of the device's sensors during sampling, if it has some.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conditions: Option<Conditions>,
+        /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub device_clock: Option<DeviceClock>,
+        /// The readings that no working clock gives, if there were any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub clock_faults: Option<ClockFaults>,
+        /// The number of groups that they were taken in.
+        pub groups: usize,
+        /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
+        #[serde(default, skip_serializing_if = "is_none")]
+        pub relocations: usize,
+        /// True if another launch was interleaved with this one. Each group then had inputs at other addresses, so that times move
+        /// from group to group on purpose.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub interleaved: bool,
+        /// The part of their time in which threads of this machine that had to work on them waited for a processor: other programs
+        /// used it. Nothing for launches on other devices, or if the system does not count it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub processor_wait: Option<f64>,
+        /// The time of all groups on the device, flushes included.
+        pub device_time: Nanoseconds,
+        /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
+        /// fraction of it on the device is `device_time` / `wall_time`.
+        pub wall_time: Nanoseconds,
+        /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
+        pub converged: bool,
+        /// The figures that describe the times of a launch: event times less overhead. The median and its interval are those of launches
+        /// at random times, if the device's memory stalls; all else is of the samples as they are.
+        pub time: Summary,
+        /// The periodic stall of the device's memory in these samples, if the launch waits for memory and the device has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub dram_stall: Option<DramStall>,
+        /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
+        pub back_to_back: Option<Nanoseconds>,
+        /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
+        pub stream_time: Option<Nanoseconds>,
+        /// The time of a call of the launch function on the host, the shortest that was seen, if the device runs launches while the
+        /// host goes on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub host_call_time: Option<Nanoseconds>,
+        /// The time of a launch whose work was all enqueued before the device began with it, if samples may contain waits for the
+        /// host.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub prequeued_time: Option<Nanoseconds>,
+        /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
+        /// launches, while `time` is according to the GPU's own clock.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cross_check: Option<Nanoseconds>,
+        /// The event times in the order they ran.
+        pub event_times: Vec<Nanoseconds>,
+        /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub interrupted_times: Vec<Nanoseconds>,
+        /// The number of interrupted samples that `event_times` includes because too few would be left without them; otherwise 0.
+        #[serde(default, skip_serializing_if = "is_none")]
+        pub interrupted_count: usize,
+        /// The overhead of each group of `event_times`. Empty if `timer.overhead` holds for all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub overheads: Vec<GroupOverhead>,
+        /// The part of each entry of `overheads` that empty launches do not show: what a pair of events reads too much around this launch, according to
+        /// the GPU's own clock. Nothing for fewer than eight groups, for long launches, or if the device has no second clock.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub correction: Option<Nanoseconds>,
+        /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
+        /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub start_intervals: Vec<Nanoseconds>,
+    }
 
-/// The overhead of a group, from empty launches interleaved with its samples: so it contains the error of the group's graph
-/// and of its places in it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GroupOverhead {
-    /// The number of samples in the group.
-    pub samples: usize,
-    /// The overhead that is taken off each of them.
-    pub overhead: Nanoseconds,
+    /// The overhead of a group, from empty launches interleaved with its samples: so it contains the error of the group's graph
+    /// and of its places in it.
+    #[derive(Copy)]
+    pub struct GroupOverhead {
+        /// The number of samples in the group.
+        pub samples: usize,
+        /// The overhead that is taken off each of them.
+        pub overhead: Nanoseconds,
+    }
 }
 
 impl Samples {
@@ -335,27 +333,26 @@ fn groups<'a>(
     Groups { sizes, shared_error: Nanoseconds(squares.iter().sum::<f64>().sqrt()) }
 }
 
-/// The launches before the samples of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WarmUp {
-    /// The number of launches that were thrown away.
-    pub launches: usize,
-    /// The time that they took.
-    pub elapsed: Nanoseconds,
-    /// True if the medians of the last two groups agreed, or had no direction.
-    pub steady: bool,
-}
+gpubench_stats::stored! {
+    /// The launches before the samples of a case.
+    #[derive(Copy)]
+    pub struct WarmUp {
+        /// The number of launches that were thrown away.
+        pub launches: usize,
+        /// The time that they took.
+        pub elapsed: Nanoseconds,
+        /// True if the medians of the last two groups agreed, or had no direction.
+        pub steady: bool,
+    }
 
-/// The energy of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Energy {
-    /// The energy of a launch.
-    Measured(EnergyMeasurement),
-    /// The reason that it is not known.
-    Unavailable(String),
+    /// The energy of a case.
+    #[serde(rename_all = "kebab-case")]
+    pub enum Energy {
+        /// The energy of a launch.
+        Measured(EnergyMeasurement),
+        /// The reason that it is not known.
+        Unavailable(String),
+    }
 }
 
 impl Energy {
@@ -369,22 +366,23 @@ impl Energy {
     }
 }
 
-/// The energy of back-to-back launches. It includes everything that the device drew meanwhile, its idle power too.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EnergyMeasurement {
-    /// The energy of one of them: the power over their number in a second.
-    pub per_launch: Joules,
-    /// The average power of the device, by its counter of energy.
-    pub power: Watts,
-    /// The mean of the power sensor's readings meanwhile, for comparison.
-    pub sensor_power: Option<Watts>,
-    /// The number of launches.
-    pub launches: usize,
-    /// Their time by this machine's clock.
-    pub wall_time: Nanoseconds,
-    /// The number of updates of the counter between the first update and the last.
-    pub updates: usize,
-    /// The time between those two.
-    pub counter_time: Nanoseconds,
+gpubench_stats::stored! {
+    /// The energy of back-to-back launches. It includes everything that the device drew meanwhile, its idle power too.
+    #[derive(Copy)]
+    pub struct EnergyMeasurement {
+        /// The energy of one of them: the power over their number in a second.
+        pub per_launch: Joules,
+        /// The average power of the device, by its counter of energy.
+        pub power: Watts,
+        /// The mean of the power sensor's readings meanwhile, for comparison.
+        pub sensor_power: Option<Watts>,
+        /// The number of launches.
+        pub launches: usize,
+        /// Their time by this machine's clock.
+        pub wall_time: Nanoseconds,
+        /// The number of updates of the counter between the first update and the last.
+        pub updates: usize,
+        /// The time between those two.
+        pub counter_time: Nanoseconds,
+    }
 }

@@ -2,19 +2,18 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
-/// The time by which tracing slows a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Slowdown {
-    /// The measured time. Zero if events read less while CUPTI traced.
-    pub by: Nanoseconds,
-    /// Half of its 95 % interval.
-    pub half_width: Nanoseconds,
+gpubench_stats::stored! {
+    /// The time by which tracing slows a launch.
+    #[derive(Copy, Default)]
+    pub struct Slowdown {
+        /// The measured time. Zero if events read less while CUPTI traced.
+        pub by: Nanoseconds,
+        /// Half of its 95 % interval.
+        pub half_width: Nanoseconds,
+    }
 }
 
 impl Display for Slowdown {

@@ -4,17 +4,16 @@
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-/// The way in which the tasks of a set divide the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ShareMode {
-    /// Each task measures every case, on its own GPUs.
-    Replicate,
-    /// The cases are distributed over the tasks.
-    Split,
+gpubench_stats::stored! {
+    /// The way in which the tasks of a set divide the work.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ShareMode {
+        /// Each task measures every case, on its own GPUs.
+        Replicate,
+        /// The cases are distributed over the tasks.
+        Split,
+    }
 }
 
 /// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
@@ -76,31 +75,32 @@ impl FromStr for Part {
     }
 }
 
-/// The task that a run is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Task {
-    /// The way in which the tasks divide the work.
-    pub share: ShareMode,
-    /// The number of this task, from 1.
-    pub number: usize,
-    /// The number of all tasks.
-    pub of: usize,
-    /// The number of cases of all tasks together, each counted once. Of a split alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cases: Option<usize>,
-    /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// The scheduler's number of the job, the same for all tasks and after each requeue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<String>,
-    /// The scheduler's name of the node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    /// The number of times that the job was started again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restarts: Option<u32>,
+gpubench_stats::stored! {
+    /// The task that a run is.
+    #[derive(Eq)]
+    pub struct Task {
+        /// The way in which the tasks divide the work.
+        pub share: ShareMode,
+        /// The number of this task, from 1.
+        pub number: usize,
+        /// The number of all tasks.
+        pub of: usize,
+        /// The number of cases of all tasks together, each counted once. Of a split alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cases: Option<usize>,
+        /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scheduler: Option<String>,
+        /// The scheduler's number of the job, the same for all tasks and after each requeue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub job: Option<String>,
+        /// The scheduler's name of the node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub node: Option<String>,
+        /// The number of times that the job was started again.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub restarts: Option<u32>,
+    }
 }
 
 impl Task {

@@ -3,8 +3,6 @@
 
 mod counters;
 
-use serde::{Deserialize, Serialize};
-
 pub use crate::slowdown::Slowdown;
 
 pub use self::counters::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
@@ -16,66 +14,61 @@ use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Interval, Summary};
 
-/// The checks that were asked for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Verification {
-    /// The launches as CUPTI traced them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cupti: Option<CuptiPass>,
-    /// The counters of its launches by Nsight Compute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ncu: Option<NcuPass>,
-}
+gpubench_stats::stored! {
+    /// The checks that were asked for.
+    #[derive(Default)]
+    pub struct Verification {
+        /// The launches as CUPTI traced them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cupti: Option<CuptiPass>,
+        /// The counters of its launches by Nsight Compute.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ncu: Option<NcuPass>,
+    }
 
-/// The launches of a case behind its samples, as CUPTI traced them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CuptiPass {
-    /// They were traced.
-    Traced(Box<CuptiTimes>),
-    /// The reason that nothing is known by it.
-    Failed(String),
-}
+    /// The launches of a case behind its samples, as CUPTI traced them.
+    #[serde(rename_all = "kebab-case")]
+    pub enum CuptiPass {
+        /// They were traced.
+        Traced(Box<CuptiTimes>),
+        /// The reason that nothing is known by it.
+        Failed(String),
+    }
 
-/// The times of launches by CUPTI: from the begin of the first piece of a launch to the end of its last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CuptiTimes {
-    /// Its version.
-    pub version: String,
-    /// The times of the launches.
-    pub time: Summary,
-    /// The 95 % interval of their mean.
-    pub mean_ci: Interval,
-    /// The operations of a launch in the order in which they begin: kernels by name, copies and memsets.
-    pub activities: Vec<TracedActivity>,
-    /// The number of all its operations; `activities` lists the first of them.
-    pub activity_count: usize,
-    /// The mean time of a launch in which none of its operations ran.
-    pub gaps: Nanoseconds,
-    /// The number of streams that its operations were on.
-    pub streams: usize,
-    /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
-    /// itself slows some kernels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowdown: Option<Nanoseconds>,
-    /// Half of that difference's 95 % interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowdown_half_width: Option<Nanoseconds>,
-    /// The time that the pass took.
-    pub wall_time: Nanoseconds,
-}
+    /// The times of launches by CUPTI: from the begin of the first piece of a launch to the end of its last.
+    pub struct CuptiTimes {
+        /// Its version.
+        pub version: String,
+        /// The times of the launches.
+        pub time: Summary,
+        /// The 95 % interval of their mean.
+        pub mean_ci: Interval,
+        /// The operations of a launch in the order in which they begin: kernels by name, copies and memsets.
+        pub activities: Vec<TracedActivity>,
+        /// The number of all its operations; `activities` lists the first of them.
+        pub activity_count: usize,
+        /// The mean time of a launch in which none of its operations ran.
+        pub gaps: Nanoseconds,
+        /// The number of streams that its operations were on.
+        pub streams: usize,
+        /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
+        /// itself slows some kernels.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slowdown: Option<Nanoseconds>,
+        /// Half of that difference's 95 % interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slowdown_half_width: Option<Nanoseconds>,
+        /// The time that the pass took.
+        pub wall_time: Nanoseconds,
+    }
 
-/// A piece of a launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TracedActivity {
-    /// The kernel's name, `copy` or `memset`.
-    pub name: String,
-    /// Its mean time.
-    pub time: Nanoseconds,
+    /// A piece of a launch.
+    pub struct TracedActivity {
+        /// The kernel's name, `copy` or `memset`.
+        pub name: String,
+        /// Its mean time.
+        pub time: Nanoseconds,
+    }
 }
 
 /// The difference between the time of a row and that of another clock.

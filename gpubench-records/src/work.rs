@@ -1,40 +1,38 @@
 //! The work of one launch, as its author counts it, and the link that its bytes move over.
 
-use serde::{Deserialize, Serialize};
-
 use crate::device_info::Quantity;
 
-/// The work of one launch, as far as the attribute states it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Counts {
-    /// Bytes read.
-    pub reads: Option<u64>,
-    /// Bytes written.
-    pub writes: Option<u64>,
-    /// Bytes moved: the sum of both, or the attribute's `bytes` if it does not tell reads from writes.
-    pub bytes: Option<u64>,
-    /// Floating-point operations.
-    pub flops: Option<u64>,
-    /// Items of another kind that the benchmark counts.
-    pub items: Option<u64>,
-}
+gpubench_stats::stored! {
+    /// The work of one launch, as far as the attribute states it.
+    #[derive(Copy, Default, Eq)]
+    pub struct Counts {
+        /// Bytes read.
+        pub reads: Option<u64>,
+        /// Bytes written.
+        pub writes: Option<u64>,
+        /// Bytes moved: the sum of both, or the attribute's `bytes` if it does not tell reads from writes.
+        pub bytes: Option<u64>,
+        /// Floating-point operations.
+        pub flops: Option<u64>,
+        /// Items of another kind that the benchmark counts.
+        pub items: Option<u64>,
+    }
 
-/// The link that bytes move over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Link {
-    /// From the host's memory to the device's.
-    H2d,
-    /// From the device's memory to the host's.
-    D2h,
-    /// Within the device's memory.
-    D2d,
-    /// From a device to another, or the other way.
-    P2p,
-    /// Between the last-level cache and the multiprocessors.
-    L2,
+    /// The link that bytes move over.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Link {
+        /// From the host's memory to the device's.
+        H2d,
+        /// From the device's memory to the host's.
+        D2h,
+        /// Within the device's memory.
+        D2d,
+        /// From a device to another, or the other way.
+        P2p,
+        /// Between the last-level cache and the multiprocessors.
+        L2,
+    }
 }
 
 impl Link {

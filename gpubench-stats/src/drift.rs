@@ -1,8 +1,6 @@
 //! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the change from
 //! the first third to the last, if there is one.
 
-use serde::{Deserialize, Serialize};
-
 use crate::autocorrelation::effective_samples;
 use crate::median_ci::rank_interval;
 use crate::quantile::{ascending, quantile};
@@ -18,13 +16,14 @@ const CONFIDENCE: f64 = 0.995;
 /// The least change that matters, as a fraction.
 const LEAST_CHANGE: f64 = 0.01;
 
-/// The time moved during the measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Drift {
-    /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower at the
-    /// end. A steady slope changes half as much again from the first sample to the last.
-    pub change: f64,
+crate::stored! {
+    /// The time moved during the measurement.
+    #[derive(Copy)]
+    pub struct Drift {
+        /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower at the
+        /// end. A steady slope changes half as much again from the first sample to the last.
+        pub change: f64,
+    }
 }
 
 impl Drift {

@@ -6,6 +6,17 @@
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
+/// Defines types that files of runs contain: serde reads and writes them, and with the feature `schema` they are in the JSON schema.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! stored {
+    ($($item:item)+) => {$(
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $item
+    )+};
+}
+
 pub mod format;
 pub mod student;
 pub mod units;

@@ -1,8 +1,6 @@
 //! The confidence interval of a median. In: samples in ascending order and the timer's step; out: an interval
 //! that holds the true median in 95 of 100 repetitions, whatever the shape of the distribution.
 
-use serde::{Deserialize, Serialize};
-
 use crate::quantile::at_fractional_index;
 use crate::units::Nanoseconds;
 
@@ -13,14 +11,15 @@ pub const CONFIDENCE: f64 = 0.95;
 /// samples lie on one side of it with probability 2·½ⁿ, which is 6.3 % for five samples and 3.1 % for six.
 pub const SMALLEST_SAMPLE: usize = 6;
 
-/// A range of times, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// The lower end, in nanoseconds.
-    pub low: Nanoseconds,
-    /// The upper end, in nanoseconds.
-    pub high: Nanoseconds,
+crate::stored! {
+    /// A range of times, both ends included.
+    #[derive(Copy)]
+    pub struct Interval {
+        /// The lower end, in nanoseconds.
+        pub low: Nanoseconds,
+        /// The upper end, in nanoseconds.
+        pub high: Nanoseconds,
+    }
 }
 
 impl Interval {

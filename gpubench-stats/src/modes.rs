@@ -1,8 +1,6 @@
 //! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather around, if there
 //! is a gap between.
 
-use serde::{Deserialize, Serialize};
-
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
@@ -22,16 +20,17 @@ const GAP_ERRORS: f64 = 3.0;
 /// Positions in the gap that are looked at where the timer is fine.
 const POSITIONS: f64 = 64.0;
 
-/// Two times that the samples of a case gather around.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Modes {
-    /// The median of the fast samples, in nanoseconds.
-    pub low: Nanoseconds,
-    /// The median of the slow samples, in nanoseconds.
-    pub high: Nanoseconds,
-    /// The share of slow samples, as a fraction of all.
-    pub high_fraction: f64,
+crate::stored! {
+    /// Two times that the samples of a case gather around.
+    #[derive(Copy)]
+    pub struct Modes {
+        /// The median of the fast samples, in nanoseconds.
+        pub low: Nanoseconds,
+        /// The median of the slow samples, in nanoseconds.
+        pub high: Nanoseconds,
+        /// The share of slow samples, as a fraction of all.
+        pub high_fraction: f64,
+    }
 }
 
 impl Modes {

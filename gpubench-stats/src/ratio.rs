@@ -2,8 +2,6 @@
 //! medians of the processes; out: a [`Ratio`] with its confidence interval. All of it is done on logarithms, so that twice as
 //! long and half as long are equally far from equal.
 
-use serde::{Deserialize, Serialize};
-
 use crate::autocorrelation::effective_samples;
 use crate::median_ci::{Interval, interval};
 use crate::quantile::{ascending, quantile};
@@ -11,18 +9,19 @@ use crate::student;
 use crate::trimmed::moments;
 use crate::units::Nanoseconds;
 
-/// The time of one launch over that of another, each a median.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ratio {
-    /// The ratio: 1.02 where the first takes 2 % longer.
-    pub value: f64,
-    /// The lower end of its interval.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// The probability with which such an interval holds the true ratio.
-    pub confidence: f64,
+crate::stored! {
+    /// The time of one launch over that of another, each a median.
+    #[derive(Copy)]
+    pub struct Ratio {
+        /// The ratio: 1.02 where the first takes 2 % longer.
+        pub value: f64,
+        /// The lower end of its interval.
+        pub low: f64,
+        /// The upper end.
+        pub high: f64,
+        /// The probability with which such an interval holds the true ratio.
+        pub confidence: f64,
+    }
 }
 
 impl Ratio {

@@ -1,8 +1,6 @@
 //! The figures that describe a case's samples. In: times in the order they ran, and the step of the timer that read them;
 //! out: a [`Summary`].
 
-use serde::{Deserialize, Serialize};
-
 use crate::autocorrelation::effective_samples;
 use crate::grouped::Groups;
 use crate::median_ci::{CONFIDENCE, Interval, interval};
@@ -10,50 +8,50 @@ use crate::quantile::{ascending, quantile};
 use crate::ratio::Median;
 use crate::units::Nanoseconds;
 
-/// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
-/// type 7.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Summary {
-    /// The number of samples.
-    pub samples: usize,
-    /// The number of independent samples that would give the median with the same precision: fewer than all if successive
-    /// samples are alike (Geyer's initial monotone sequence estimator on the signs of their distances from the median).
-    /// Nothing in an old record, whose interval takes its samples for independent.
-    pub effective_samples: Option<f64>,
-    /// The number of groups whose medians the interval is made of; nothing if it is made of the samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub groups: Option<usize>,
-    /// The middle of the samples: the time of the case. Below the step of the timer if samples come in groups.
-    pub median: Nanoseconds,
-    /// The 95 % confidence interval of the median. If samples come in groups, that for the medians of other processes
-    /// ([`Median::of_groups`]).
-    ///
-    /// Otherwise it is made of interpolated order statistics (Hettmansperger & Sheather 1986) for the effective number of
-    /// samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that much. Below
-    /// [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the range of the
-    /// samples.
-    pub median_ci: Interval,
-    /// The fastest sample.
-    pub min: Nanoseconds,
-    /// The slowest sample.
-    pub max: Nanoseconds,
-    /// The arithmetic mean.
-    pub mean: Nanoseconds,
-    /// The standard deviation with divisor n − 1, in two passes (first the mean, then the squares of the
-    /// distances from it), so that no digits cancel; zero for one sample.
-    pub standard_deviation: Nanoseconds,
-    /// The coefficient of variation: standard deviation over mean, as a fraction. Zero where the mean is not
-    /// above zero and the ratio has no meaning.
-    pub cv: f64,
-    /// The interquartile range, 75th less 25th percentile: the spread that outliers do not move.
-    pub iqr: Nanoseconds,
-    /// The 5th percentile.
-    pub p5: Nanoseconds,
-    /// The 95th percentile.
-    pub p95: Nanoseconds,
-    /// The 99th percentile.
-    pub p99: Nanoseconds,
+crate::stored! {
+    /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
+    /// type 7.
+    pub struct Summary {
+        /// The number of samples.
+        pub samples: usize,
+        /// The number of independent samples that would give the median with the same precision: fewer than all if successive
+        /// samples are alike (Geyer's initial monotone sequence estimator on the signs of their distances from the median).
+        /// Nothing in an old record, whose interval takes its samples for independent.
+        pub effective_samples: Option<f64>,
+        /// The number of groups whose medians the interval is made of; nothing if it is made of the samples.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub groups: Option<usize>,
+        /// The middle of the samples: the time of the case. Below the step of the timer if samples come in groups.
+        pub median: Nanoseconds,
+        /// The 95 % confidence interval of the median. If samples come in groups, that for the medians of other processes
+        /// ([`Median::of_groups`]).
+        ///
+        /// Otherwise it is made of interpolated order statistics (Hettmansperger & Sheather 1986) for the effective number of
+        /// samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that much. Below
+        /// [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the range of the
+        /// samples.
+        pub median_ci: Interval,
+        /// The fastest sample.
+        pub min: Nanoseconds,
+        /// The slowest sample.
+        pub max: Nanoseconds,
+        /// The arithmetic mean.
+        pub mean: Nanoseconds,
+        /// The standard deviation with divisor n − 1, in two passes (first the mean, then the squares of the
+        /// distances from it), so that no digits cancel; zero for one sample.
+        pub standard_deviation: Nanoseconds,
+        /// The coefficient of variation: standard deviation over mean, as a fraction. Zero where the mean is not
+        /// above zero and the ratio has no meaning.
+        pub cv: f64,
+        /// The interquartile range, 75th less 25th percentile: the spread that outliers do not move.
+        pub iqr: Nanoseconds,
+        /// The 5th percentile.
+        pub p5: Nanoseconds,
+        /// The 95th percentile.
+        pub p95: Nanoseconds,
+        /// The 99th percentile.
+        pub p99: Nanoseconds,
+    }
 }
 
 impl Summary {

@@ -6,8 +6,6 @@ mod findings;
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 pub(crate) use self::findings::none;
 pub use self::findings::{AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Round};
 
@@ -16,19 +14,20 @@ use gpubench_stats::Ratio;
 /// Differences up to this do not matter unless the user says otherwise, as a fraction.
 pub const USUAL_BAND: f64 = 0.005;
 
-/// The answer to whether a launch is faster than another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Answer {
-    /// It takes less time, by more than the band.
-    Faster,
-    /// It takes more time, by more than the band.
-    Slower,
-    /// The difference is within the band.
-    Same,
-    /// The interval reaches over an end of the band: the measurement does not decide.
-    Undecided,
+gpubench_stats::stored! {
+    /// The answer to whether a launch is faster than another.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Answer {
+        /// It takes less time, by more than the band.
+        Faster,
+        /// It takes more time, by more than the band.
+        Slower,
+        /// The difference is within the band.
+        Same,
+        /// The interval reaches over an end of the band: the measurement does not decide.
+        Undecided,
+    }
 }
 
 impl Answer {
@@ -52,15 +51,16 @@ impl Answer {
     }
 }
 
-/// The difference from which on a slower launch is a regression.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Threshold {
-    /// This fraction, if the launch is certainly slower.
-    Fraction(f64),
-    /// The spread between processes, which must be known.
-    Noise,
+gpubench_stats::stored! {
+    /// The difference from which on a slower launch is a regression.
+    #[derive(Copy)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Threshold {
+        /// This fraction, if the launch is certainly slower.
+        Fraction(f64),
+        /// The spread between processes, which must be known.
+        Noise,
+    }
 }
 
 /// A text that is no threshold.

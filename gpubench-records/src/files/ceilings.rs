@@ -44,7 +44,7 @@ impl Ceiling {
 struct Owner {
     uuid: String,
     /// Nothing for a CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<String>,
     gpubench: String,
 }

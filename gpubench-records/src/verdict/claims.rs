@@ -4,8 +4,6 @@
 //! A byte counts once in a claim, however often it is read or written. So a launch reads no more than all memory that it is
 //! given, writes no more than it changes once that holds other values, and moves no more than both together.
 
-use serde::{Deserialize, Serialize};
-
 use super::Reason;
 use crate::device_info::{DeviceInfo, Quantity};
 use crate::launch::{LaunchInfo, Written};
@@ -20,31 +18,31 @@ const ROUNDLY: f64 = 0.1;
 /// And up to so many bytes above what was given: constants and arguments are in no allocation. A GPU has 64 KiB of them.
 const CONSTANTS: Bytes = Bytes(64 << 10);
 
-/// A claim of more bytes than there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExcessTraffic {
-    /// The bytes that are claimed.
-    pub kind: DeclaredBytes,
-    /// The number of them.
-    pub declared: Bytes,
-    /// The memory that the launch is given: all that it can reach.
-    pub given: Bytes,
-    /// The part of it that a launch changes.
-    pub changed: Bytes,
-}
+gpubench_stats::stored! {
+    /// A claim of more bytes than there are.
+    #[derive(Copy, Eq)]
+    pub struct ExcessTraffic {
+        /// The bytes that are claimed.
+        pub kind: DeclaredBytes,
+        /// The number of them.
+        pub declared: Bytes,
+        /// The memory that the launch is given: all that it can reach.
+        pub given: Bytes,
+        /// The part of it that a launch changes.
+        pub changed: Bytes,
+    }
 
-/// The bytes that a count is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum DeclaredBytes {
-    /// Those that are read.
-    Read,
-    /// Those that are written.
-    Written,
-    /// Those that are read or written.
-    Moved,
+    /// The bytes that a count is of.
+    #[derive(Copy, Eq)]
+    #[serde(rename_all = "lowercase")]
+    pub enum DeclaredBytes {
+        /// Those that are read.
+        Read,
+        /// Those that are written.
+        Written,
+        /// Those that are read or written.
+        Moved,
+    }
 }
 
 /// Returns the reason against a claim that what was seen contradicts.

@@ -8,8 +8,6 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
 use crate::conditions::{DeviceClock, SensorRange};
 use crate::device_info::DeviceInfo;
 use crate::launch::LaunchInfo;
@@ -24,28 +22,27 @@ use gpubench_stats::units::{Hertz, Range};
 pub use self::missing_work::missing_work;
 pub use self::reason::{Reason, more_samples};
 
-/// The verdict on a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Verdict {
-    /// The verdict in one word.
-    pub state: State,
-    /// The reasons that it is not simply valid.
-    pub reasons: Vec<Reason>,
-}
+gpubench_stats::stored! {
+    /// The verdict on a row.
+    #[non_exhaustive]
+    pub struct Verdict {
+        /// The verdict in one word.
+        pub state: State,
+        /// The reasons that it is not simply valid.
+        pub reasons: Vec<Reason>,
+    }
 
-/// The states of a row, from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// The number holds.
-    Valid,
-    /// The number was measured, with a reservation.
-    Suspect,
-    /// There is no number, or none to be used.
-    Invalid,
+    /// The states of a row, from good to bad.
+    #[derive(Copy, Eq, PartialOrd, Ord)]
+    #[serde(rename_all = "lowercase")]
+    pub enum State {
+        /// The number holds.
+        Valid,
+        /// The number was measured, with a reservation.
+        Suspect,
+        /// There is no number, or none to be used.
+        Invalid,
+    }
 }
 
 impl Verdict {

@@ -2,8 +2,6 @@
 
 use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
-
 use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::clock_faults::ClockFaults;
@@ -17,162 +15,162 @@ use crate::verdict::observed;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, format};
 
-/// The reason against a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Reason {
-    /// The case failed before it had a result.
-    Failed(Failure),
-    /// The case failed, and was measured at the second try, in a new process. This is the first failure.
-    SecondTry(Failure),
-    /// A launch or a check after the samples failed.
-    FailedAfterwards(Failure),
-    /// The clock gave readings that are no times of launches.
-    BrokenClock(ClockFaults),
-    /// Processes that measured it declare different work, so that they did not measure the same.
-    WorkDiffers {
-        /// The differences, such as "bytes 2, were 1".
-        differences: String,
-    },
-    /// The time is too short for the work that the launch declares.
-    ImpossibleSpeed(ImpossibleSpeed),
-    /// The launch declares writes, and changes no memory, whatever its contents.
-    NothingWritten {
-        /// The bytes that it declares as written, or as read and written.
-        declared: Bytes,
-        /// True if its counts do not tell reads from writes.
-        may_be_read: bool,
-    },
-    /// The sampled launches leave out most of an output that the checked launch wrote.
-    StaleOutputs(Rewritten),
-    /// A launch on fresh inputs takes longer than one on used inputs.
-    FasterOnUsedInputs(Reuse),
-    /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
-    LaterOutputsFail(Failure),
-    /// `setup` failed when it was called again after the samples.
-    SetupNotRepeatable(Failure),
-    /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
-    NoTimeForFreshInputs {
-        /// The estimated time of `setup` and the launches.
-        needed: Nanoseconds,
-        /// The time left until the limit.
-        left: Nanoseconds,
-    },
-    /// The launch declares work, and takes no longer than an empty launch.
-    NoLongerThanEmpty {
-        /// Its time.
-        time: Nanoseconds,
-        /// The time of an empty launch.
-        empty: Nanoseconds,
-    },
-    /// The launch declares more bytes per second than the cores can load and store.
-    AboveCoreBandwidth {
-        /// The declared bytes in the longest time that the launch can have taken.
-        declared: BytesPerSecond,
-        /// The most that the cores can load and store.
-        limit: BytesPerSecond,
-    },
-    /// The launch does something that its time may not stand for.
-    Observed(Observation),
-    /// The device waits for the host between pieces of the launch's work.
-    GpuIdle {
-        /// The part of the time.
-        idle_fraction: f64,
-        /// The time of a launch whose work was all enqueued before.
-        prequeued_time: Nanoseconds,
-    },
-    /// The launch declares more bytes than its memory has, or than it changes.
-    TrafficTooHigh(ExcessTraffic),
-    /// The sampling budget was spent before the interval was narrow enough.
-    NotConverged {
-        /// The relative half-width that was reached.
-        reached: f64,
-        /// The one that was requested.
-        requested: f64,
-    },
-    /// There are fewer samples than an interval of the median needs.
-    TooFewSamples {
-        /// The number of them.
-        samples: usize,
-        /// The number that an interval needs.
-        needed: usize,
-        /// The time budget that has room for them. Nothing if the user set the number of samples.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        budget: Option<Nanoseconds>,
-    },
-    /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
-    Interrupted {
-        /// The number of samples that were interrupted.
-        interrupted: usize,
-        /// The number of all.
-        samples: usize,
-    },
-    /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
-    /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
-    WideInterval {
-        /// The relative half-width.
-        reached: f64,
-        /// The widest that is valid.
-        limit: f64,
-    },
-    /// The two methods of timing a launch give two times.
-    MethodsDisagree {
-        /// The median of the samples.
-        time: Nanoseconds,
-        /// The time according to the second clock.
-        cross_check: Nanoseconds,
-    },
-    /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
-    CuptiDisagrees {
-        /// The time of the row.
-        time: Nanoseconds,
-        /// The time by CUPTI, slowdown included.
-        cupti: Nanoseconds,
-        /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        slowdown: Option<Slowdown>,
-        /// The difference that is no contradiction.
-        allowed: Nanoseconds,
-    },
-    /// The memory's bus was crossed by other bytes than the launch declares.
-    TrafficMismatch {
-        /// The bytes that it declares.
-        declared: Bytes,
-        /// The bytes that crossed the bus, by the hardware's counters.
-        counted: Bytes,
-        /// The fewest that have to cross it, if what it writes may stay in the last-level cache.
-        min_traffic: Bytes,
-    },
-    /// Other operations were executed than the launch declares.
-    FlopsMismatch {
-        /// The operations that it declares.
-        declared: u64,
-        /// The operations of its data type, by the hardware's counters.
-        counted: u64,
-    },
-    /// The launch got slower or faster while it was sampled: the median describes no steady state.
-    Drift(Drift),
-    /// The samples gather around two times, and the median is one of these, or between them.
-    TwoModes(Modes),
-    /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-    ClocksFell {
-        /// Its lowest and its highest.
-        clock: Range<Hertz>,
-        /// The causes that held it down, as far as the driver reports them.
-        throttle_reasons: Vec<String>,
-    },
-    /// Other processes had work on the device.
-    OtherProcesses {
-        /// The number of them.
-        count: u32,
-    },
-    /// The time is at or below zero, or less than the timer can resolve.
-    BelowResolution {
-        /// The timer's resolution.
-        resolution: Nanoseconds,
-    },
+gpubench_stats::stored! {
+    /// The reason against a row.
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Reason {
+        /// The case failed before it had a result.
+        Failed(Failure),
+        /// The case failed, and was measured at the second try, in a new process. This is the first failure.
+        SecondTry(Failure),
+        /// A launch or a check after the samples failed.
+        FailedAfterwards(Failure),
+        /// The clock gave readings that are no times of launches.
+        BrokenClock(ClockFaults),
+        /// Processes that measured it declare different work, so that they did not measure the same.
+        WorkDiffers {
+            /// The differences, such as "bytes 2, were 1".
+            differences: String,
+        },
+        /// The time is too short for the work that the launch declares.
+        ImpossibleSpeed(ImpossibleSpeed),
+        /// The launch declares writes, and changes no memory, whatever its contents.
+        NothingWritten {
+            /// The bytes that it declares as written, or as read and written.
+            declared: Bytes,
+            /// True if its counts do not tell reads from writes.
+            may_be_read: bool,
+        },
+        /// The sampled launches leave out most of an output that the checked launch wrote.
+        StaleOutputs(Rewritten),
+        /// A launch on fresh inputs takes longer than one on used inputs.
+        FasterOnUsedInputs(Reuse),
+        /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
+        LaterOutputsFail(Failure),
+        /// `setup` failed when it was called again after the samples.
+        SetupNotRepeatable(Failure),
+        /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
+        NoTimeForFreshInputs {
+            /// The estimated time of `setup` and the launches.
+            needed: Nanoseconds,
+            /// The time left until the limit.
+            left: Nanoseconds,
+        },
+        /// The launch declares work, and takes no longer than an empty launch.
+        NoLongerThanEmpty {
+            /// Its time.
+            time: Nanoseconds,
+            /// The time of an empty launch.
+            empty: Nanoseconds,
+        },
+        /// The launch declares more bytes per second than the cores can load and store.
+        AboveCoreBandwidth {
+            /// The declared bytes in the longest time that the launch can have taken.
+            declared: BytesPerSecond,
+            /// The most that the cores can load and store.
+            limit: BytesPerSecond,
+        },
+        /// The launch does something that its time may not stand for.
+        Observed(Observation),
+        /// The device waits for the host between pieces of the launch's work.
+        GpuIdle {
+            /// The part of the time.
+            idle_fraction: f64,
+            /// The time of a launch whose work was all enqueued before.
+            prequeued_time: Nanoseconds,
+        },
+        /// The launch declares more bytes than its memory has, or than it changes.
+        TrafficTooHigh(ExcessTraffic),
+        /// The sampling budget was spent before the interval was narrow enough.
+        NotConverged {
+            /// The relative half-width that was reached.
+            reached: f64,
+            /// The one that was requested.
+            requested: f64,
+        },
+        /// There are fewer samples than an interval of the median needs.
+        TooFewSamples {
+            /// The number of them.
+            samples: usize,
+            /// The number that an interval needs.
+            needed: usize,
+            /// The time budget that has room for them. Nothing if the user set the number of samples.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            budget: Option<Nanoseconds>,
+        },
+        /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
+        Interrupted {
+            /// The number of samples that were interrupted.
+            interrupted: usize,
+            /// The number of all.
+            samples: usize,
+        },
+        /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
+        /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
+        WideInterval {
+            /// The relative half-width.
+            reached: f64,
+            /// The widest that is valid.
+            limit: f64,
+        },
+        /// The two methods of timing a launch give two times.
+        MethodsDisagree {
+            /// The median of the samples.
+            time: Nanoseconds,
+            /// The time according to the second clock.
+            cross_check: Nanoseconds,
+        },
+        /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
+        CuptiDisagrees {
+            /// The time of the row.
+            time: Nanoseconds,
+            /// The time by CUPTI, slowdown included.
+            cupti: Nanoseconds,
+            /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            slowdown: Option<Slowdown>,
+            /// The difference that is no contradiction.
+            allowed: Nanoseconds,
+        },
+        /// The memory's bus was crossed by other bytes than the launch declares.
+        TrafficMismatch {
+            /// The bytes that it declares.
+            declared: Bytes,
+            /// The bytes that crossed the bus, by the hardware's counters.
+            counted: Bytes,
+            /// The fewest that have to cross it, if what it writes may stay in the last-level cache.
+            min_traffic: Bytes,
+        },
+        /// Other operations were executed than the launch declares.
+        FlopsMismatch {
+            /// The operations that it declares.
+            declared: u64,
+            /// The operations of its data type, by the hardware's counters.
+            counted: u64,
+        },
+        /// The launch got slower or faster while it was sampled: the median describes no steady state.
+        Drift(Drift),
+        /// The samples gather around two times, and the median is one of these, or between them.
+        TwoModes(Modes),
+        /// The clock of the multiprocessors fell while samples were taken, or something held it down.
+        ClocksFell {
+            /// Its lowest and its highest.
+            clock: Range<Hertz>,
+            /// The causes that held it down, as far as the driver reports them.
+            throttle_reasons: Vec<String>,
+        },
+        /// Other processes had work on the device.
+        OtherProcesses {
+            /// The number of them.
+            count: u32,
+        },
+        /// The time is at or below zero, or less than the timer can resolve.
+        BelowResolution {
+            /// The timer's resolution.
+            resolution: Nanoseconds,
+        },
+    }
 }
 
 impl Reason {

@@ -1,97 +1,89 @@
 //! The hardware counters of a launch, by Nsight Compute, and the work that its author declares. In: what `cargo gpubench verify` counted; out:
 //! stored facts, and the reservation about a declaration that the counters contradict.
 
-use serde::{Deserialize, Serialize};
-
 use crate::launch::Kernel;
 use crate::method::Cache;
 use crate::verdict::Reason;
 use crate::work::{Counts, Link};
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
-/// The launches of a case as Nsight Compute counted them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum NcuPass {
-    /// They were counted.
-    Counted(Box<Counters>),
-    /// The reason that nothing is known by it.
-    Failed(String),
-}
+gpubench_stats::stored! {
+    /// The launches of a case as Nsight Compute counted them.
+    #[serde(rename_all = "kebab-case")]
+    pub enum NcuPass {
+        /// They were counted.
+        Counted(Box<Counters>),
+        /// The reason that nothing is known by it.
+        Failed(String),
+    }
 
-/// The counters of a launch: means over the launches, and of several kernels in a launch sums; rates and shares are then means by the
-/// kernels' times.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Counters {
-    /// The number of launches that were profiled.
-    pub launches: usize,
-    /// The number of kernels of a launch.
-    pub kernels: usize,
-    /// The time of its kernels (`gpu__time_duration`), a microsecond or more above CUPTI's.
-    pub duration: Option<Nanoseconds>,
-    /// The time in which a multiprocessor had warps of its kernels, of the one that had them longest: active cycles
-    /// (`sm__cycles_active.max`) by the clock (`sm__cycles_elapsed.avg.per_second`). What the launch takes beyond it is its start and its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_time: Option<Nanoseconds>,
-    /// The part of the sectors that the L1 had.
-    pub l1_hit: Option<f64>,
-    /// The part of the sectors that the L2 had.
-    pub l2_hit: Option<f64>,
-    /// The bytes that came from the device's memory.
-    pub read: Option<Bytes>,
-    /// The bytes that went there.
-    pub written: Option<Bytes>,
-    /// The bytes that were read from the L2.
-    pub l2_read: Option<Bytes>,
-    /// The bytes that were written to it.
-    pub l2_written: Option<Bytes>,
-    /// The part of the warps that a multiprocessor holds which were active, on the average.
-    pub occupancy: Option<f64>,
-    /// The registers of a thread, of the kernel with the most.
-    pub registers: Option<u32>,
-    /// The instructions that read or wrote local memory: spilled registers, and arrays with a computed index.
-    pub spills: Option<u64>,
-    /// The reason that warps wait for most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stall: Option<StallReason>,
-    /// The instructions by the pipe that executed them, the most first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pipes: Vec<PipeInstructions>,
-    /// The floating-point operations outside of tensor cores, by their precision.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flops: Vec<CountedFlops>,
-}
+    /// The counters of a launch: means over the launches, and of several kernels in a launch sums; rates and shares are then means by the
+    /// kernels' times.
+    #[derive(Default)]
+    pub struct Counters {
+        /// The number of launches that were profiled.
+        pub launches: usize,
+        /// The number of kernels of a launch.
+        pub kernels: usize,
+        /// The time of its kernels (`gpu__time_duration`), a microsecond or more above CUPTI's.
+        pub duration: Option<Nanoseconds>,
+        /// The time in which a multiprocessor had warps of its kernels, of the one that had them longest: active cycles
+        /// (`sm__cycles_active.max`) by the clock (`sm__cycles_elapsed.avg.per_second`). What the launch takes beyond it is its start and its end.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub active_time: Option<Nanoseconds>,
+        /// The part of the sectors that the L1 had.
+        pub l1_hit: Option<f64>,
+        /// The part of the sectors that the L2 had.
+        pub l2_hit: Option<f64>,
+        /// The bytes that came from the device's memory.
+        pub read: Option<Bytes>,
+        /// The bytes that went there.
+        pub written: Option<Bytes>,
+        /// The bytes that were read from the L2.
+        pub l2_read: Option<Bytes>,
+        /// The bytes that were written to it.
+        pub l2_written: Option<Bytes>,
+        /// The part of the warps that a multiprocessor holds which were active, on the average.
+        pub occupancy: Option<f64>,
+        /// The registers of a thread, of the kernel with the most.
+        pub registers: Option<u32>,
+        /// The instructions that read or wrote local memory: spilled registers, and arrays with a computed index.
+        pub spills: Option<u64>,
+        /// The reason that warps wait for most.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub stall: Option<StallReason>,
+        /// The instructions by the pipe that executed them, the most first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub pipes: Vec<PipeInstructions>,
+        /// The floating-point operations outside of tensor cores, by their precision.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub flops: Vec<CountedFlops>,
+    }
 
-/// A reason that warps wait.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StallReason {
-    /// Nsight Compute's name, such as `long_scoreboard`.
-    pub reason: String,
-    /// The warps that wait for it, on the average, for each instruction that is issued.
-    pub warps: f64,
-}
+    /// A reason that warps wait.
+    pub struct StallReason {
+        /// Nsight Compute's name, such as `long_scoreboard`.
+        pub reason: String,
+        /// The warps that wait for it, on the average, for each instruction that is issued.
+        pub warps: f64,
+    }
 
-/// The instructions of a pipe.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PipeInstructions {
-    /// Nsight Compute's name, such as `fma`.
-    pub pipe: String,
-    /// The instructions of warps.
-    pub instructions: u64,
-}
+    /// The instructions of a pipe.
+    pub struct PipeInstructions {
+        /// Nsight Compute's name, such as `fma`.
+        pub pipe: String,
+        /// The instructions of warps.
+        pub instructions: u64,
+    }
 
-/// Floating-point operations that were counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CountedFlops {
-    /// Their precision, as an attribute names it.
-    pub data_type: String,
-    /// The operations; a multiply-add is two.
-    pub flops: u64,
+    /// Floating-point operations that were counted.
+    #[derive(Eq)]
+    pub struct CountedFlops {
+        /// Their precision, as an attribute names it.
+        pub data_type: String,
+        /// The operations; a multiply-add is two.
+        pub flops: u64,
+    }
 }
 
 /// The part by which a declaration and the counters may differ.

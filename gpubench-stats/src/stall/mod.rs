@@ -12,8 +12,6 @@ mod span;
 
 use std::ops::RangeInclusive;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::period::DramStallPeriod;
 
 use self::edges::Edges;
@@ -52,24 +50,25 @@ const MOST_TO_SHARPEN: usize = 1 << 14;
 /// The least and the greatest part of a period that is looked for.
 const PARTS: RangeInclusive<f64> = 0.015..=0.985;
 
-/// The stall of a device's memory in the samples of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DramStall {
-    /// The time from one stall to the next.
-    pub period: Nanoseconds,
-    /// The time by which a stall delays a launch.
-    pub delay: Nanoseconds,
-    /// The first time since the first sample started at which samples begin to be delayed that start then. It returns with the
-    /// period.
-    pub from: Nanoseconds,
-    /// The time from then on in which samples start that are delayed.
-    pub width: Nanoseconds,
-    /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
-    /// the others.
-    pub delayed_fraction: f64,
-    /// The standard error of the mean delay, which is `share` of `length`.
-    pub error: Nanoseconds,
+crate::stored! {
+    /// The stall of a device's memory in the samples of a case.
+    #[derive(Copy)]
+    pub struct DramStall {
+        /// The time from one stall to the next.
+        pub period: Nanoseconds,
+        /// The time by which a stall delays a launch.
+        pub delay: Nanoseconds,
+        /// The first time since the first sample started at which samples begin to be delayed that start then. It returns with the
+        /// period.
+        pub from: Nanoseconds,
+        /// The time from then on in which samples start that are delayed.
+        pub width: Nanoseconds,
+        /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
+        /// the others.
+        pub delayed_fraction: f64,
+        /// The standard error of the mean delay, which is `share` of `length`.
+        pub error: Nanoseconds,
+    }
 }
 
 impl DramStall {

@@ -5,8 +5,6 @@
 
 use std::ops::RangeInclusive;
 
-use serde::{Deserialize, Serialize};
-
 use super::folded::{Folded, scores};
 use super::span::{Span, phase};
 use crate::median;
@@ -29,16 +27,17 @@ const EXPLAINED: f64 = 0.6;
 /// The bins of a period.
 const BINS: usize = 64;
 
-/// The memory of a device is held up for a time, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DramStallPeriod {
-    /// The time from one stall to the next.
-    pub period: Nanoseconds,
-    /// The most by which the period may be wrong.
-    pub error: Nanoseconds,
-    /// The time for which a read of memory is held up.
-    pub duration: Nanoseconds,
+crate::stored! {
+    /// The memory of a device is held up for a time, again and again.
+    #[derive(Copy)]
+    pub struct DramStallPeriod {
+        /// The time from one stall to the next.
+        pub period: Nanoseconds,
+        /// The most by which the period may be wrong.
+        pub error: Nanoseconds,
+        /// The time for which a read of memory is held up.
+        pub duration: Nanoseconds,
+    }
 }
 
 impl DramStallPeriod {

@@ -1,15 +1,14 @@
 //! The range of several quantities. In: amounts; out: the lowest and the highest.
 
-use serde::{Deserialize, Serialize};
-
-/// The lowest and the highest of several quantities.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Range<T> {
-    /// The lowest.
-    pub low: T,
-    /// The highest.
-    pub high: T,
+crate::stored! {
+    /// The lowest and the highest of several quantities.
+    #[derive(Copy)]
+    pub struct Range<T> {
+        /// The lowest.
+        pub low: T,
+        /// The highest.
+        pub high: T,
+    }
 }
 
 impl<T: PartialOrd + Copy> Range<T> {

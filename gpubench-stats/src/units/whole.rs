@@ -3,21 +3,19 @@
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul};
 
-use serde::{Deserialize, Serialize};
-
 use super::{BytesPerSecond, Nanoseconds};
 
-/// An amount of memory in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Bytes(pub u64);
+crate::stored! {
+    /// An amount of memory in bytes.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    #[serde(transparent)]
+    pub struct Bytes(pub u64);
 
-/// A clock in hertz.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Hertz(pub u64);
+    /// A clock in hertz.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    #[serde(transparent)]
+    pub struct Hertz(pub u64);
+}
 
 /// Defines the arithmetic of quantities that are a whole number of some unit.
 macro_rules! whole_quantities {
