@@ -104,6 +104,11 @@ impl Run {
         self.devices.iter().find(|info| info.device == record.device)
     }
 
+    /// Returns the records that have a measurement, with it.
+    pub fn measured(&self) -> impl Iterator<Item = (&Record, &Measurement)> {
+        self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
+    }
+
     /// Adds those of `devices` that it does not have.
     pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
         for info in devices {

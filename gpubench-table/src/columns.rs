@@ -16,56 +16,62 @@ use crate::rows::Row;
 use crate::text::plain;
 use crate::{roof, spread};
 
-/// A column of the table, behind the one with the case's name.
+/// Makes the cell of a row.
+type Cell = fn(&Row<'_>) -> String;
+
+/// A column of the table, after the one with the case's name.
 #[derive(Debug)]
 pub(super) struct Column {
     /// The text above the printed column.
-    pub(super) head: &'static str,
+    head: &'static str,
     /// The name of the column, above it in Markdown and in the line *not shown*.
     pub(super) title: &'static str,
     /// The room that its cells take in the printed table.
     pub(super) room: Room,
     /// The tables that have it.
-    pub(super) tables: Tables,
+    tables: Tables,
     /// True for a column that is left out where it would be empty.
     pub(super) optional: bool,
     /// The place in the order in which columns fill a narrow page: the last ones are dropped first.
     pub(super) rank: u8,
     /// The cell of a row.
-    pub(super) cell: fn(&Row<'_>) -> String,
-    /// The same on a narrow page, where it is another.
-    pub(super) narrow: Option<Narrow>,
-}
-
-/// A column as a narrow page has it: what is the same in all cells stands in its head alone.
-#[derive(Debug)]
-pub(super) struct Narrow {
-    head: &'static str,
-    room: Room,
-    cell: fn(&Row<'_>) -> String,
+    pub(super) cell: Cell,
+    /// The head, the room and the cell on a narrow page, where they differ: a part that all cells share is in the head alone.
+    narrow: Option<(&'static str, Room, Cell)>,
 }
 
 impl Column {
-    /// The text above the column.
-    pub(super) fn head(&self, is_narrow: bool) -> &'static str {
-        self.narrow.as_ref().filter(|_| is_narrow).map_or(self.head, |narrow| narrow.head)
+    /// A column of both tables, which is left out where it would be empty.
+    const fn new(head: &'static str, room: Room, rank: u8, cell: Cell) -> Self {
+        Self { head, title: head, room, tables: Tables::Both, optional: true, rank, cell, narrow: None }
     }
 
-    /// The room that its cells take.
-    pub(super) fn room(&self, is_narrow: bool) -> Room {
-        self.narrow.as_ref().filter(|_| is_narrow).map_or(self.room, |narrow| narrow.room)
+    const fn with_title(self, title: &'static str) -> Self {
+        Self { title, ..self }
     }
 
-    /// The cell of `row`.
-    pub(super) fn cell(&self, row: &Row<'_>, is_narrow: bool) -> String {
-        let cell = self.narrow.as_ref().filter(|_| is_narrow).map_or(self.cell, |narrow| narrow.cell);
-        cell(row)
+    const fn with_narrow(self, head: &'static str, room: Room, cell: Cell) -> Self {
+        Self { narrow: Some((head, room, cell)), ..self }
+    }
+
+    const fn only(self, tables: Tables) -> Self {
+        Self { tables, ..self }
+    }
+
+    /// The same column, also where it is empty.
+    const fn always(self) -> Self {
+        Self { optional: false, ..self }
+    }
+
+    /// The head, the room and the cell on a page of this kind.
+    pub(super) fn layout(&self, is_narrow: bool) -> (&'static str, Room, Cell) {
+        self.narrow.filter(|_| is_narrow).unwrap_or((self.head, self.room, self.cell))
     }
 }
 
 /// The tables that have a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tables {
+enum Tables {
     /// The printed one and Markdown's.
     Both,
     /// The printed one.
@@ -73,18 +79,6 @@ pub(super) enum Tables {
     /// Markdown's: the printed one shows the same beside the name.
     Markdown,
 }
-
-const COLUMN: Column = Column {
-    head: "",
-    title: "",
-    room: Room::Words(0),
-    tables: Tables::Both,
-    optional: false,
-    rank: 0,
-    cell: |_| String::new(),
-    narrow: None,
-};
-const OPTIONAL: Column = Column { optional: true, ..COLUMN };
 
 /// Room for a time, such as `12.54 µs`.
 const TIME: Room = Room::Number(3, 4, 3);
@@ -94,150 +88,61 @@ const SLOWEST: usize = 14;
 const SHARE: Room = Room::Named(3, 3);
 
 const COLUMNS: &[Column] = &[
-    Column { title: "cache", room: Room::Words(4), cell: |row| row.shown.case.cache.to_string(), ..COLUMN },
-    Column { head: "time", title: "time", room: TIME, cell: time, ..COLUMN },
-    Column {
-        title: "95 % interval",
-        room: Room::Number(4, 3, 2),
-        rank: 1,
-        cell: interval,
-        narrow: Some(Narrow { head: "± %", room: Room::Number(2, 3, 0), cell: |row| bare(&interval(row)) }),
-        ..COLUMN
-    },
-    Column {
-        head: "slowest",
-        title: "slowest device",
-        room: Room::Words(SLOWEST),
-        tables: Tables::Printed,
-        rank: 2,
-        cell: |row| row.slowest().unwrap_or_default(),
-        narrow: Some(Narrow {
-            head: "slowest %",
-            room: Room::Words(SLOWEST - 1),
-            cell: |row| bare(&row.slowest().unwrap_or_default()),
-        }),
-        ..OPTIONAL
-    },
-    Column {
-        head: "range",
-        title: "range of devices",
-        room: Room::Number(3, 3, 2),
-        tables: Tables::Printed,
-        rank: 5,
-        cell: |row| row.range().unwrap_or_default(),
-        narrow: Some(Narrow {
-            head: "range %",
-            room: Room::Number(4, 3, 0),
-            cell: |row| bare(&row.range().unwrap_or_default()),
-        }),
-        ..OPTIONAL
-    },
-    Column {
-        head: spread::TITLE,
-        title: spread::TITLE,
-        room: Room::Words(spread::CELLS),
-        tables: Tables::Printed,
-        rank: 6,
-        cell: |row| of(row, spread::bar),
-        ..COLUMN
-    },
-    Column {
-        head: "GB/s",
-        title: "GB/s",
-        room: Room::Number(4, 3, 0),
-        rank: 4,
-        cell: |row| maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "of peak",
-        title: "of peak",
-        room: SHARE,
-        rank: 3,
-        cell: |row| maybe(row, |it| main_share(it).map(roof::cell)),
-        narrow: Some(Narrow {
-            head: "% of peak",
-            room: SHARE,
-            cell: |row| maybe(row, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
-        }),
-        ..OPTIONAL
-    },
-    Column {
-        head: "GFLOP/s",
-        title: "GFLOP/s",
-        room: Room::Number(5, 3, 0),
-        rank: 7,
-        cell: |row| maybe(row, |it| it.metrics.throughput.map(format::gigaflops)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "of peak",
-        title: "of compute peak",
-        room: SHARE,
-        rank: 9,
-        cell: |row| maybe(row, |it| compute_share(it).map(roof::cell)),
-        // The column before it has it.
-        narrow: Some(Narrow { head: "", room: SHARE, cell: |_| String::new() }),
-        ..OPTIONAL
-    },
-    Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 10, cell: items, ..OPTIONAL },
-    Column {
-        head: "cold/hot",
-        title: "cold/hot",
-        room: Room::Number(4, 3, 1),
-        rank: 8,
-        cell: |row| maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "back-to-back",
-        title: "back-to-back",
-        room: Room::Number(5, 4, 3),
-        rank: 11,
-        cell: |row| maybe(row, |it| it.samples.back_to_back.map(format::time)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "energy",
-        title: "energy",
-        room: Room::Number(4, 3, 3),
-        rank: 12,
-        cell: |row| maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "moved",
-        title: "moved",
-        room: Room::Number(4, 3, 3),
-        rank: 13,
-        cell: |row| maybe(row, |it| counters(it)?.moved().map(format::bytes)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "L2 hit",
-        title: "L2 hit",
-        room: Room::Number(3, 3, 2),
-        rank: 14,
-        cell: |row| maybe(row, |it| counters(it)?.l2_hit.map(format::percent)),
-        ..OPTIONAL
-    },
-    Column {
-        head: "processes",
-        title: "processes",
-        room: Room::Words(25),
-        rank: 15,
-        cell: processes,
-        ..OPTIONAL
-    },
-    Column {
-        head: "samples",
-        title: "samples",
-        room: Room::Number(7, 0, 0),
-        rank: 16,
-        cell: |row| of(row, |it| it.samples.time.samples.to_string()),
-        ..COLUMN
-    },
-    Column { title: "verdict", room: Room::Number(0, 0, 0), tables: Tables::Markdown, cell: mark, ..COLUMN },
+    Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
+    Column::new("time", TIME, 0, time).always(),
+    Column::new("", Room::Number(4, 3, 2), 1, interval).with_title("95 % interval").always().with_narrow(
+        "± %",
+        Room::Number(2, 3, 0),
+        |row| bare(&interval(row)),
+    ),
+    Column::new("slowest", Room::Words(SLOWEST), 2, |row| row.slowest().unwrap_or_default())
+        .with_title("slowest device")
+        .only(Tables::Printed)
+        .with_narrow("slowest %", Room::Words(SLOWEST - 1), |row| bare(&row.slowest().unwrap_or_default())),
+    Column::new("range", Room::Number(3, 3, 2), 5, |row| row.range().unwrap_or_default())
+        .with_title("range of devices")
+        .only(Tables::Printed)
+        .with_narrow("range %", Room::Number(4, 3, 0), |row| bare(&row.range().unwrap_or_default())),
+    Column::new(spread::TITLE, Room::Words(spread::CELLS), 6, |row| of(row, spread::bar))
+        .only(Tables::Printed)
+        .always(),
+    Column::new("GB/s", Room::Number(4, 3, 0), 4, |row| {
+        maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
+    }),
+    Column::new("of peak", SHARE, 3, |row| maybe(row, |it| main_share(it).map(roof::cell))).with_narrow(
+        "% of peak",
+        SHARE,
+        |row| maybe(row, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
+    ),
+    Column::new("GFLOP/s", Room::Number(5, 3, 0), 7, |row| {
+        maybe(row, |it| it.metrics.throughput.map(format::gigaflops))
+    }),
+    // On a narrow page the column before has it.
+    Column::new("of peak", SHARE, 9, |row| maybe(row, |it| compute_share(it).map(roof::cell)))
+        .with_title("of compute peak")
+        .with_narrow("", SHARE, |_| String::new()),
+    Column::new("items", Room::Number(3, 3, 18), 10, items),
+    Column::new("cold/hot", Room::Number(4, 3, 1), 8, |row| {
+        maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio))
+    }),
+    Column::new("back-to-back", Room::Number(5, 4, 3), 11, |row| {
+        maybe(row, |it| it.samples.back_to_back.map(format::time))
+    }),
+    Column::new("energy", Room::Number(4, 3, 3), 12, |row| {
+        maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
+    }),
+    Column::new("moved", Room::Number(4, 3, 3), 13, |row| {
+        maybe(row, |it| counters(it)?.moved().map(format::bytes))
+    }),
+    Column::new("L2 hit", Room::Number(3, 3, 2), 14, |row| {
+        maybe(row, |it| counters(it)?.l2_hit.map(format::percent))
+    }),
+    Column::new("processes", Room::Words(25), 15, processes),
+    Column::new("samples", Room::Number(7, 0, 0), 16, |row| {
+        of(row, |it| it.samples.time.samples.to_string())
+    })
+    .always(),
+    Column::new("", Room::Number(0, 0, 0), 0, mark).with_title("verdict").only(Tables::Markdown).always(),
 ];
 
 /// The columns that are printed, in their order.

@@ -29,13 +29,11 @@ pub fn explain(run: &Run, page: Page) -> String {
         text += &heading(&plain(&info.device), &format!(": {}", plain(&info.name)), page);
         text += &paragraph(&format!("  {}", all_properties(info)), page);
     }
-    for record in &run.records {
-        let Some(measured) = &record.measurement else { continue };
+    for (record, measured) in run.measured() {
         let on = format!(" on {}", plain(&record.device));
         text.push('\n');
         text += &heading(&plain(&record.case.to_string()), &on, page);
-        let info = run.devices.iter().find(|info| info.device == record.device);
-        for (what, sentence) in sentences(record, measured, info) {
+        for (what, sentence) in sentences(record, measured, run.device_of(record)) {
             let lines = wrapped(&plain_lines(&sentence), &format!("  {what:10}"), page);
             text.extend(lines.into_iter().map(|line| line + "\n"));
         }

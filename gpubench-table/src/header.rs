@@ -20,7 +20,7 @@ pub fn header(run: &Run, page: Page) -> String {
     for note in notes(run) {
         text += &styled(&wrapped(&plain(&note), "", page), NOTE);
     }
-    for Devices { info, label } in Devices::alike(run, &is_same_but_for_its_id) {
+    for Devices { info, label } in Devices::by_key(run, all_but_its_id) {
         let info = info[0];
         let (device, name) = (plain(&label), plain(&info.name));
         let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
@@ -37,12 +37,10 @@ pub fn header(run: &Run, page: Page) -> String {
     text
 }
 
-/// Returns true for devices that only their UUIDs tell apart, as far as their lines go.
-fn is_same_but_for_its_id(one: &DeviceInfo, other: &DeviceInfo) -> bool {
-    let properties = |info: &DeviceInfo| {
-        info.properties.iter().filter(|property| property.name != UUID).cloned().collect::<Vec<_>>()
-    };
-    (&one.name, one.fake, properties(one)) == (&other.name, other.fake, properties(other))
+/// The facts of a device that are shown, without its UUID.
+fn all_but_its_id(info: &DeviceInfo) -> (&str, bool, Vec<&Property>) {
+    let properties = info.properties.iter().filter(|property| property.name != UUID);
+    (&info.name, info.fake, properties.collect())
 }
 
 /// The properties of a device in one line, as many as `page` has room for; `--explain` has all. The UUID comes last: it
@@ -81,7 +79,7 @@ pub fn peaks(run: &Run, page: Page) -> String {
     };
     let mut text = String::new();
     // Devices with the same peaks have one line for each.
-    let all = Devices::alike(run, &|one, other| of_device(one) == of_device(other));
+    let all = Devices::by_key(run, &of_device);
     for Devices { info, label } in &all {
         let on = if all.len() > 1 { format!("{label}: ") } else { String::new() };
         for line in of_device(info[0]) {

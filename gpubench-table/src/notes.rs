@@ -8,7 +8,7 @@ use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, WIDEST, more_samples};
 use gpubench_stats::format;
 
-use crate::rows::Row;
+use crate::rows::{Row, grouped};
 use crate::text::{plain, plain_lines};
 
 /// The reasons so far.
@@ -38,17 +38,12 @@ impl Notes {
 
     /// The reasons against `row`. Those that only some of its devices have name them.
     pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
-        let mut reasons: Vec<(State, String, Vec<&str>)> = Vec::new();
-        for record in &row.records {
-            for reason in &record.verdict.reasons {
-                let (state, words) = (reason.state(), plain_lines(&self.words(reason)));
-                match reasons.iter_mut().find(|(_, other, _)| *other == words) {
-                    Some((_, _, devices)) => devices.push(&record.device),
-                    None => reasons.push((state, words, vec![&record.device])),
-                }
-            }
-        }
-        let note = |(state, words, devices): (State, String, Vec<&str>)| {
+        let reasons = row.records.iter().flat_map(|record| {
+            let words = |reason: &Reason| (reason.state(), plain_lines(&self.words(reason)));
+            record.verdict.reasons.iter().map(move |reason| (words(reason), &*record.device))
+        });
+        let reasons = grouped(reasons);
+        let note = |((state, words), devices): ((State, String), Vec<&str>)| {
             let all = devices.len() == row.records.len();
             let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
             self.note(&row.shown.case, state, format!("{state}{on}: {words}"))

@@ -1,7 +1,7 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows. In: a run; out: text.
 
 use super::page::Page;
-use super::rows::listed;
+use super::rows::{grouped, listed};
 use super::shared_processors::shared_processors;
 use super::text::{paragraph, plain};
 use gpubench_records::counts::ResultCounts;
@@ -22,20 +22,8 @@ pub fn remarks(run: &Run, page: Page) -> String {
 
 /// The benchmarks that leave cases out, each in its own words, with the case or the number of cases.
 fn skipped(run: &Run) -> String {
-    let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    for skipped in &run.skipped {
-        let name = plain(&skipped.name());
-        let is_same = |(benchmark, why, _): &&mut (&str, &str, _)| {
-            (*benchmark, *why) == (&skipped.benchmark, &skipped.reason)
-        };
-        match reasons.iter_mut().find(is_same) {
-            // The same case on another device.
-            Some((_, _, names)) if names.contains(&name) => {}
-            Some((_, _, names)) => names.push(name),
-            None => reasons.push((&skipped.benchmark, &skipped.reason, vec![name])),
-        }
-    }
-    let line = |(benchmark, why, names): (&str, &str, Vec<String>)| -> String {
+    let cases = run.skipped.iter().map(|it| ((&*it.benchmark, &*it.reason), plain(&it.name())));
+    let line = |((benchmark, why), names): ((&str, &str), Vec<String>)| -> String {
         let why = plain(why);
         if names.len() > NAMED_CASES {
             let cases = format::counted(names.len(), "case");
@@ -43,23 +31,15 @@ fn skipped(run: &Run) -> String {
         }
         names.iter().map(|name| format!("skipped {name}: {why}\n")).collect()
     };
-    reasons.into_iter().map(line).collect()
+    grouped(cases).into_iter().map(line).collect()
 }
 
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
 pub fn methods(run: &Run) -> String {
-    let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
-    let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
-    for (record, measured) in measured() {
-        let way = way(record, measured);
-        match ways.iter_mut().find(|(other, _)| *other == way) {
-            Some((_, devices)) if devices.contains(&&*record.device) => {}
-            Some((_, devices)) => devices.push(&record.device),
-            None => ways.push((way, vec![&record.device])),
-        }
-    }
-    let line = |(way, devices): &(String, Vec<&str>)| format!("{} {way}\n", listed(devices));
-    let mut text: String = ways.iter().map(line).collect();
+    let measured = || run.measured();
+    let ways = grouped(measured().map(|(record, measured)| (way(record, measured), &*record.device)));
+    let line = |(way, devices): (String, Vec<&str>)| format!("{} {way}\n", listed(&devices));
+    let mut text: String = ways.into_iter().map(line).collect();
     let holds = |record: &Record| {
         record.verdict.state != State::Invalid && !record.verdict.reasons.iter().any(Reason::is_missing_work)
     };
@@ -100,24 +80,14 @@ const NAMED_CASES: usize = 2;
 
 /// Why rows were not timed on the path that their device prefers, each reason once with its cases.
 fn other_paths(run: &Run) -> String {
-    let mut reasons: Vec<(Path, &str, Vec<String>)> = Vec::new();
-    for record in &run.records {
-        let Some(Method { path, path_reason: Some(reason), .. }) =
-            record.measurement.as_ref().map(|measured| &measured.samples.method)
-        else {
-            continue;
-        };
-        match reasons.iter_mut().find(|(other, why, _)| (other, why) == (path, &&**reason)) {
-            // The same case on another device.
-            Some((_, _, cases)) if cases.contains(&case(record)) => {}
-            Some((_, _, cases)) => cases.push(case(record)),
-            None => reasons.push((*path, reason, vec![case(record)])),
-        }
-    }
-    let line = |(path, reason, cases): (Path, &str, Vec<String>)| {
+    let cases = run.measured().filter_map(|(record, measured)| {
+        let Method { path, path_reason, .. } = &measured.samples.method;
+        Some(((*path, path_reason.as_deref()?), case(record)))
+    });
+    let line = |((path, reason), cases): ((Path, &str), Vec<String>)| {
         format!("{path} path: {}: {}\n", enumerated(&cases), plain(reason))
     };
-    reasons.into_iter().map(line).collect()
+    grouped(cases).into_iter().map(line).collect()
 }
 
 /// Names in a sentence: all of them, or the first and the number of the others.
@@ -134,39 +104,32 @@ const COARSE_PART: f64 = 0.01;
 
 /// The coarse timers, each with its resolution and its devices, where a time is short for them.
 fn coarse_timers(run: &Run) -> String {
-    let mut timers: Vec<(String, Vec<&str>)> = Vec::new();
-    for record in &run.records {
-        let Some(measured) = &record.measurement else { continue };
+    let timers = run.measured().filter_map(|(record, measured)| {
         let timer = measured.samples.timer;
         if timer.resolution <= COARSE || timer.resolution <= COARSE_PART * measured.median() {
-            continue;
+            return None;
         }
         let step = format::time(timer.resolution);
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
             format!("; averages of samples resolve {}", format::time(resolution))
         });
         let words = format!("the timer steps by {step}{averages}; shorter launches are below its resolution");
-        match timers.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, devices)) if devices.contains(&&*record.device) => {}
-            Some((_, devices)) => devices.push(&record.device),
-            None => timers.push((words, vec![&record.device])),
-        }
-    }
-    timers.into_iter().map(|(words, devices)| format!("{}: {words}\n", listed(&devices))).collect()
+        Some((words, &*record.device))
+    });
+    let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", listed(&devices));
+    grouped(timers).into_iter().map(line).collect()
 }
 
 /// Why energy that was asked for is not known, each reason once with the number of its rows.
 fn no_energy(run: &Run) -> String {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for measured in run.records.iter().filter_map(|record| record.measurement.as_ref()) {
-        let Some(Energy::Unavailable(why)) = &measured.energy else { continue };
-        match reasons.iter_mut().find(|(other, _)| other == why) {
-            Some((_, rows)) => *rows += 1,
-            None => reasons.push((why, 1)),
-        }
-    }
-    let line = |(why, rows)| format!("energy: not known of {}: {why}\n", format::counted(rows, "row"));
-    reasons.into_iter().map(line).collect()
+    let unknown = run.measured().enumerate().filter_map(|(row, (_, measured))| match &measured.energy {
+        Some(Energy::Unavailable(why)) => Some((why, row)),
+        _ => None,
+    });
+    let line = |(why, rows): (&String, Vec<usize>)| {
+        format!("energy: not known of {}: {why}\n", format::counted(rows.len(), "row"))
+    };
+    grouped(unknown).into_iter().map(line).collect()
 }
 
 /// The number of rows over `link`, and of those that have no share because its peak is not known.

@@ -129,7 +129,22 @@ pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
 pub(super) const MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
                                   slowest, and the range between the slowest and the fastest";
 
-/// The devices of a run of one model, and their names together.
+/// Collects values by their key, in the order in which keys first come, and each value once.
+pub(super) fn grouped<K: PartialEq, V: PartialEq>(
+    items: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in items {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// Devices of a run that are shown together.
 #[derive(Debug)]
 pub(super) struct Devices<'a> {
     /// The facts of each.
@@ -138,27 +153,18 @@ pub(super) struct Devices<'a> {
     pub(super) label: String,
 }
 
-/// So many names are listed.
+/// The number of names that are listed.
 const LISTED: usize = 3;
 
 impl<'a> Devices<'a> {
-    /// The devices of `run`, those of a model together.
-    pub(super) fn of(run: &'a Run) -> Vec<Self> {
-        Self::alike(run, &|one, other| one.name == other.name && one.fake == other.fake)
-    }
-
-    /// The devices of `run`, those together that `is_alike` finds alike.
-    pub(super) fn alike(run: &'a Run, is_alike: &dyn Fn(&DeviceInfo, &DeviceInfo) -> bool) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
-        for info in &run.devices {
-            match all.iter_mut().find(|devices| is_alike(devices.info[0], info)) {
-                Some(devices) => devices.info.push(info),
-                None => all.push(Self { info: vec![info], label: String::new() }),
-            }
-        }
-        let names = |info: &[&DeviceInfo]| listed(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
-        all.iter_mut().for_each(|devices| devices.label = names(&devices.info));
-        all
+    /// The devices of `run`, those with the same `key` together.
+    pub(super) fn by_key<K: PartialEq>(run: &'a Run, key: impl Fn(&'a DeviceInfo) -> K) -> Vec<Self> {
+        let groups = grouped(run.devices.iter().map(|info| (key(info), info))).into_iter();
+        let devices = groups.map(|(_, info)| {
+            let label = listed(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
+            Self { info, label }
+        });
+        devices.collect()
     }
 }
 

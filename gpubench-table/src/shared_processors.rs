@@ -74,8 +74,7 @@ impl Shared {
 /// Returns the lines on rows whose launches shared their processors.
 pub(super) fn shared_processors(run: &Run) -> String {
     let mut devices: BTreeMap<&str, Shared> = BTreeMap::new();
-    for record in &run.records {
-        let Some(measured) = &record.measurement else { continue };
+    for (record, measured) in run.measured() {
         if measured.samples.shares_processors() {
             let is_valid = record.verdict.state == State::Valid;
             devices.entry(&record.device).or_default().add(&measured.samples, is_valid);

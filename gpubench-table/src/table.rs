@@ -106,7 +106,7 @@ impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
         let mut labels = HashMap::new();
-        for Devices { info, label } in Devices::of(run) {
+        for Devices { info, label } in Devices::by_key(run, |info| (&info.name, info.fake)) {
             labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
         let (mut longest, mut names) = (0, HashMap::new());
@@ -203,10 +203,11 @@ impl TableWriter {
         let is_narrow = self.is_narrow();
         let use_column = |column: &'static Column| {
             let earlier = self.used.iter().find(|used| used.column.title == column.title);
-            let cells: Vec<String> = rows.iter().map(|row| column.cell(row, is_narrow)).collect();
+            let (_, room, cell) = column.layout(is_narrow);
+            let cells: Vec<String> = rows.iter().map(cell).collect();
             let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
             let units = cells.iter().map(String::as_str).chain((!is_narrow).then_some(LONGEST_SHARE));
-            let room = column.room(is_narrow).for_units(units);
+            let room = room.for_units(units);
             let room = earlier.map_or(room, |earlier| earlier.room.or_wider(room));
             is_used.then_some(UsedColumn { column, room })
         };
@@ -289,7 +290,7 @@ impl TableWriter {
         let mut heads = String::new();
         for used in &self.lineup.columns {
             heads += &spaces(self.gap(used));
-            heads += &used.room.head(used.column.head(self.is_narrow()));
+            heads += &used.room.head(used.column.layout(self.is_narrow()).0);
         }
         let heads = heads.trim_end();
         let room = MARK + self.lineup.name + heads.len() - heads.trim_start().len();
@@ -320,7 +321,7 @@ impl TableWriter {
         let mut line = format!("{mark}{}", left(&name, self.lineup.name));
         for used in &self.lineup.columns {
             let UsedColumn { column, room } = used;
-            let cell = column.cell(row, self.is_narrow());
+            let cell = column.layout(self.is_narrow()).2(row);
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
             let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
             line += &spaces(self.gap(used));

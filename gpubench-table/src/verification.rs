@@ -7,7 +7,7 @@ use gpubench_records::verdict::methods_disagree;
 use gpubench_records::verification::{
     Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedActivity, Verification,
 };
-use gpubench_stats::format;
+use gpubench_stats::format::{self, time};
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 
 /// The pieces of a launch that are told with their times.
@@ -110,14 +110,10 @@ fn agreement(agree: bool) -> &'static str {
     if agree { "agrees" } else { "disagrees" }
 }
 
-fn time(time: Nanoseconds) -> String {
-    format::time(time)
-}
-
 /// A difference with its sign.
 fn signed(by: Nanoseconds) -> String {
     let sign = if by < Nanoseconds::ZERO { "−" } else { "+" };
-    format!("{sign}{}", format::time(by.abs()))
+    format!("{sign}{}", time(by.abs()))
 }
 
 /// What the hardware's counters say of a launch.

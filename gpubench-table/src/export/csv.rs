@@ -6,12 +6,11 @@ use std::io::{self, Write};
 
 use gpubench_records::device_info::Quantity;
 use gpubench_records::id::Arg;
-use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
-use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
+use serde::Serialize;
+use serde_json::Value;
 
 /// A column, and its cell in the row of a record.
 struct CsvColumn {
@@ -26,8 +25,8 @@ macro_rules! columns {
         measurement { $($head:literal: |$it:ident| $cell:expr,)+ }
     ) => {
         const COLUMNS: &[CsvColumn] = &[
-            $(CsvColumn { head: $case_head, cell: |$run, $record| Text::text($case_cell) },)+
-            $(CsvColumn { head: $head, cell: |_, record| of(record, |$it| Text::text($cell)) },)+
+            $(CsvColumn { head: $case_head, cell: |$run, $record| text($case_cell) },)+
+            $(CsvColumn { head: $head, cell: |_, record| of(record, |$it| text($cell)) },)+
         ];
     };
 }
@@ -39,7 +38,7 @@ columns! {
         "benchmark": |_run, record| &*record.case.benchmark,
         "name": |_run, record| record.case.name(),
         "device": |_run, record| &*record.device,
-        "device_name": |run, record| device_name(run, record),
+        "device_name": |run, record| run.device_of(record).map(|info| &*info.name),
         "cache": |_run, record| record.case.cache,
         "fake": |_run, record| record.fake,
         "verdict": |_run, record| record.verdict.state,
@@ -130,10 +129,6 @@ pub fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 
-fn device_name<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {
-    run.devices.iter().find(|info| info.device == record.device).map(|info| &*info.name)
-}
-
 fn reasons(record: &Record) -> String {
     record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -142,39 +137,16 @@ fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
     record.measurement.as_ref().map(cell).unwrap_or_default()
 }
 
-/// A value that is written in a cell: a number with the fewest digits that are read back as that number.
-trait Text {
-    fn text(self) -> String;
-}
-
-macro_rules! text {
-    ($($value:ty),+) => {$(
-        impl Text for $value {
-            fn text(self) -> String {
-                self.to_string()
-            }
-        }
-    )+};
-}
-
-text!(f64, u64, usize, bool, &str, String, Cache, Flush, Link, Path, State);
-
-/// Quantities without their unit, which stands in the head of the column.
-macro_rules! text_of_quantity {
-    ($($quantity:ty),+) => {$(
-        impl Text for $quantity {
-            fn text(self) -> String {
-                self.as_f64().text()
-            }
-        }
-    )+};
-}
-
-text_of_quantity!(Nanoseconds, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules);
-
-/// An empty cell where there is no value.
-impl<T: Text> Text for Option<T> {
-    fn text(self) -> String {
-        self.map(T::text).unwrap_or_default()
+/// The text of a value in a cell: a number with the fewest digits that are read back as that number, and nothing where there is no
+/// value.
+fn text(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(number) => number.to_string(),
+            None => number.to_string(),
+        },
+        Ok(Value::Bool(is)) => is.to_string(),
+        _ => String::new(),
     }
 }
