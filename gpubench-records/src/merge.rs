@@ -24,29 +24,29 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.into_iter().filter_map(of_case).collect()
 }
 
-/// Chooses the worst verdict first, then the middle of the records that have it. A record may be made of several already.
+/// Shows the record with the worst verdict whose median is nearest to the middle of all. A record may be made of several already.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
-    let again = records.iter().map(|record| record.remeasured).sum();
-    let others: Vec<Measurement> =
-        records.iter_mut().flat_map(|record| std::mem::take(&mut record.other_processes)).collect();
-    let mut processes: Vec<Process> =
-        records.into_iter().map(|record| Process::Record(Box::new(record))).collect();
-    processes.extend(others.into_iter().map(|other| Process::Measurement(Box::new(other))));
-    processes.sort_by(|a, b| a.median().total_cmp(&b.median()));
-    let middle = processes.len() / 2;
-    let may_be_shown = |process: &Process| match process {
-        Process::Record(record) => record.verdict.state == worst,
-        Process::Measurement(_) => false,
+    let median =
+        |measured: Option<&Measurement>| measured.map_or(Nanoseconds(f64::INFINITY), Measurement::median);
+    let own = |record: &Record| median(record.measurement.as_ref());
+    let others = records.iter().flat_map(|record| record.other_processes.iter().map(Measurement::median));
+    let all: Vec<Nanoseconds> = records.iter().map(own).chain(others).collect();
+    let distance = |record: &Record| {
+        let faster = all.iter().filter(|median| **median < own(record)).count();
+        faster.abs_diff(all.len() / 2)
     };
-    let shown = (0..processes.len())
-        .filter(|place| may_be_shown(&processes[*place]))
-        .min_by_key(|place| place.abs_diff(middle))?;
-    let Process::Record(mut shown) = processes.remove(shown) else { return None };
-    shown.other_processes = processes.into_iter().filter_map(Process::into_measurement).collect();
-    shown.remeasured = again;
+    records.sort_by(|a, b| own(a).total_cmp(&own(b)));
+    let candidates = records.iter().enumerate().filter(|(_, record)| record.verdict.state == worst);
+    let (shown, _) = candidates.min_by_key(|(_, record)| distance(record))?;
+    let mut shown = records.remove(shown);
+    for record in records {
+        shown.remeasured += record.remeasured;
+        shown.other_processes.extend(record.measurement.into_iter().chain(record.other_processes));
+    }
+    shown.other_processes.sort_by(|a, b| a.median().total_cmp(&b.median()));
     judge_work(&mut shown);
-    Some(*shown)
+    Some(shown)
 }
 
 /// Makes a record invalid if its processes claim different work: what they measured is not one thing.
@@ -62,31 +62,6 @@ fn judge_work(record: &mut Record) {
     if !record.verdict.reasons.iter().any(is_told) {
         record.verdict =
             record.verdict.clone().and(Reason::WorkDiffers { differences: differences.join("; ") });
-    }
-}
-
-/// A process that measured the case.
-enum Process {
-    /// With its verdict.
-    Record(Box<Record>),
-    /// Beside one that was shown.
-    Measurement(Box<Measurement>),
-}
-
-impl Process {
-    fn median(&self) -> Nanoseconds {
-        let measurement = match self {
-            Self::Record(record) => record.measurement.as_ref(),
-            Self::Measurement(measurement) => Some(&**measurement),
-        };
-        measurement.map_or(Nanoseconds(f64::INFINITY), Measurement::median)
-    }
-
-    fn into_measurement(self) -> Option<Measurement> {
-        match self {
-            Self::Record(record) => record.measurement,
-            Self::Measurement(measurement) => Some(*measurement),
-        }
     }
 }
 

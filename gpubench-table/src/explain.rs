@@ -74,15 +74,12 @@ pub fn sentences(
     lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
     lines.extend(launch::kernels(&measured.launch).into_iter().map(|kernel| ("kernel", kernel)));
     lines.extend(launch::writes(&measured.counts, &measured.launch).map(|writes| ("writes", writes)));
-    lines.extend(launch::beside(&measured.launch).map(|seen| ("beside", seen)));
+    lines.extend(measured.launch.observations.iter().map(|seen| ("beside", seen.to_string())));
     lines.extend(measured.relaunch.as_ref().and_then(launch::outputs).map(|outputs| ("outputs", outputs)));
     lines.extend(launch::host(&measured.samples).map(|host| ("host", host)));
     lines.extend(info.and_then(|info| of_peaks(measured, info)).map(|shares| ("of peak", shares)));
     lines.extend(binding_peak(measured).map(|words| ("roof", words)));
-    let bound = launch_bound(measured);
-    let better = launch::better(measured, bound.is_some());
-    lines.extend(bound.map(|bound| ("launch", bound)));
-    lines.extend(better.into_iter().map(|advice| ("better", advice)));
+    lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
     lines.extend(processes(record).map(|processes| ("processes", processes)));
     lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
     lines

@@ -88,17 +88,8 @@ impl EarlierRun {
     /// # Errors
     /// See [`NoRun`].
     pub fn open(folder: &Path, wanted: &str, suite: &str) -> Result<Self, NoRun> {
-        Self::read(Self::path(folder, wanted, suite)?, suite, true)
-    }
-
-    /// The file of that run.
-    ///
-    /// # Errors
-    /// If there is none.
-    #[doc(hidden)]
-    pub fn path(folder: &Path, wanted: &str, suite: &str) -> Result<PathBuf, NoRun> {
-        let is_whole = |run: &Run| run.environment.task.is_none();
-        if wanted == LAST { last(folder, suite, is_whole) } else { named(folder, wanted) }
+        let path = if wanted == LAST { last(folder, suite) } else { named(folder, wanted) };
+        Self::read(path?, suite, true)
     }
 
     /// The run to go on with in `folder` for `task` of `suite`, which may have been started on other nodes before: of its own runs
@@ -156,12 +147,12 @@ impl EarlierRun {
     }
 }
 
-/// The file of the latest run of `suite` in `folder` that is `wanted`.
-pub(super) fn last(folder: &Path, suite: &str, wanted: impl Fn(&Run) -> bool) -> Result<PathBuf, NoRun> {
+/// The file of the latest run of `suite` in `folder` that is no task.
+fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
     let names = run_names(folder).unwrap_or_default();
-    let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
-    let is_ours = |path: &PathBuf| head_of(path).is_ok_and(|run| run.program.suite == suite && wanted(&run));
-    let found = paths.into_iter().find(is_ours);
+    let mut paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
+    let is_ours = |run: Run| run.program.suite == suite && run.environment.task.is_none();
+    let found = paths.find(|path| head_of(path).is_ok_and(is_ours));
     found.ok_or_else(|| NoRun::None { suite: suite.to_owned(), folder: folder.to_owned() })
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::earlier::{LAST, last as last_of};
+use super::earlier::LAST;
 use super::lines::{Stored, head_of, is_done};
 use super::load::{LoadRunError, STANDARD_INPUT, load, load_all};
 use super::names;
@@ -41,23 +41,21 @@ pub struct StoredRuns {
     home: PathBuf,
     /// The folder of the runs.
     runs: PathBuf,
-    /// The suite whose last run is meant by `last`, if not any.
-    suite: Option<String>,
 }
 
 impl StoredRuns {
     /// Those in `home`, the folder `gpubench` of a target folder.
     #[must_use]
     pub fn within(home: PathBuf) -> Self {
-        Self { runs: home.join("runs"), home, suite: None }
+        Self { runs: home.join("runs"), home }
     }
 
-    /// Those that the running program `suite` keeps: its runs in the folder `runs`, if the user names one.
+    /// Those that the running program keeps: its runs in the folder `runs`, if the user names one.
     #[must_use]
-    pub fn of_program(suite: &str, runs: Option<&Path>) -> Self {
+    pub fn of_program(runs: Option<&Path>) -> Self {
         let stored = Self::within(kept());
         let runs = runs.map(Path::to_owned).or_else(place::runs).unwrap_or(stored.runs);
-        Self { runs, suite: Some(suite.to_owned()), ..stored }
+        Self { runs, ..stored }
     }
 
     /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
@@ -95,9 +93,11 @@ impl StoredRuns {
         };
         let found =
             self.runs().into_iter().find(|(_, path)| head_of(path).is_ok_and(|run| is_of_package(&run)));
-        let missing =
-            || LoadRunError::NoRunOfPackage { package: package.to_owned(), runs: self.runs.clone() };
-        found.map(|(name, _)| name).ok_or_else(missing)
+
+        found.map(|(name, _)| name).ok_or_else(|| LoadRunError::NoRunOfPackage {
+            package: package.to_owned(),
+            runs: self.runs.clone(),
+        })
     }
 
     /// Returns the newest complete run of the benchmark binary `suite` that began before `started`, in seconds since
@@ -142,7 +142,8 @@ impl StoredRuns {
     pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadRunError> {
         let (wanted, _) = self.split(wanted);
         if wanted == LAST {
-            return self.last().map(Some);
+            let newest = self.runs().into_iter().next().map(|(_, path)| path);
+            return newest.map(Some).ok_or_else(|| LoadRunError::NoRuns(self.runs.clone()));
         }
         if wanted == STANDARD_INPUT {
             return Ok(None);
@@ -219,14 +220,6 @@ impl StoredRuns {
         let path = Path::new(wanted);
         let candidates = [path.join(RECORDS), path.to_owned(), self.runs.join(wanted).join(RECORDS)];
         candidates.into_iter().find(|path| path.exists() && !path.is_dir())
-    }
-
-    fn last(&self) -> Result<PathBuf, LoadRunError> {
-        let newest = match &self.suite {
-            None => self.runs().into_iter().next().map(|(_, path)| path),
-            Some(suite) => last_of(&self.runs, suite, |_| true).ok(),
-        };
-        newest.ok_or_else(|| LoadRunError::NoRuns(self.runs.clone()))
     }
 
     /// The run of this number in the list, from 1.
@@ -316,25 +309,6 @@ mod tests {
         assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
         assert_eq!(stored.split(name), (name, None));
     }
-    /// Two suites may keep their runs in one folder.
-    #[test]
-    fn the_last_run_of_a_program_is_one_of_its_own() {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        let run = crate::files::read(&lines[..]).expect("a run").run;
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut files = Vec::new();
-        for suite in ["ours", "theirs"] {
-            let program = crate::record::Program { suite: suite.to_owned(), ..run.program.clone() };
-            let bare = Run { program, records: Vec::new(), ..run.clone() };
-            let store = Store::create(folder.path(), &bare, &[]).expect("it can be written");
-            files.push(store.path().to_owned());
-        }
-        for (suite, file) in ["ours", "theirs"].into_iter().zip(files) {
-            let found = StoredRuns::of_program(suite, Some(folder.path())).file("last");
-            assert_eq!(found.expect("it is there"), Some(file), "{suite}");
-        }
-    }
-
     fn clockwork() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         crate::files::read(&lines[..]).expect("a run").run

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::device_info::{DeviceInfo, UUID};
 use crate::id::{Arg, shown_name};
 use crate::method::Cache;
-use crate::record::{Record, Run, Skipped};
+use crate::record::{Record, Run};
 use crate::text::printable;
 
 pub use self::amount::{amount, is_value};
@@ -80,37 +80,37 @@ impl CaseSelection {
         self.device.as_deref().is_none_or(named)
     }
 
-    /// Keeps the selected cases of `run`.
+    /// Keeps the selected cases of `run`. A device without a selected case is removed too.
     pub fn narrow(&self, run: &mut Run) {
-        let devices: Vec<String> = run
-            .devices
-            .iter()
-            .filter(|info| self.takes_device(info))
-            .map(|info| info.device.clone())
-            .collect();
-        let on_one = |device: &String| self.device.is_none() || devices.contains(device);
-        narrow(
-            run,
-            &|record| {
-                let case = &record.case;
-                on_one(&record.device)
-                    && self.takes_cache(case.cache)
-                    && self.takes_benchmark(&case.benchmark, &case.args)
-            },
-            &|skipped| on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args),
-            &|info| on_one(&info.device),
-        );
-        if let Some(check) = &mut run.baseline_comparison {
-            // Cases of the baseline that the run lacks are known by their names alone.
-            check.missing.retain(|missing| match missing.rsplit_once(' ') {
-                Some((name, cache)) => {
-                    let takes_cache =
-                        |taken: &Vec<Cache>| taken.iter().any(|taken| taken.to_string() == cache);
-                    self.matches(name) && self.caches.as_ref().is_none_or(takes_cache)
-                }
-                None => self.matches(missing),
-            });
-        }
+        let named = run.devices.iter().filter(|info| self.takes_device(info));
+        let named: Vec<String> = named.map(|info| info.device.clone()).collect();
+        let on_one = |device: &String| self.device.is_none() || named.contains(device);
+        let (had, before) = (devices_with_cases(run), run.records.len());
+        run.records.retain(|Record { case, device, .. }| {
+            on_one(device)
+                && self.takes_cache(case.cache)
+                && self.takes_benchmark(&case.benchmark, &case.args)
+        });
+        run.planned_cases = run.planned_cases.saturating_sub(before - run.records.len());
+        run.skipped.retain(|skipped| {
+            on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args)
+        });
+        let have = devices_with_cases(run);
+        run.devices.retain(|DeviceInfo { device, .. }| {
+            on_one(device) && (have.contains(device) || !had.contains(device))
+        });
+        let Some(check) = &mut run.baseline_comparison else { return };
+        let cases = run.records.iter().map(|it| (it.case.name(), &it.device, it.case.cache));
+        let cases: HashSet<_> = cases.collect();
+        check.findings.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
+        // Cases of the baseline that the run lacks are known by their names alone.
+        check.missing.retain(|missing| match missing.rsplit_once(' ') {
+            Some((name, cache)) => {
+                let takes_cache = |taken: &Vec<Cache>| taken.iter().any(|taken| taken.to_string() == cache);
+                self.matches(name) && self.caches.as_ref().is_none_or(takes_cache)
+            }
+            None => self.matches(missing),
+        });
     }
 
     /// Returns the name of a given argument that no case of `run` has, if there is one.
@@ -124,7 +124,12 @@ impl CaseSelection {
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
     #[must_use]
     pub fn describe(&self) -> String {
-        let words: Vec<String> = self.describe_names().into_iter().chain(self.describe_others()).collect();
+        let mut words = self.describe_names();
+        words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
+        if let Some(caches) = &self.caches {
+            words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
+        }
+        words.extend(self.device.iter().map(|device| format!("on {device}")));
         words.join(" ")
     }
 
@@ -140,55 +145,15 @@ impl CaseSelection {
         }
         words
     }
-
-    /// Lists the conditions on arguments, cache states and devices.
-    fn describe_others(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
-        if let Some(caches) = &self.caches {
-            words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
-        }
-        words.extend(self.device.iter().map(|device| format!("on {device}")));
-        words
-    }
 }
 
 fn joined(filters: &[NameFilter], between: &str) -> String {
     filters.iter().map(NameFilter::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// Keeps the selected records, skipped cases and devices of `run`. A device without a selected case is removed too.
-pub fn narrow(
-    run: &mut Run,
-    takes: &dyn Fn(&Record) -> bool,
-    takes_skipped: &dyn Fn(&Skipped) -> bool,
-    takes_device: &dyn Fn(&DeviceInfo) -> bool,
-) {
-    let had = devices_with_cases(run);
-    let before = run.records.len();
-    run.records.retain(takes);
-    run.planned_cases -= (before - run.records.len()).min(run.planned_cases);
-    run.skipped.retain(takes_skipped);
-    if let Some(check) = &mut run.baseline_comparison {
-        let records = &run.records;
-        let cases: HashSet<_> =
-            records.iter().map(|it| (it.case.name(), &it.device, it.case.cache)).collect();
-        check.findings.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
-    }
-    let have = devices_with_cases(run);
-    run.devices.retain(|info| {
-        let emptied = had.contains(&info.device) && !have.contains(&info.device);
-        takes_device(info) && !emptied
-    });
-}
-
-fn devices_with_cases(run: &Run) -> Vec<String> {
+fn devices_with_cases(run: &Run) -> HashSet<String> {
     let measured = run.records.iter().map(|record| &record.device);
-    let mut devices: Vec<String> =
-        measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect();
-    devices.sort_unstable();
-    devices.dedup();
-    devices
+    measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
 /// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.

@@ -262,8 +262,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
         Some(RunsDir::In(folder)) => Some(&**folder),
         _ => None,
     };
-    let found =
-        StoredRuns::of_program(suite, folder).before(suite, u64::MAX).map_err(SuiteError::NoLastRun)?;
+    let found = StoredRuns::of_program(folder).before(suite, u64::MAX).map_err(SuiteError::NoLastRun)?;
     Ok(Some(Baseline::of(found.name, found.run)))
 }
 

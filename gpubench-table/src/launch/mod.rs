@@ -1,7 +1,6 @@
 //! The parts of a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about its
-//! kernels and about the memory that it wrote. `advice` is about making it faster.
+//! kernels and about the memory that it wrote.
 
-mod advice;
 mod watched;
 
 use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
@@ -9,8 +8,7 @@ use gpubench_records::work::Counts;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
-pub(super) use self::advice::better;
-pub(super) use self::watched::{beside, host, outputs};
+pub(super) use self::watched::{host, outputs};
 
 const WARP: u64 = 32;
 /// The granularity in which a warp gets registers.

@@ -1,16 +1,10 @@
 //! What a launch was seen to do, for `--explain`. In: observations, the launches after the samples, and the time of a call on the
 //! host; out: sentences.
 
-use gpubench_records::launch::LaunchInfo;
 use gpubench_records::relaunch::{Relaunch, Reuse, Rewritten};
 use gpubench_records::samples::Samples;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
-
-/// Returns a sentence for each thing that the launch does beside its work on the given stream.
-pub(crate) fn beside(seen: &LaunchInfo) -> impl Iterator<Item = String> + '_ {
-    seen.observations.iter().map(ToString::to_string)
-}
 
 /// Returns the findings of the launches after the samples, if there are any.
 pub(crate) fn outputs(relaunch: &Relaunch) -> Option<String> {
