@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{CEILINGS, FormatError};
+use super::format::{CEILINGS, ReadError};
 use super::place::cache;
 use super::replace::replace;
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, DeviceInfo, Peak, PeakSource, THREADS, UUID};
@@ -165,12 +165,9 @@ pub struct UnwrittenCeilings {
 /// The reason why a file of ceilings is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum CeilingsError {
-    /// It cannot be read.
-    #[error("the measured ceilings cannot be read: {0}")]
-    Unreadable(io::Error),
-    /// It is of another format, or damaged.
+    /// It cannot be read, is of another format, or damaged.
     #[error(transparent)]
-    Format(#[from] FormatError),
+    Unreadable(#[from] ReadError),
     /// They were measured on another device, or by another driver or version of gpubench.
     #[error("these are the ceilings of another device, driver or version")]
     OtherOwner,
@@ -185,9 +182,9 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        json => json.map_err(CeilingsError::Unreadable)?,
+        json => json.map_err(ReadError::from)?,
     };
-    let contents: StoredCeilings = CEILINGS.read(&json)?;
+    let contents: StoredCeilings = CEILINGS.read(&json).map_err(ReadError::from)?;
     if contents.owner != *owner {
         return Err(CeilingsError::OtherOwner);
     }

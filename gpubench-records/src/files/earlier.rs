@@ -130,7 +130,7 @@ impl EarlierRun {
         if locked && in_progress::is_marked(&file, &path) {
             return Err(NoRun::InProgress { path });
         }
-        let Stored { run, mut remarks, is_cut_off } = read(file).map_err(unreadable)?;
+        let Stored { run, mut remarks, is_cut_off, .. } = read(file).map_err(unreadable)?;
         if is_cut_off {
             remarks.push("its last line is cut off: that case is measured again".to_owned());
         }

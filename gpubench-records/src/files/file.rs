@@ -14,7 +14,7 @@ use std::time::Instant;
 use super::disk::{self, Folder, sync_folder};
 use super::identity;
 use super::in_progress;
-use super::lines::{Line, head_of, is_done};
+use super::lines::{Line, head_of, read};
 use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
 use crate::record::{Environment, Record, Run};
@@ -152,7 +152,7 @@ fn remove_old(folder: &Path, run: &Run) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
         let ended = File::open(&records).is_ok_and(|file| {
-            in_progress::is_unmarked(&file, &records) && is_done(file).is_ok_and(|done| done)
+            in_progress::is_unmarked(&file, &records) && read(file).is_ok_and(|stored| stored.is_done())
         });
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
@@ -235,7 +235,7 @@ mod tests {
 
     fn run() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        super::super::read(&lines[..]).expect("a run").run
+        read(&lines[..]).expect("a run").run
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
             store.add(record).expect("it is written");
             let length = fs::metadata(&path).expect("it is there").len();
             assert_eq!(store.length, length, "a part of the next line would be cut off behind this");
-            let read = super::super::read(File::open(&path).expect("it is there")).expect("a run");
+            let read = read(File::open(&path).expect("it is there")).expect("a run");
             assert_eq!(read.run.records, run.records[..number]);
         }
     }

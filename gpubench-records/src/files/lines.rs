@@ -4,22 +4,17 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{self, Checksum};
-use super::format::{FormatError, RUN, ReadError, fault};
+use super::format::{RUN, ReadError, fault};
 use super::validate::{Records, validate};
 use crate::record::{Record, Run};
-use crate::sampling::MOST_SAMPLES;
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
-
-/// No line of ours is longer: each of the most samples that a user may ask for takes up to 25 bytes, in a comparison twice.
-const LONGEST: u64 = 64 << 20;
-const _: () = assert!(2 * 25 * MOST_SAMPLES + (1 << 20) < LONGEST as usize);
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,15 +56,23 @@ pub struct Stored {
     pub remarks: Vec<String>,
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
+    /// True if the run came to its end.
+    has_ended: bool,
 }
 
 impl From<Run> for Stored {
     fn from(run: Run) -> Self {
-        Self { run, remarks: Vec::new(), is_cut_off: false }
+        Self { run, remarks: Vec::new(), is_cut_off: false, has_ended: true }
     }
 }
 
 impl Stored {
+    /// Returns true if there is nothing to resume: the run has come to its end with a record for each case, or has no record.
+    pub(super) fn is_done(&self) -> bool {
+        let records = self.run.records.len();
+        records == 0 || self.has_ended && records >= self.run.planned_cases
+    }
+
     /// Returns the faults of its file in words, for whoever shows what is left.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
@@ -84,69 +87,46 @@ impl Stored {
 /// # Errors
 /// If the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, ReadError> {
-    let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let Head { mut run, is_summed } = lines.head()?;
-    let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
-    let mut records = Records::default();
-    loop {
-        match lines.next()? {
-            None => break,
-            Some(Found::CutOff) => is_cut_off = true,
-            Some(Found::Whole(line)) => match read_line(&line, is_summed) {
-                Ok(Line::Record { at, record }) => {
-                    let record = record.into_owned();
-                    match validate(&record).and_then(|()| records.add(record)) {
-                        Ok(()) => run.wall_time = run.wall_time.max(at),
-                        Err(invalid) => remarks.add(lines.number, &invalid.to_string()),
-                    }
+    let mut from = BufReader::new(from);
+    let Head { mut run, is_summed } = head(&mut from)?;
+    let (mut remarks, mut records) = (Remarks::default(), Records::default());
+    let (mut is_cut_off, mut has_ended) = (false, false);
+    for number in 2.. {
+        let line = next_line(&mut from)?;
+        if !line.ends_with(b"\n") {
+            is_cut_off = !line.is_empty();
+            break;
+        }
+        match read_line(&line, is_summed) {
+            Ok(Line::Record { at, record }) => {
+                let record = record.into_owned();
+                match validate(&record).and_then(|()| records.add(record)) {
+                    Ok(()) => run.wall_time = run.wall_time.max(at),
+                    Err(invalid) => remarks.add(number, &invalid.to_string()),
                 }
-                Ok(Line::End { wall_time }) => run.wall_time = run.wall_time.max(wall_time),
-                Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
-                Err(why) => remarks.add(lines.number, &why),
-            },
+            }
+            Ok(Line::End { wall_time }) => {
+                has_ended = true;
+                run.wall_time = run.wall_time.max(wall_time);
+            }
+            Ok(Line::Run(_)) => remarks.add(number, "begins a second run"),
+            Err(why) => remarks.add(number, &why),
         }
     }
     run.records = records.of_cases();
-    Ok(Stored { run: run.with_models(), remarks: remarks.sentences(), is_cut_off })
+    Ok(Stored { run: run.with_models(), remarks: remarks.sentences(), is_cut_off, has_ended })
 }
 
 /// The run of a file without its records, which are not read.
 pub(super) fn head_of(path: &Path) -> Result<Run, ReadError> {
-    Lines { from: BufReader::new(File::open(path)?), number: 0 }.head().map(|head| head.run)
+    head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
 }
 
-/// Returns true if the run in a file has nothing to resume: it has come to its end with a record for each case, or it has no
-/// record at all. Lines behind the first are counted and not read, and where there is no end, not even that.
-pub(super) fn is_done(mut from: impl Read + Seek) -> Result<bool, ReadError> {
-    let has_end = has_end(&mut from)?;
-    let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let planned = lines.head()?.run.planned_cases;
-    let mut behind = 0;
-    while lines.next()?.is_some() {
-        behind += 1;
-        if !has_end {
-            return Ok(false);
-        }
-    }
-    let records = behind - usize::from(has_end);
-    Ok(records == 0 || records >= planned)
+/// Reads a line with its end, if it has one; nothing at the end of the file.
+fn next_line(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    from.read_until(b'\n', &mut line).map(|_| line)
 }
-
-/// Returns true if the last line of a file is the end of a run.
-fn has_end(from: &mut (impl Read + Seek)) -> io::Result<bool> {
-    let length = from.seek(SeekFrom::End(0))?;
-    from.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END)))?;
-    let mut last = Vec::new();
-    from.read_to_end(&mut last)?;
-    from.rewind()?;
-    let whole = last.strip_suffix(b"\n").unwrap_or_default();
-    Ok(whole.rsplit(|byte| *byte == b'\n').next().is_some_and(|line| line.starts_with(END)))
-}
-
-/// The beginning of the last line of a run that has come to its end.
-const END: &[u8] = b"{\"end\":";
-/// No such line is longer.
-const LONGEST_END: u64 = 256;
 
 /// Reads a line behind the first. The reason that it is none is in words.
 fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
@@ -168,13 +148,17 @@ struct Head {
     is_summed: bool,
 }
 
-fn head(line: &[u8]) -> Result<Head, FormatError> {
+fn head(from: &mut impl BufRead) -> Result<Head, ReadError> {
+    let line = &*next_line(from)?;
+    if !line.is_empty() && !line.ends_with(b"\n") {
+        return Err(RUN.foreign("its first line has no end").into());
+    }
     RUN.check_schema(line)?;
     let sum = checksum::look(line);
     match RUN.parse(line)? {
-        Line::Run(_) if sum == Checksum::Differs => Err(RUN.foreign(format!("line 1: {CHANGED}"))),
+        Line::Run(_) if sum == Checksum::Differs => Err(RUN.foreign(format!("line 1: {CHANGED}")).into()),
         Line::Run(run) => Ok(Head { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
-        Line::Record { .. } | Line::End { .. } => Err(RUN.foreign("line 1: that of a run is missing")),
+        Line::Record { .. } | Line::End { .. } => Err(RUN.foreign("line 1: that of a run is missing").into()),
     }
 }
 
@@ -202,73 +186,39 @@ impl Remarks {
     }
 }
 
-/// A line of a file.
-enum Found {
-    /// One with its end.
-    Whole(Vec<u8>),
-    /// The part of a line that an interrupted writer left.
-    CutOff,
-}
-
-struct Lines<R> {
-    from: BufReader<R>,
-    number: usize,
-}
-
-impl<R: Read> Lines<R> {
-    fn head(&mut self) -> Result<Head, ReadError> {
-        match self.next()? {
-            Some(Found::Whole(line)) => Ok(head(&line)?),
-            Some(Found::CutOff) => Err(RUN.foreign("its first line has no end").into()),
-            None => Err(RUN.foreign("it is empty").into()),
-        }
-    }
-
-    fn next(&mut self) -> io::Result<Option<Found>> {
-        let mut line = Vec::new();
-        let length = (&mut self.from).take(LONGEST).read_until(b'\n', &mut line)?;
-        self.number += 1;
-        if length as u64 == LONGEST && line.last() != Some(&b'\n') {
-            return Err(io::Error::other(format!("line {} is longer than any of a run", self.number)));
-        }
-        Ok(match line.last() {
-            None => None,
-            Some(b'\n') => Some(Found::Whole(line)),
-            Some(_) => Some(Found::CutOff),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::merge::merged;
+    use crate::sampling::MOST_SAMPLES;
 
     #[test]
     fn a_run_is_done_if_it_has_its_end_and_all_records() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
-        let record = record.written().expect("a vector takes everything");
+        let written = |number: usize| {
+            let record = Cow::Borrowed(&run.records[number]);
+            Line::Record { at: run.wall_time, record }.written().expect("a vector takes everything")
+        };
+        let (record, other) = (written(0), written(1));
         let end = Line::End { wall_time: run.wall_time }.written().expect("a vector takes everything");
-        assert!((end.len() as u64) < LONGEST_END / 2);
-        let bare = Run { records: Vec::new(), planned_cases: 2, ..run };
+        let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
         let head = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
-        let (whole, cut) = (&record[..], &record[..record.len() - 9]);
+        let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
         for (behind, expected) in [
             (&[][..], true),
             (&[&end[..]], true),
             (&[whole], false),
-            (&[cut], false),
+            (&[cut], true),
             (&[whole, &end], false),
-            (&[whole, whole], false),
-            (&[whole, whole, &end], true),
-            (&[whole, whole, &end[..end.len() - 1]], false),
+            (&[whole, other], false),
+            (&[whole, other, &end], true),
+            (&[whole, whole, &end], false),
+            (&[whole, other, &end[..end.len() - 1]], false),
         ] {
             let file = [&head[..], &behind.concat()].concat();
-            let found = is_done(io::Cursor::new(file)).expect("a run");
+            let found = read(&*file).expect("a run").is_done();
             assert_eq!(found, expected, "{} lines behind the first", behind.len());
         }
-        assert!(is_done(io::Cursor::new(b"")).is_err());
     }
 
     const CLOCKWORK: &[u8] =
@@ -358,18 +308,6 @@ mod tests {
         assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);
     }
 
-    /// What is no file of ours, such as a disk image, is not read into memory as one line.
-    #[test]
-    fn a_line_that_is_longer_than_any_of_a_run_ends_the_reading() {
-        let head = CLOCKWORK.split_inclusive(|byte| *byte == b'\n').next().expect("the first line");
-        let longer = head.chain(io::repeat(b' ').take(LONGEST + 1)).chain(&b"\n"[..]);
-        let told = read(longer).expect_err("it is refused").to_string();
-        assert_eq!(told, "line 2 is longer than any of a run");
-        let longest = head.chain(io::repeat(b' ').take(LONGEST - 1)).chain(&b"\n"[..]);
-        let stored = read(longest).expect("a run");
-        assert_eq!((stored.remarks.len(), stored.is_cut_off), (1, false), "it is a line like any other");
-    }
-
     /// The most samples that a user may ask for, each as long as a number can be.
     #[test]
     fn the_longest_record_is_read_back() {
@@ -382,7 +320,6 @@ mod tests {
         let mut file = Line::Run(Cow::Borrowed(&run)).written().expect("a vector takes everything");
         let line = Line::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
         file.extend(line.written().expect("a vector takes everything"));
-        assert!(2 * file.len() < LONGEST as usize, "so that a comparison of two fits");
         let found = read(&*file).expect("a run");
         assert_eq!(found.remarks, [""; 0]);
         assert!(found.run.records == [record]);

@@ -2,7 +2,7 @@
 //! or changed: of a run that is still being measured, the records so far are read.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -121,10 +121,11 @@ pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
 /// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
 pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     let read = || {
-        let contents = match path.as_os_str() == STANDARD_INPUT {
-            true => all_of(io::stdin().lock(), LARGEST)?,
-            false => all_of(open(path)?, LARGEST)?,
-        };
+        let mut contents = Vec::new();
+        match path.as_os_str() == STANDARD_INPUT {
+            true => _ = io::stdin().lock().read_to_end(&mut contents)?,
+            false => contents = fs::read(path)?,
+        }
         if contents.starts_with(b"{\"run\":") {
             return Ok(vec![read_lines(&*contents)?]);
         }
@@ -134,53 +135,9 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     read().map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })
 }
 
-/// The largest file that is read: more than the most cases that anybody has measured, and less than memory without an end.
-const LARGEST: u64 = 16 << 30;
-
-/// Opens a file, or a pipe: a device such as `/dev/zero` may have no end.
-fn open(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    let is_device = || {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::FileTypeExt;
-            file.metadata().map(|it| it.file_type().is_block_device() || it.file_type().is_char_device())
-        }
-        #[cfg(not(unix))]
-        {
-            io::Result::Ok(false)
-        }
-    };
-    match is_device()? {
-        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, and no file or pipe")),
-        false => Ok(file),
-    }
-}
-
-/// Reads all there is, if that is no more than `most` bytes.
-fn all_of(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    from.take(most + 1).read_to_end(&mut contents)?;
-    match contents.len() as u64 > most {
-        true => Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it is longer than {} GiB, which no run is", most >> 30),
-        )),
-        false => Ok(contents),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_has_no_end_is_refused() {
-        let told = load(Path::new("/dev/zero")).expect_err("it has no end").to_string();
-        assert_eq!(told, "/dev/zero: it is a device, and no file or pipe");
-        assert_eq!(all_of(io::repeat(0), 9).expect_err("it has no end").kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(all_of(&[0; 9][..], 9).expect("it fits").len(), 9);
-    }
 
     /// What to give instead is told of a file that is nothing of ours, and not of a run of another version.
     #[test]
@@ -188,7 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let told = |text: &str| {
             let path = folder.path().join("file.json");
-            std::fs::write(&path, text).expect("it can be written");
+            fs::write(&path, text).expect("it can be written");
             load(&path).expect_err("it is no run").to_string()
         };
         let advice = ". Give a file that --json wrote, or the folder of a run";
@@ -203,7 +160,7 @@ mod tests {
         let told = || load(&path).expect_err("it is no run").to_string();
         assert!(told().starts_with(&format!("{}: ", path.display())), "{}", told());
         for text in ["{", r#"{"run":{}}"#] {
-            std::fs::write(&path, text).expect("it can be written");
+            fs::write(&path, text).expect("it can be written");
             assert!(told().starts_with(&path.display().to_string()), "{}", told());
             assert!(
                 told().ends_with(". Give a file that --json wrote, or the folder of a run"),
@@ -223,7 +180,7 @@ mod tests {
         let run =
             serde_json::to_string(&read_lines(&lines[..]).expect("a run").run).expect("it can be written");
         let write = |runs: &[&str]| {
-            std::fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
+            fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
         };
         write(&[&*run; 3]);
         assert!(matches!(load(&path), Err(LoadRunError::SeveralRuns { count: 3, .. })));

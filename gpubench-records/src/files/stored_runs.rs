@@ -2,12 +2,12 @@
 //! the run, or an error that says what to give instead.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::earlier::LAST;
-use super::lines::{Stored, head_of, is_done};
+use super::lines::{Stored, head_of};
 use super::load::{LoadRunError, STANDARD_INPUT, load, load_all};
 use super::names;
 use super::place::{self, RECORDS, kept, run_names, state};
@@ -109,9 +109,9 @@ impl StoredRuns {
         let is_wanted = |run: &Run| run.program.suite == suite && run.started < started;
         let complete = |(name, path): (String, PathBuf)| {
             head_of(&path).ok().filter(is_wanted)?;
-            let is_complete = File::open(&path).ok().and_then(|file| is_done(file).ok())?;
-            let run = load(&path).ok().filter(|stored| is_complete && !stored.run.records.is_empty())?.run;
-            Some(NamedRun { name, run })
+            let stored =
+                load(&path).ok().filter(|stored| stored.is_done() && !stored.run.records.is_empty())?;
+            Some(NamedRun { name, run: stored.run })
         };
         let missing = || LoadRunError::NoneBefore { suite: suite.to_owned(), runs: self.runs.clone() };
         self.runs().into_iter().find_map(complete).ok_or_else(missing)

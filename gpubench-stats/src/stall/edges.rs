@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::span::{Span, phase, root, z_squared};
+use super::span::{Span, phase, z};
 
 /// Ends of a span are as likely as the best while the square of `z` is lower by no more than this: a likelihood ratio test of one
 /// parameter at 95 %.
@@ -34,8 +34,7 @@ impl Edges {
             }))
             .collect();
         let all = samples.len();
-        let square =
-            |first: usize, end: usize| z_squared(sums[end] - sums[first], (end - first) as f64, all as f64);
+        let z_of = |first: usize, end: usize| z(sums[end] - sums[first], (end - first) as f64, all as f64);
         let place = |phase: f64| samples.partition_point(|sample| sample.0 < phase);
         let low = (span.period - span.width) / 2.0;
         let (mut first, mut end) = (place(low), place(low + span.width));
@@ -44,43 +43,37 @@ impl Edges {
         }
         for _ in 0..TURNS {
             let before = (first, end);
-            first = best(0..end, |first| square(first, end));
-            end = best(first + 1..all + 1, |end| square(first, end));
+            first = best(0..end, |first| z_of(first, end));
+            end = best(first + 1..all + 1, |end| z_of(first, end));
             if before == (first, end) {
                 break;
             }
         }
-        let found = square(first, end);
-        let likely = |square: f64| square > 0.0 && square >= found - AS_LIKELY;
+        let found = z_of(first, end);
         // An end lies anywhere between two samples.
         let before = |place: usize| if place == 0 { 0.0 } else { samples[place - 1].0 };
         let at = |place: usize| if place == all { span.period } else { samples[place].0 };
-        let begins = (0..end).filter(|first| likely(square(*first, end)));
-        let begins = begins.fold(before(first)..at(first), |range, place| {
-            range.start.min(before(place))..range.end.max(at(place))
-        });
-        let ends = (first + 1..all + 1).filter(|end| likely(square(first, *end)));
-        let ends = ends.fold(before(end)..at(end), |range, place| {
-            range.start.min(before(place))..range.end.max(at(place))
-        });
+        let likely = |places: Range<usize>, best: usize, z: &dyn Fn(usize) -> f64| {
+            let likely =
+                places.filter(|place| z(*place) > 0.0 && z(*place).powi(2) >= found.powi(2) - AS_LIKELY);
+            likely.fold(before(best)..at(best), |range, place| {
+                range.start.min(before(place))..range.end.max(at(place))
+            })
+        };
+        let begins = likely(0..end, first, &|first| z_of(first, end));
+        let ends = likely(first + 1..all + 1, end, &|end| z_of(first, end));
         let (from, until) = (f64::midpoint(before(first), at(first)), f64::midpoint(before(end), at(end)));
+        let from_phase = phase(origin + from, span.period);
         Some(Self {
-            span: Span {
-                from: phase(origin + from, span.period),
-                width: until - from,
-                z: root(found),
-                ..span
-            },
+            span: Span { from: from_phase, width: until - from, z: found, ..span },
             widths: (ends.start - begins.end).max(0.0)..(ends.end - begins.start).min(span.period),
         })
     }
 }
 
-/// Returns the place with the largest square, the last one of equals.
-fn best(places: Range<usize>, square: impl Fn(usize) -> f64) -> usize {
-    let squares = places.map(|place| (square(place), place));
-    let best = squares.reduce(|best, next| if next.0 >= best.0 { next } else { best });
-    best.map_or(0, |(_, place)| place)
+/// Returns the place with the largest `z`, the last one of equals.
+fn best(places: Range<usize>, z: impl Fn(usize) -> f64) -> usize {
+    places.max_by(|a, b| z(*a).total_cmp(&z(*b))).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::edges::Edges;
-use super::span::{Span, phase, root, z_squared};
+use super::span::{Span, phase, z};
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
@@ -16,20 +16,18 @@ const CLIP: f64 = 4.0;
 /// The ratio of a normal distribution's standard deviation to its median absolute deviation.
 const OF_DEVIATION: f64 = 1.4826;
 /// The bins of a period.
-const BINS: usize = 128;
-/// The widths that are tried between the least and the greatest, evenly.
-const WIDTHS: usize = 6;
+pub(super) const BINS: usize = 128;
 
 /// The starts of samples and what their times say, in the order they ran.
 pub(super) struct Folded<'a> {
-    starts: &'a [f64],
+    pub(super) starts: &'a [f64],
     /// Clipped distances from the median, of mean 0 and variance 1.
-    scores: &'a [f64],
+    pub(super) scores: &'a [f64],
 }
 
-/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1, and the standard deviation that they had before;
-/// nothing if all are alike. A timer read them in steps of `step`.
-pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<(Vec<f64>, Nanoseconds)> {
+/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1; nothing if all are alike. A timer read
+/// them in steps of `step`.
+pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<Vec<f64>> {
     let middle = quantile(&ascending(times), 0.5);
     let away: Vec<_> = times.iter().map(|time| Nanoseconds((time.as_f64() - middle).abs())).collect();
     let deviation = OF_DEVIATION * quantile(&ascending(&away), 0.5);
@@ -43,22 +41,39 @@ pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<(Vec<f6
         return None;
     }
     scores.iter_mut().for_each(|score| *score = (*score - mean) / scale);
-    Some((scores, Nanoseconds(scale)))
+    Some(scores)
 }
 
-impl<'a> Folded<'a> {
-    pub(super) fn new(starts: &'a [f64], scores: &'a [f64]) -> Self {
-        Self { starts, scores }
-    }
+/// The sum of scores and the number of samples in each bin of a period.
+type Bins = [(f64, f64); BINS];
 
+/// Collects samples with their starts and scores in the bins of a period.
+pub(super) fn binned(samples: impl Iterator<Item = (f64, f64)>, period: f64) -> Bins {
+    let mut bins = [(0.0, 0.0); BINS];
+    for (start, score) in samples {
+        let bin = phase(start, period) / period * BINS as f64;
+        let (sum, count) = &mut bins[(bin as usize).min(BINS - 1)];
+        *sum += score;
+        *count += 1.0;
+    }
+    bins
+}
+
+/// Returns the first bin of each window of `width` bins, with its sum of scores and its number of samples.
+pub(super) fn windows(bins: &Bins, width: usize) -> impl Iterator<Item = (usize, f64, f64)> {
+    let first = bins[..width].iter().fold((0.0, 0.0), |(sum, count), bin| (sum + bin.0, count + bin.1));
+    (0..BINS).scan(first, move |window, from| {
+        let (sum, count) = *window;
+        let (leaves, enters) = (bins[from], bins[(from + width) % BINS]);
+        *window = (sum + enters.0 - leaves.0, count + enters.1 - leaves.1);
+        Some((from, sum, count))
+    })
+}
+
+impl Folded<'_> {
     /// Returns the first so many samples.
-    pub(super) fn first(&self, count: usize) -> Self {
-        Self { starts: &self.starts[..count], scores: &self.scores[..count] }
-    }
-
-    /// Returns the number of samples.
-    pub(super) fn count(&self) -> usize {
-        self.starts.len()
+    pub(super) fn first(&self, count: usize) -> Folded<'_> {
+        Folded { starts: &self.starts[..count], scores: &self.scores[..count] }
     }
 
     /// Returns the time from the first start to the last.
@@ -68,40 +83,19 @@ impl<'a> Folded<'a> {
 
     /// Returns the span with the largest `z`, in bins of the period; its width is one of `widths`, in parts of the period.
     pub(super) fn best(&self, period: f64, widths: &RangeInclusive<f64>) -> Span {
-        let mut bins = [(0.0, 0.0); BINS];
-        for (start, score) in self.starts.iter().zip(self.scores) {
-            let bin = phase(*start, period) / period * BINS as f64;
-            let (sum, count) = &mut bins[(bin as usize).min(BINS - 1)];
-            *sum += score;
-            *count += 1.0;
-        }
-        let all = self.scores.len() as f64;
-        let (mut best, mut greatest_square) =
-            (Span { period, from: 0.0, width: 0.0, z: 0.0 }, f64::NEG_INFINITY);
-        let (least, greatest) = (widths.start() * BINS as f64, widths.end() * BINS as f64);
-        let mut last = 0;
-        for number in 0..WIDTHS {
-            let width = least + (greatest - least) * number as f64 / (WIDTHS - 1) as f64;
-            let width = (width.round() as usize).clamp(1, BINS - 1);
-            if width == last {
-                continue;
-            }
-            last = width;
-            let (mut sum, mut count) =
-                bins[..width].iter().fold((0.0, 0.0), |(sum, count), bin| (sum + bin.0, count + bin.1));
-            for from in 0..BINS {
-                let square = z_squared(sum, count, all);
-                if square > greatest_square {
-                    greatest_square = square;
-                    let bin = period / BINS as f64;
-                    best = Span { from: from as f64 * bin, width: width as f64 * bin, ..best };
-                }
-                let (leaves, enters) = (bins[from], bins[(from + width) % BINS]);
-                sum += enters.0 - leaves.0;
-                count += enters.1 - leaves.1;
-            }
-        }
-        Span { z: root(greatest_square), ..best }
+        let bins = binned(self.starts.iter().copied().zip(self.scores.iter().copied()), period);
+        let (all, bin) = (self.scores.len() as f64, period / BINS as f64);
+        let in_bins = |part: f64| ((part * BINS as f64).round() as usize).clamp(1, BINS - 1);
+        let spans = (in_bins(*widths.start())..=in_bins(*widths.end())).flat_map(|width| {
+            windows(&bins, width).map(move |(from, sum, count)| Span {
+                period,
+                from: from as f64 * bin,
+                width: width as f64 * bin,
+                z: z(sum, count, all),
+            })
+        });
+        let none = Span { period, from: 0.0, width: 0.0, z: f64::NEG_INFINITY };
+        spans.fold(none, |best, span| if span.z > best.z { span } else { best })
     }
 
     /// Returns the span of the best period within `range`. Periods are tried so close together that over all samples a phase
@@ -110,14 +104,12 @@ impl<'a> Folded<'a> {
         let (least, greatest) = (*range.start(), *range.end());
         let apart = (self.resolution(least, widths)).max(least * 1e-9);
         let tries = ((greatest - least) / apart).ceil() as usize;
-        let mut best = self.best(f64::midpoint(least, greatest), widths);
-        for number in 0..=tries {
-            let found = self.best(least + (greatest - least) * number as f64 / tries.max(1) as f64, widths);
-            if found.z > best.z {
-                best = found;
-            }
-        }
-        best
+        let periods =
+            (0..=tries).map(|number| least + (greatest - least) * number as f64 / tries.max(1) as f64);
+        let middle = self.best(f64::midpoint(least, greatest), widths);
+        periods
+            .map(|period| self.best(period, widths))
+            .fold(middle, |best, span| if span.z > best.z { span } else { best })
     }
 
     /// Returns the ends of a span to the sample.
@@ -158,9 +150,8 @@ mod tests {
     #[test]
     fn scores_are_clipped_and_have_mean_0_and_variance_1() {
         let times = [9.0, 10.0, 11.0, 10.0, 1000.0, 9.0, 11.0, 10.0, 11.0].map(Nanoseconds);
-        let (found, deviation) = scores(&times, Nanoseconds(0.1)).expect("they differ");
+        let found = scores(&times, Nanoseconds(0.1)).expect("they differ");
         // 5.9304 once, −1 twice and 1 three times, whose mean is 0.7700 and mean square 4.4633.
-        assert!((deviation.0 - 1.9674).abs() < 1e-3, "{deviation:?}");
         let count = found.len() as f64;
         let variance = found.iter().map(|score| score * score).sum::<f64>() / count;
         assert!(found.iter().sum::<f64>().abs() < 1e-9 && (variance - 1.0).abs() < 1e-9, "{found:?}");
@@ -169,7 +160,7 @@ mod tests {
         // A step of the timer is no outlier where all others are alike.
         let mut ticks = [Nanoseconds(320.0); 9];
         ticks[3] = Nanoseconds(352.0);
-        let (found, _) = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
+        let found = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
         assert!((found[3] - found[0] - 9.0 / 8.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
         assert_eq!(scores(&[Nanoseconds(3.0); 9], Nanoseconds(1.0)), None);
     }
@@ -179,21 +170,21 @@ mod tests {
         // From 0.25 on a quarter; and one that reaches over the end of the period.
         for (part, from, width) in [(0.25..0.5, 320.0, 320.0), (0.0..0.25, 0.0, 320.0)] {
             let (starts, scores) = planted(3, part);
-            let found = Folded::new(&starts, &scores).best(PERIOD, &(0.05..=0.25));
+            let found = Folded { starts: &starts, scores: &scores }.best(PERIOD, &(0.05..=0.25));
             assert_eq!((found.from, found.width, found.period), (from, width, PERIOD));
         }
         let (starts, scores) = planted(3, 0.125..0.875);
         let slow: Vec<f64> = scores.iter().map(|score| -score).collect();
-        let found = Folded::new(&starts, &slow).best(PERIOD, &(0.25..=0.5));
+        let found = Folded { starts: &starts, scores: &slow }.best(PERIOD, &(0.25..=0.5));
         assert_eq!((found.from, found.width), (0.875 * PERIOD, 0.25 * PERIOD));
     }
 
-    /// Six from 0.1 to 0.3, to a bin.
+    /// From 0.1 to 0.3, to a bin.
     #[test]
     fn widths_are_tried_from_the_least_to_the_greatest() {
         for part in [0.1, 0.18, 0.3] {
             let (starts, scores) = planted(2, 0.5..0.5 + part);
-            let found = Folded::new(&starts, &scores).best(PERIOD, &(0.1..=0.3));
+            let found = Folded { starts: &starts, scores: &scores }.best(PERIOD, &(0.1..=0.3));
             assert!((found.width / PERIOD - part).abs() <= 1.0 / BINS as f64, "{part}: {found:?}");
         }
     }
@@ -201,7 +192,7 @@ mod tests {
     #[test]
     fn the_period_is_found_within_the_range() {
         let (starts, scores) = planted(40, 0.25..0.5);
-        let folded = Folded::new(&starts, &scores);
+        let folded = Folded { starts: &starts, scores: &scores };
         let widths = 0.2..=0.3;
         let apart = folded.resolution(PERIOD, &widths);
         let found = folded.search(PERIOD - 9.0..=PERIOD + 7.0, &widths);
@@ -213,8 +204,8 @@ mod tests {
     #[test]
     fn a_period_is_resolved_to_a_quarter_of_the_least_width() {
         let (starts, scores) = ([100.0, 500.0, 1100.0], [0.0; 3]);
-        let folded = Folded::new(&starts, &scores);
-        assert_eq!((folded.length(), folded.count(), folded.first(2).length()), (1000.0, 3, 400.0));
+        let folded = Folded { starts: &starts, scores: &scores };
+        assert_eq!((folded.length(), folded.starts.len(), folded.first(2).length()), (1000.0, 3, 400.0));
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
         near(folded.resolution(100.0, &(0.2..=0.5)), 100.0 * 0.05 / 10.0);
         near(folded.resolution(100.0, &(0.2..=0.9)), 100.0 * 0.025 / 10.0);
@@ -226,7 +217,7 @@ mod tests {
     #[test]
     fn a_span_keeps_its_place_halfway_through_by_another_period() {
         let starts = [1000.0, 2000.0, 3000.0];
-        let folded = Folded::new(&starts, &[0.0; 3]);
+        let folded = Folded { starts: &starts, scores: &[0.0; 3] };
         let span = Span { period: 100.0, from: 30.0, width: 10.0, z: 0.0 };
         for period in [99.0, 100.0, 101.5] {
             let moved = folded.moved(&span, period);

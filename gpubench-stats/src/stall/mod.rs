@@ -25,9 +25,6 @@ use crate::units::Nanoseconds;
 const FEWEST: usize = 30;
 /// The fewest standard errors by which samples that met the stall are slower.
 const LEAST_Z: f64 = 6.0;
-/// If even the longest stall would make fewer standard errors than this, none is looked for: chance would have to add the rest. Such
-/// times, those of transfers above all, vary by much more than a stall, and a search for one in them takes the longest.
-const LEAST_EFFECT: f64 = 1.0;
 /// The period of a case is that of its device to this fraction, and to the error of that.
 const SAME_PERIOD: f64 = 5e-4;
 /// A launch waits for memory for at least this part of its time, and appears to for at most this.
@@ -84,16 +81,11 @@ impl DramStall {
         if starts.len() != times.len() || times.len() < FEWEST {
             return None;
         }
-        let (scores, deviation) = scores(times, step)?;
-        // Those of the longest stall, if half of the samples meet it.
-        let most_z = *SLOWS.end() * (device.duration / deviation) * (times.len() as f64).sqrt() / 2.0;
-        if most_z < LEAST_EFFECT {
-            return None;
-        }
+        let scores = scores(times, step)?;
         let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
         let middle = median_below_step(times, step)?;
         let parts = parts(middle, device)?;
-        let folded = Folded::new(&starts, &scores);
+        let folded = Folded { starts: &starts, scores: &scores };
         let span = search(&folded, &parts, device);
         let Edges { span, widths } = sharpened(&folded, span, &parts)?;
         let of = |delayed: bool| -> Vec<Nanoseconds> {
@@ -159,7 +151,7 @@ fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &DramStallPe
     let period = device.period.as_f64();
     let around = device.error.as_f64() + SAME_PERIOD * period;
     let mut range = period - around..=period + around;
-    let (mut count, all) = (FIRST, folded.count());
+    let (mut count, all) = (FIRST, folded.starts.len());
     loop {
         let these = folded.first(count.min(all));
         let span = these.search(range, parts);
@@ -178,7 +170,7 @@ fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Op
     let apart = folded.resolution(span.period, parts);
     let of = |period: f64| folded.edges(Span { period, from: folded.moved(&span, period), ..span });
     let mut best = of(span.period)?;
-    let rounds = if folded.count() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
+    let rounds = if folded.starts.len() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
     for round in 1..=rounds {
         let apart = apart / f64::from(1 << (2 * round));
         let around = best.span.period;

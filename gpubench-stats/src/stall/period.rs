@@ -5,8 +5,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::folded::{Folded, scores};
-use super::span::{Span, phase};
+use super::folded::{BINS, Folded, binned, scores, windows};
+use super::span::Span;
 use crate::median;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
@@ -24,8 +24,6 @@ const MOST: usize = 256;
 const SIGNIFICANCE: f64 = 1e-6;
 /// Of the reads in the span of phases, and of the slow reads, at least so many are both.
 const EXPLAINED: f64 = 0.6;
-/// The bins of a period.
-const BINS: usize = 64;
 
 crate::stored! {
     /// The memory of a device is held up for a time, again and again.
@@ -68,8 +66,8 @@ impl DramStallPeriod {
         // A read that starts in a stall, or ends behind its begin, is slow.
         let width = middle + length;
         let candidate = most_together(&slow[..slow.len().min(MOST)], width.as_f64())?;
-        let (scores, _) = scores(times, step)?;
-        let folded = Folded::new(&all, &scores);
+        let scores = scores(times, step)?;
+        let folded = Folded { starts: &all, scores: &scores };
         let span = best_multiple(&folded, candidate, width.as_f64());
         let (inside, slow_inside) = both()
             .filter(|(start, _)| span.holds(*start))
@@ -118,18 +116,8 @@ fn most_together(starts: &[f64], width: f64) -> Option<f64> {
 
 /// Returns the largest number of starts in so many bins of the period, one behind the other.
 fn most_in_a_window(starts: &[f64], period: f64, bins: usize) -> usize {
-    let mut counts = [0_usize; BINS];
-    for start in starts {
-        let bin = phase(*start, period) / period * BINS as f64;
-        counts[(bin as usize).min(BINS - 1)] += 1;
-    }
-    let mut count: usize = counts[..bins].iter().sum();
-    let mut most = count;
-    for from in 0..BINS {
-        count = count + counts[(from + bins) % BINS] - counts[from];
-        most = most.max(count);
-    }
-    most
+    let all = binned(starts.iter().map(|start| (*start, 0.0)), period);
+    windows(&all, bins).map(|(_, _, count)| count as usize).max().unwrap_or_default()
 }
 
 /// Returns the span of the best of a period and its multiples: points that share a phase of a period share one of each part of it,
