@@ -62,7 +62,7 @@ pub fn sentences(
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     lines.extend(bound(measured).map(|bound| ("bound", bound)));
-    lines.extend(verification(measured, info));
+    lines.extend(verification(measured));
     lines.extend(measured.samples.dram_stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));

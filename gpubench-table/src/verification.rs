@@ -1,20 +1,19 @@
 //! The certificate of a row: every clock that looked at its launches, and whether they agree. In: a measurement that was verified; out:
 //! sentences for `--explain` and the page.
 
-use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::methods_disagree;
 use gpubench_records::verification::{
     Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedActivity, Verification,
 };
 use gpubench_stats::format::{self, time};
-use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The pieces of a launch that are told with their times.
 const TOLD: usize = 8;
 
 /// The sentences of a row that was to be verified, each behind a word.
-pub(super) fn verification(measured: &Measurement, info: Option<&DeviceInfo>) -> Vec<(&'static str, String)> {
+pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)> {
     let Some(verification) = &measured.verification else { return Vec::new() };
     let mut lines = vec![("certified", clocks(measured, verification))];
     if let Some(CuptiPass::Traced(times)) = &verification.cupti {
@@ -22,9 +21,7 @@ pub(super) fn verification(measured: &Measurement, info: Option<&DeviceInfo>) ->
     }
     if let Some(NcuPass::Counted(counters)) = &verification.ncu {
         lines.push(("counters", counted(counters)));
-        lines.extend(execution(measured, counters).map(|execution| ("execution", execution)));
         lines.push(("moved", moved(measured, counters)));
-        lines.extend(info.and_then(|info| roof(measured, counters, info)).map(|roof| ("limit", roof)));
     }
     lines
 }
@@ -149,21 +146,6 @@ fn counted(counters: &Counters) -> String {
     format!("{} ({}{summed})", told.join("; "), format::counted(*launches, "launch"))
 }
 
-/// The part of a short row in which its kernels have warps.
-fn execution(measured: &Measurement, counters: &Counters) -> Option<String> {
-    // What ncu restores between its passes may slow a launch that is hot otherwise.
-    let is_part = |executed: &Nanoseconds| *executed < measured.median() && measured.median() < SHORT;
-    let executed = counters.active_time.filter(is_part)?;
-    let share = format::percent(executed / measured.median());
-    Some(format!(
-        "{} with warps on a multiprocessor, {share} of the row's time: the rest is the launch's start and end",
-        time(executed)
-    ))
-}
-
-/// The rows that are shorter say what of them is execution.
-const SHORT: Nanoseconds = Nanoseconds(5000.0);
-
 /// The pipes that are named.
 const PIPES: usize = 3;
 
@@ -183,25 +165,4 @@ fn moved(measured: &Measurement, counters: &Counters) -> String {
         known(counters.l2_read),
         known(counters.l2_written)
     )
-}
-
-/// The roof that the counters show, in the time of the row.
-fn roof(measured: &Measurement, counters: &Counters, info: &DeviceInfo) -> Option<String> {
-    let seconds = measured.median().as_seconds();
-    let l2 = counters.l2_read.zip(counters.l2_written).map(|(Bytes(read), Bytes(written))| read + written);
-    let flops = counters.flops.iter().find(|counted| counted.data_type == measured.data_type);
-    let amounts = [
-        (Quantity::MemoryBandwidth, counters.moved().map(Bytes::as_f64)),
-        (Quantity::CacheBandwidth, l2.map(|bytes| bytes as f64)),
-        (Quantity::Compute(measured.data_type.clone()), flops.map(|counted| counted.flops as f64)),
-    ];
-    let shares = amounts.into_iter().filter_map(|(quantity, amount)| {
-        let share = Rate(amount? / seconds) / info.peak(&quantity)?.value;
-        Some((share, quantity.roof().to_string()))
-    });
-    let mut shares: Vec<(f64, String)> = shares.collect();
-    shares.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let told: Vec<String> =
-        shares.iter().map(|(share, roof)| format!("{} of {roof}", format::percent(*share))).collect();
-    (!told.is_empty()).then(|| format!("by the counters, in the row's time: {}", told.join(", ")))
 }

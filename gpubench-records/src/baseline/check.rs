@@ -1,20 +1,16 @@
 //! A run compared with a baseline, case by case. In: both; out: a [`BaselineComparison`]. `decisions` gives the answers, of all cases together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::assumed::assumed;
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::decisions::{RowDecision, RowMedians, decide, decide_within};
 use super::newest::Baseline;
 use crate::comparison::{BaselineComparison, CaseFinding, Finding, Threshold};
-use crate::id::{Arg, CaseId, PlannedCase};
-use crate::method::Cache;
+use crate::id::{CaseId, PlannedCase};
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
 use gpubench_stats::{DECISION_ERROR, Median};
-
-/// The number of a benchmark's earlier arguments that a finding shows.
-const SHOWN_ARGS: usize = 3;
 
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
 #[must_use]
@@ -31,8 +27,8 @@ pub fn check_within(
     wanted: &dyn Fn(&Record) -> bool,
     error: f64,
 ) -> BaselineComparison {
-    let cases = Cases::of(run, baseline);
-    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
+    let cases = Cases::new(run);
+    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline)).collect();
     let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
     let mut found: Vec<String> = Vec::new();
     for (now, then) in &compared {
@@ -67,8 +63,7 @@ pub fn check_within(
 
 /// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
 pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
-    let cases = Cases::of(run, baseline);
-    let of = |record| Some((record, pair(run, record, baseline, &cases).ok()?));
+    let of = |record| Some((record, pair(run, record, baseline).ok()?));
     let compared: Vec<_> = run.records.iter().filter_map(of).collect();
     let rows: Vec<RowMedians> =
         compared.iter().map(|(_, (now, then))| row(*now, *then, DECISION_ERROR)).collect();
@@ -80,56 +75,21 @@ pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
     seem.map(|((record, _), _)| *record).collect()
 }
 
-/// The cases now, and those of the baseline by their benchmark.
+/// The cases of a run, as they are and as they were planned.
 struct Cases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
-    then: HashMap<BenchmarkKey<'a>, Then<'a>>,
-}
-
-/// The cases of a benchmark in the baseline.
-#[derive(Default)]
-struct Then<'a> {
-    cases: Vec<&'a CaseId>,
-    /// True if the run has some of them too.
-    still_there: bool,
-}
-
-/// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
-type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
-
-fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {
-    (&case.benchmark, &case.model, case.cache)
 }
 
 impl<'a> Cases<'a> {
-    fn of(run: &'a Run, baseline: &'a Baseline) -> Self {
-        let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
-        let planned = run.records.iter().map(Record::planned).collect();
-        let mut then: HashMap<_, Then<'_>> = HashMap::new();
-        for old in baseline.cases() {
-            let of_benchmark = then.entry(benchmark(&old.case)).or_default();
-            of_benchmark.cases.push(&old.case);
-            of_benchmark.still_there |= now.contains(&old.case);
-        }
-        Self { now, planned, then }
+    fn new(run: &'a Run) -> Self {
+        let now = run.records.iter().map(|record| &record.case).collect();
+        Self { now, planned: run.records.iter().map(Record::planned).collect() }
     }
 
     /// Returns true if the run has the case of `old`, on any device of its model or on another model in its place.
     fn have(&self, old: &Record) -> bool {
         self.now.contains(&old.case) || self.planned.contains(&old.planned())
-    }
-
-    /// The finding about a case that the baseline lacks: it is new; or, if no earlier arguments of its benchmark are left,
-    /// it has other arguments, and the earlier ones are named.
-    fn unknown(&self, case: &CaseId) -> Finding {
-        let then = self.then.get(&benchmark(case)).filter(|then| !then.still_there);
-        let Some(Then { cases: then, .. }) = then else { return Finding::New };
-        let mut were: Vec<String> = then.iter().take(SHOWN_ARGS).map(|old| args(&old.args)).collect();
-        if then.len() > SHOWN_ARGS {
-            were.push(format!("{} others", then.len() - SHOWN_ARGS));
-        }
-        Finding::NotComparable(vec![format!("args {}, were {}", args(&case.args), were.join(" or "))])
     }
 }
 
@@ -138,9 +98,8 @@ fn pair<'a>(
     run: &'a Run,
     record: &'a Record,
     baseline: &'a Baseline,
-    cases: &Cases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
-    let (old_run, old) = baseline.find(run, record).ok_or_else(|| cases.unknown(&record.case))?;
+    let (old_run, old) = baseline.find(run, record).ok_or(Finding::New)?;
     let no_number = |why, when| Finding::NoTime(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
@@ -148,15 +107,6 @@ fn pair<'a>(
     let then = MeasuredRecord { run: old_run, record: old, measurement };
     let differences = differences(now, then);
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
-}
-
-/// Arguments in words.
-fn args(args: &[Arg]) -> String {
-    if args.is_empty() {
-        "none".to_owned()
-    } else {
-        args.iter().map(Arg::to_string).collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// The medians of a case, now and then.
@@ -205,6 +155,7 @@ mod tests {
     use super::*;
     use crate::comparison::Answer;
     use crate::files::read;
+    use crate::id::Arg;
 
     /// A run of one benchmark with these values of its argument.
     fn run(values: &[&str]) -> Run {
@@ -224,17 +175,13 @@ mod tests {
         check(&run(now), &baseline, &|_| true).findings.into_iter().map(|line| line.finding).collect()
     }
 
-    /// While an earlier argument is left, others are new. If none is, the arguments have changed, and the earlier ones are named.
     #[test]
-    fn another_argument_is_a_new_case_beside_an_earlier_one_and_else_another_claim() {
+    fn another_argument_is_a_new_case() {
         for then in [["1", "2"], ["2", "1"]] {
             let found = findings(&["1", "3"], &then);
             assert!(matches!(found[..], [Finding::Compared { .. }, Finding::New]), "{found:?}");
         }
-        let other = |then: &[&str]| findings(&["9"], then).pop().expect("one case");
-        let named = |words: &str| Finding::NotComparable(vec![words.to_owned()]);
-        assert_eq!(other(&["1", "2"]), named("args n=9, were n=1 or n=2"));
-        assert_eq!(other(&["1", "2", "3", "4", "5"]), named("args n=9, were n=1 or n=2 or n=3 or 2 others"));
+        assert_eq!(findings(&["9"], &["1", "2"]), [Finding::New]);
     }
 
     /// A case without a number, now or then, is told so and is neither faster nor slower.
