@@ -3,11 +3,11 @@
 //! fields, `.len()`, `size_of` and literals.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::ToTokens;
 use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 
 use crate::parse::bare;
-use crate::spans::mixed;
+use crate::spans::{generated, mixed};
 
 /// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
@@ -33,7 +33,7 @@ fn value(expr: &Expr) -> Option<TokenStream> {
             );
             let (left, right) = (value(left)?, value(right)?);
             let op = placeless(op.to_token_stream());
-            arithmetic.then(|| quote_spanned!(mixed()=> (#left #op #right)))
+            arithmetic.then(|| generated!((#left #op #right)))
         }
         Expr::Cast(cast) if is_integer(&cast.ty) && matches!(bare(&cast.expr), Expr::Binary(_)) => {
             value(&cast.expr)
@@ -41,9 +41,9 @@ fn value(expr: &Expr) -> Option<TokenStream> {
         Expr::Lit(literal) => {
             let Lit::Int(number) = &literal.lit else { return None };
             let number = number.base10_parse::<i128>().ok()?;
-            Some(quote_spanned!(mixed()=> __gb::Exact::of(#number)))
+            Some(generated!(__gb::Exact::of(#number)))
         }
-        leaf => is_leaf(leaf).then(|| quote_spanned!(mixed()=> __gb::exact!(#leaf))),
+        leaf => is_leaf(leaf).then(|| generated!(__gb::exact!(#leaf))),
     }
 }
 

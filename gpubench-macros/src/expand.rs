@@ -12,7 +12,7 @@ use crate::exact::exact;
 use crate::parse::{GroupOption, some};
 use crate::scope::{axis_value, axis_variable, local, placed, read_only};
 use crate::signature::Passed;
-use crate::spans::{at, first, last, mixed};
+use crate::spans::{at, first, generated, last, mixed};
 use crate::variants::Instantiation;
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
@@ -25,7 +25,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let variants =
         names.iter().zip(&benchmark.variants).map(|(name, variant)| benchmark.variant(name, variant));
     let entry = benchmark.entry(&names);
-    quote_spanned! {mixed()=>
+    generated! {
         #attributes
         const _: () = {
             use #krate::__private as __gb;
@@ -62,7 +62,7 @@ impl Benchmark {
         let (of, new) = (format_ident!("{of}", span = stream), format_ident!("{new}", span = stream));
         let bound = quote_spanned!(stream=> __gb::Bound::#new(setup, #launch));
         let case = quote_spanned!(stream=> &mut case);
-        quote_spanned! {mixed()=>
+        generated! {
             const #name: __gb::Variant = {
                 #aliases
                 fn __visit(visitor: &mut dyn __gb::Visitor) {
@@ -84,29 +84,28 @@ impl Benchmark {
         });
         let sweeps = self.options.args.sweeps.iter().map(|together| {
             let axes = axes.by_ref().take(*together);
-            quote_spanned!(mixed()=> &[#(#axes),*])
+            generated!(&[#(#axes),*])
         });
-        quote_spanned!(mixed()=> &[#(#sweeps),*])
+        generated!(&[#(#sweeps),*])
     }
 
     fn entry(&self, variants: &[Ident]) -> TokenStream {
         let name = self.options.name.as_ref().map_or_else(|| shown(&self.launch.name), LitStr::value);
         let group = self.options.group.as_ref();
         let own = [self.options.data.fields(false)].into_iter().chain(group.and_then(GroupOption::field));
-        let item = self.options.item.as_ref().map(some).map(|item| quote_spanned!(mixed()=> item: #item,));
+        let item = self.options.item.as_ref().map(some).map(|item| generated!(item: #item,));
         let tune = (!self.options.tune.is_empty()).then(|| {
             let names = self.options.tune.iter().map(shown);
-            quote_spanned!(mixed()=> tune: &[#(#names),*],)
+            generated!(tune: &[#(#names),*],)
         });
         let fields: TokenStream = own.chain(item).chain(tune).collect();
-        let base = group
-            .and_then(GroupOption::base)
-            .unwrap_or_else(|| quote_spanned!(mixed()=> __gb::BenchmarkOptions::DEFAULT));
+        let base =
+            group.and_then(GroupOption::base).unwrap_or_else(|| generated!(__gb::BenchmarkOptions::DEFAULT));
         let options = match fields.is_empty() {
             true => base,
-            false => quote_spanned!(mixed()=> __gb::BenchmarkOptions { #fields ..#base }),
+            false => generated!(__gb::BenchmarkOptions { #fields ..#base }),
         };
-        quote_spanned! {mixed()=>
+        generated! {
             __gb::Entry {
                 name: #name,
                 module: ::core::module_path!(),
@@ -124,18 +123,18 @@ impl Benchmark {
         let stream = self.stream();
         let ty = &stream.ty;
         let Some(setup) = &self.options.setup else {
-            return quote_spanned!(mixed()=> let setup = |_: &#ty| ::core::result::Result::Ok(()););
+            return generated!(let setup = |_: &#ty| ::core::result::Result::Ok(()););
         };
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let result = run(setup, values, |expr| self.bind_axes(|name| mentions(expr, name)));
         match stream.name.as_ref().filter(|name| mentions(setup.value(), name)) {
-            Some(name) => quote_spanned! {mixed()=>
+            Some(name) => generated! {
                 let setup = |#name: &#ty| {
                     let _ = #name;
                     __gb::set_up(#result)
                 };
             },
-            None => quote_spanned!(mixed()=> let setup = |_: &#ty| __gb::set_up(#result);),
+            None => generated!(let setup = |_: &#ty| __gb::set_up(#result);),
         }
     }
 
@@ -148,8 +147,8 @@ impl Benchmark {
             Role::Axis(axis) => {
                 let (local, ty) = (local(index), param.ty_if(param.passed));
                 let value = axis_value(&self.options.args.axes[axis].name);
-                let reference = (param.passed != Passed::Value).then(|| quote_spanned!(mixed()=> &));
-                quote_spanned!(mixed()=> let #local: #ty = #reference #value;)
+                let reference = (param.passed != Passed::Value).then(|| generated!(&));
+                generated!(let #local: #ty = #reference #value;)
             }
             Role::Input => self.pass_input(index, param.passed),
         });
@@ -157,7 +156,7 @@ impl Benchmark {
             Role::Stream if param.passed == Passed::Value => {
                 quote_spanned!(first(&param.ty)=> ::core::clone::Clone::clone(stream))
             }
-            Role::Stream => quote_spanned!(mixed()=> stream),
+            Role::Stream => generated!(stream),
             _ => local(index).into_token_stream(),
         });
         // The call stands at the return type, so that the compiler blames that type if a launch cannot return
@@ -182,7 +181,7 @@ impl Benchmark {
             }
             None => call,
         };
-        quote_spanned! {mixed()=>
+        generated! {
             |state: &mut _, stream: &#stream| {
                 #state
                 #(#values)*
@@ -201,11 +200,11 @@ impl Benchmark {
         let counts = self.options.counts.iter().map(|count| {
             let (option, text, value) = (&count.name, shown(&count.name), &count.value);
             match exact(value) {
-                Some(exact) => quote_spanned!(mixed()=> #option: __gb::count_exact(#text, #value, #exact)?,),
-                None => quote_spanned!(mixed()=> #option: __gb::count(#text, #value)?,),
+                Some(exact) => generated!(#option: __gb::count_exact(#text, #value, #exact)?,),
+                None => generated!(#option: __gb::count(#text, #value)?,),
             }
         });
-        Some(quote_spanned! {mixed()=>
+        Some(generated! {
             .counts(|state| {
                 #lets
                 ::core::result::Result::Ok(__gb::Counts {
@@ -220,12 +219,12 @@ impl Benchmark {
     fn reset(&self) -> Option<TokenStream> {
         let reset = self.options.reset.as_ref()?;
         let ty = &self.stream().ty;
-        let given = [quote_spanned!(mixed()=> stream)];
+        let given = [generated!(stream)];
         let (lets, outcome) = self.on_inputs(reset, given, |passed| passed);
         let used = |name: &&Ident| matches!(reset, Code::Expr(expr) if mentions(expr, name));
         let stream = self.stream().name.as_ref().filter(used);
-        let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
-        Some(quote_spanned! {mixed()=>
+        let stream = stream.map(|name| generated!(let #name = stream;));
+        Some(generated! {
             .reset(|state: &mut _, stream: &#ty| {
                 #lets
                 #stream
@@ -239,7 +238,7 @@ impl Benchmark {
         let check = self.options.check.as_ref()?;
         let given = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let (lets, outcome) = self.on_inputs(check, given, read_only);
-        Some(quote_spanned! {mixed()=>
+        Some(generated! {
             .check(|state| {
                 #lets
                 __gb::Checked::checked(#outcome)
@@ -251,8 +250,8 @@ impl Benchmark {
     fn memory(&self) -> Option<TokenStream> {
         let state = self.take_apart(|_| true);
         let inputs: Vec<Ident> = self.inputs().map(|(index, _)| local(index)).collect();
-        let known = quote_spanned!(mixed()=> #(__gb::memory!(#inputs, visit))&*);
-        (!inputs.is_empty()).then(|| quote_spanned!(mixed()=> .memory(|state, visit| { #state #known })))
+        let known = generated!(#(__gb::memory!(#inputs, visit))&*);
+        (!inputs.is_empty()).then(|| generated!(.memory(|state, visit| { #state #known })))
     }
 
     /// Writes `.skip_if(|| condition, "why")`, if there is one.
@@ -260,7 +259,7 @@ impl Benchmark {
         let (condition, why) = self.options.skip_if.as_ref()?;
         let axes = self.bind_axes(|name| mentions(condition, name));
         let condition = inlined(&axes, condition, &ReturnType::Default);
-        Some(quote_spanned!(mixed()=> .skip_if(|| #condition, #why)))
+        Some(generated!(.skip_if(|| #condition, #why)))
     }
 
     /// Applies `code` to the inputs, which are passed as `how` says, and to the other `given` values. Returns the
@@ -291,7 +290,7 @@ fn run(
         Code::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
         Code::Closure(closure) => {
             let patterns = closure.inputs.iter();
-            let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
+            let lets = generated!(#(let #patterns = #values;)*);
             inlined(&lets, &closure.body, &closure.output)
         }
         Code::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),

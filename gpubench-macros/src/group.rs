@@ -2,14 +2,14 @@
 //! options. Out: a constant that `group = NAME` refers to.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, parenthesized};
 
 use crate::errors::Errors;
 use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
-use crate::spans::mixed;
+use crate::spans::generated;
 
 /// Returns the constant, or the mistakes.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
@@ -80,7 +80,7 @@ impl GroupInput {
         let Self { own, attributes, visibility, name, shown, data, krate } = self;
         let krate = krate.as_ref().map_or_else(|| own.clone(), ToTokens::to_token_stream);
         let fields = data.fields(true);
-        quote_spanned! {mixed()=>
+        generated! {
             #(#attributes)*
             #visibility const #name: #krate::Group = {
                 use #krate::__private as __gb;

@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 
 use crate::check::Benchmark;
 use crate::signature::Passed;
-use crate::spans::{at, first, last, mixed};
+use crate::spans::{at, first, generated, last, mixed};
 
 impl Benchmark {
     /// Writes `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
@@ -17,7 +17,7 @@ impl Benchmark {
             |index| if used(index) { local(index).into_token_stream() } else { quote_spanned!(at=> _) };
         let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
         match names.as_slice() {
-            [name] => quote_spanned!(mixed()=> let #name = state;),
+            [name] => generated!(let #name = state;),
             names => quote_spanned!(at=> let (#(#names),*) = state;),
         }
     }
@@ -31,14 +31,14 @@ impl Benchmark {
             let made = placed(&local, first(&ty));
             quote_spanned!(first(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
         });
-        quote_spanned!(mixed()=> #cloned let #local: #ty = #value;)
+        generated!(#cloned let #local: #ty = #value;)
     }
 
     /// Converts each input to the function's parameter type, passed as `how` says.
     pub(crate) fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
         let state = self.take_apart(|_| true);
         let values = self.inputs().map(|(index, param)| self.pass_input(index, how(param.passed)));
-        quote_spanned!(mixed()=> #state #(#values)*)
+        generated!(#state #(#values)*)
     }
 
     /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes by value.
@@ -53,10 +53,10 @@ impl Benchmark {
             let mutable = how(param.passed) == Passed::Mutable;
             let passed = if mutable { Passed::Mutable } else { Passed::Shared };
             let (ty, value) = (param.ty_if(passed), self.borrowed(&local(*index), passed));
-            quote_spanned!(mixed()=> let #name: #ty = #value; let _ = &#name;)
+            generated!(let #name: #ty = #value; let _ = &#name;)
         });
         let axes = self.bind_axes(&mentions);
-        quote_spanned!(mixed()=> #state #(#inputs)* #axes)
+        generated!(#state #(#inputs)* #axes)
     }
 
     /// Binds the axes that some code `mentions`, by value.
@@ -65,7 +65,7 @@ impl Benchmark {
             let (name, value) = (&axis.name, axis_value(&axis.name));
             // A mentioned name need not be used: it may be a field's name. There is no `allow`, which a
             // `forbid` would reject.
-            quote_spanned!(mixed()=> let #name = #value; let _ = &#name;)
+            generated!(let #name = #value; let _ = &#name;)
         });
         axes.collect()
     }

@@ -9,6 +9,14 @@ pub(crate) fn mixed() -> Span {
     Span::mixed_site()
 }
 
+/// Writes code with the hygiene of all generated code.
+macro_rules! generated {
+    ($($code:tt)*) => {
+        quote::quote_spanned!(crate::spans::mixed()=> $($code)*)
+    };
+}
+pub(crate) use generated;
+
 /// Returns the place where `tokens` begin.
 pub(crate) fn first(tokens: &impl ToTokens) -> Span {
     tokens.to_token_stream().into_iter().next().map_or_else(mixed, |token| at(token.span()))

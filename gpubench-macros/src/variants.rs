@@ -2,14 +2,14 @@
 //! `types` and `consts`. Out: a [`Instantiation`] for each combination.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::ToTokens;
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Choices, written};
 use crate::signature::{GenericParameter, Launch};
-use crate::spans::{first, mixed};
+use crate::spans::{first, generated};
 
 /// One instance: the choice for each parameter, in order.
 #[derive(Clone, Default)]
@@ -103,8 +103,8 @@ impl Instantiation {
     /// Writes `type T = f32; const B: usize = 128;`, by which the user's code names the choices.
     pub(crate) fn aliases(&self) -> TokenStream {
         let alias = |Choice { name, constant, value }: &Choice| match constant {
-            None => quote_spanned!(mixed()=> type #name = #value;),
-            Some(ty) => quote_spanned!(mixed()=> const #name: #ty = #value;),
+            None => generated!(type #name = #value;),
+            Some(ty) => generated!(const #name: #ty = #value;),
         };
         self.0.iter().map(alias).collect()
     }
@@ -113,7 +113,7 @@ impl Instantiation {
     /// function cannot take it.
     pub(crate) fn turbofish(&self) -> Option<TokenStream> {
         let placed = self.0.iter().map(Choice::placed);
-        (!self.0.is_empty()).then(|| quote_spanned!(mixed()=> ::<#(#placed),*>))
+        (!self.0.is_empty()).then(|| generated!(::<#(#placed),*>))
     }
 
     /// Returns `ty`; if it is one of the parameters, at the place of its choice.
@@ -130,12 +130,12 @@ impl Instantiation {
             let shown = match constant {
                 None => {
                     let written = written(value.clone());
-                    quote_spanned!(mixed()=> ::std::string::String::from(#written))
+                    generated!(::std::string::String::from(#written))
                 }
-                Some(_) => quote_spanned!(mixed()=> ::std::string::ToString::to_string(&#name)),
+                Some(_) => generated!(::std::string::ToString::to_string(&#name)),
             };
-            quote_spanned!(mixed()=> __gb::Generic { name: #text, value: || #shown })
+            generated!(__gb::Generic { name: #text, value: || #shown })
         });
-        quote_spanned!(mixed()=> &[#(#generics),*])
+        generated!(&[#(#generics),*])
     }
 }

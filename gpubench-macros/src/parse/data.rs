@@ -9,7 +9,7 @@ use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
 
 use super::read::{number, skip_value, text, ungrouped, value};
 use crate::errors::{Errors, did_you_mean};
-use crate::spans::{first, mixed};
+use crate::spans::{first, generated, mixed};
 
 /// The options that a group takes.
 pub(crate) const KNOWN: [&str; 10] = [
@@ -54,7 +54,7 @@ impl Data {
         let fields = self.0.iter().map(|(name, value)| {
             let group = if of_group && name == "tags" { "group_" } else { "" };
             let field = format_ident!("{group}{name}", span = mixed());
-            quote_spanned!(mixed()=> #field: #value,)
+            generated!(#field: #value,)
         });
         fields.collect()
     }
@@ -95,7 +95,7 @@ impl GroupOption {
     pub(crate) fn field(&self) -> Option<TokenStream> {
         let Self::Name(name) = self else { return None };
         let name = some(name);
-        Some(quote_spanned!(mixed()=> group: #name,))
+        Some(generated!(group: #name,))
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
 /// Reads `cold`, `cold = true` or `cold = false`.
 fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
-        return Ok(Some(quote_spanned!(mixed()=> true)));
+        return Ok(Some(generated!(true)));
     }
     let given = input.fork();
     let chosen = given.parse::<Token![=]>().and_then(|_| given.parse::<LitBool>());
@@ -168,7 +168,7 @@ fn tags(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Op
     for tag in tags.iter().filter(|tag| tag.value().is_empty() || tag.value().contains(',')) {
         errors.at(tag, "a tag is some text without `,`, which separates them on the command line");
     }
-    Ok(Some(quote_spanned!(mixed()=> &[#(#tags),*])))
+    Ok(Some(generated!(&[#(#tags),*])))
 }
 
 fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
@@ -176,7 +176,7 @@ fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Op
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
         let variant = Ident::new(variant, mixed());
-        return Ok(Some(some(quote_spanned!(mixed()=> __gb::Link::#variant))));
+        return Ok(Some(some(generated!(__gb::Link::#variant))));
     }
     let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
     errors.at(value, format_args!("`link` is `h2d`, `d2h`, `d2d` or `p2p`{hint}"));
@@ -185,5 +185,5 @@ fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Op
 
 /// Writes `Some(value)`.
 pub(crate) fn some(value: impl ToTokens) -> TokenStream {
-    quote_spanned!(mixed()=> ::core::option::Option::Some(#value))
+    generated!(::core::option::Option::Some(#value))
 }
