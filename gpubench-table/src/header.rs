@@ -25,7 +25,7 @@ pub fn header(run: &Run, page: Page) -> String {
         let (device, name) = (plain(&label), plain(&info.name));
         let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
         // Writing to a string cannot fail.
-        _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room, page));
+        _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room));
         if info.fake {
             text += &styled(&wrapped("FAKE: a stand-in for tests. Its times are made up", "  ", page), NOTE);
         }

@@ -1,7 +1,6 @@
 //! The room of a column's cells. In: the text of a cell; out: the same in a fixed number of terminal columns, numbers with their
 //! decimal points under each other.
 
-use crate::page::Page;
 use crate::text::{left, right, shortened, width};
 
 /// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
@@ -56,8 +55,8 @@ impl Room {
 
     /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
     /// is too long is shortened; no number is, whose digits have room.
-    pub(super) fn fit(self, cell: &str, page: Page) -> String {
-        let cell = &*shortened(cell, self.width(), page);
+    pub(super) fn fit(self, cell: &str) -> String {
+        let cell = &*shortened(cell, self.width());
         let Self::Number(whole, fraction, unit) = self else { return left(cell, self.width()) };
         let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
         let (before, behind) = cell.split_at(point);
@@ -87,17 +86,17 @@ mod tests {
     #[test]
     fn decimal_points_stand_under_each_other() {
         let shown = ["12.54 µs", "601.1 ns", "1000 µs", "4.473 ms", "-3.000 ns", "failed"]
-            .map(|it| Room::Number(3, 4, 3).fit(it, Page::default()));
+            .map(|it| Room::Number(3, 4, 3).fit(it));
         assert_eq!(
             shown,
             [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
         );
         let shares = ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"];
-        let shown = shares.map(|it| Room::Named(3, 3).for_units(shares.into_iter()).fit(it, Page::default()));
+        let shown = shares.map(|it| Room::Named(3, 3).for_units(shares.into_iter()).fit(it));
         assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
         let room = Room::Number(4, 3, 2);
         assert_eq!(
-            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it, Page::default())),
+            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it)),
             [" ± 0.42 %", "± 99.99 %", "± 150   %", "± >999  %", "    ± ?  "]
         );
     }

@@ -41,16 +41,6 @@ fn height(count: usize, all: usize) -> char {
     eighths.checked_sub(1).map_or(EMPTY, |height| HEIGHTS[height])
 }
 
-/// The bar in characters of ASCII, with fewer heights.
-pub(super) fn in_ascii(bar: &str) -> String {
-    let ascii = |c| match HEIGHTS.iter().position(|height| *height == c) {
-        Some(height) => [':', '+', '*', '#'][height / 2],
-        None if c == EMPTY => '.',
-        None => c,
-    };
-    bar.chars().map(ascii).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +49,5 @@ mod tests {
     fn a_few_samples_are_seen_and_all_are_the_highest() {
         let heights = [0, 1, 13, 50, 100].map(|count| height(count, 100));
         assert_eq!(heights, ['·', '▁', '▂', '▄', '█']);
-        assert_eq!(in_ascii("·▁▂▄█"), ".::+#");
     }
 }

@@ -257,7 +257,7 @@ impl TableWriter {
         let Some(page) = self.page.width() else { return 0 };
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();
-            names.iter().all(|name| seen.insert(shortened(name, *columns, self.page)))
+            names.iter().all(|name| seen.insert(shortened(name, *columns)))
         };
         (least_name(page)..self.longest).find(differ).unwrap_or(self.longest)
     }
@@ -302,7 +302,7 @@ impl TableWriter {
             let blank = spaces(room - width(&title));
             _ = writeln!(text, "{BOLD}{title}{BOLD:#}{blank}{}", heads.trim_start());
         } else {
-            let title = shortened(&title, self.page.width().unwrap_or(usize::MAX), self.page);
+            let title = shortened(&title, self.page.width().unwrap_or(usize::MAX));
             _ = writeln!(text, "{BOLD}{title}{BOLD:#}");
             _ = writeln!(text, "{}{}", spaces(room), heads.trim_start());
         }
@@ -317,15 +317,14 @@ impl TableWriter {
             State::Suspect => "? ",
             State::Invalid => "! ",
         };
-        let name = shortened(name, self.lineup.name, self.page);
+        let name = shortened(name, self.lineup.name);
         let mut line = format!("{mark}{}", left(&name, self.lineup.name));
         for used in &self.lineup.columns {
             let UsedColumn { column, room } = used;
             let cell = column.layout(self.is_narrow()).2(row);
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
-            let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
             line += &spaces(self.gap(used));
-            line += &room.fit(&cell, self.page);
+            line += &room.fit(&cell);
         }
         if row.shown.fake {
             line += FAKE;

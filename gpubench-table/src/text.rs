@@ -20,15 +20,14 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 /// `text` with as much left out of its middle as `columns` need, and `…` there.
-pub(super) fn shortened(text: &str, columns: usize, page: Page) -> String {
+pub(super) fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
-    let gap = if page.ascii() { ".." } else { "…" };
-    let left = columns.saturating_sub(width(gap));
+    let left = columns.saturating_sub(1);
     let begin = fitting(text.chars(), left.div_ceil(2));
     let end = fitting(text.chars().rev(), left / 2);
-    format!("{begin}{gap}{}", end.chars().rev().collect::<String>())
+    format!("{begin}…{}", end.chars().rev().collect::<String>())
 }
 
 /// The first of `chars` that fit into `columns`.
@@ -89,13 +88,12 @@ mod tests {
 
     #[test]
     fn names_are_shortened_in_their_middle() {
-        let shown = |name: &str, columns| shortened(name, columns, Page::default());
+        let shown = |name: &str, columns| shortened(name, columns);
         assert_eq!(shown("copy[n=65536]", 13), "copy[n=65536]");
         assert_eq!(shown("copy[n=65536]", 8), "copy…36]");
         // A wide character is not cut in two.
         assert_eq!(shown("千千千千千千", 6), "千…千");
         assert_eq!(width(&shown("千千千千千千", 6)), 5);
-        assert_eq!(shortened("copy[n=65536]", 8, Page::default().in_ascii()), "cop..36]");
     }
 
     #[test]

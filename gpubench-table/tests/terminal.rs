@@ -158,7 +158,6 @@ fn rows_of_every_kind_look_so() {
         assert_snapshot!(format!("mixed-{width}"), plain(&render(&mixed(), page(width))));
     }
     assert_snapshot!("mixed-piped", plain(&render(&mixed(), Page::default())));
-    assert_snapshot!("mixed-ascii", plain(&render(&mixed(), page(100).in_ascii())));
 }
 
 #[test]
