@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::comparison::{BaselineComparison, Comparison, Threshold, none};
 use crate::device_info::DeviceInfo;
-pub use crate::environment::Environment;
+pub use crate::environment::{Environment, Package, Program, Resumed};
 use crate::failure::Failure;
 use crate::files::{self, FormatError};
 use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
@@ -13,9 +13,7 @@ use crate::launch::LaunchInfo;
 use crate::limits::{DeclaredWork, begins_cold};
 use crate::method::Cache;
 use crate::metrics::Metrics;
-pub use crate::program::{Package, Program};
 use crate::relaunch::Relaunch;
-use crate::resumed::Resumed;
 use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
 use crate::verdict::{Reason, State, Verdict, claims};

@@ -2,7 +2,6 @@
 
 pub mod claims;
 pub mod launched;
-mod missing_work;
 pub mod observed;
 mod reason;
 #[cfg(test)]
@@ -19,7 +18,7 @@ use gpubench_stats::SMALLEST_SAMPLE;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::units::{Hertz, Range};
 
-pub use self::missing_work::missing_work;
+pub use self::launched::missing_work;
 pub use self::reason::{Reason, more_samples};
 
 gpubench_stats::stored! {

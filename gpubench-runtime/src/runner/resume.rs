@@ -12,7 +12,7 @@ use gpubench_records::files::EarlierRun;
 use gpubench_records::id::{BenchmarkId, PlannedCase};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
-use gpubench_records::resumed::Resumed;
+use gpubench_records::record::Resumed;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::Reason;
 use gpubench_stats::format;

@@ -2,11 +2,13 @@
 //! for; out: a destination for each, none of them twice.
 
 use std::fmt::{self, Display};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use gpubench_records::files::is_one_file;
 
 use super::Format;
+use crate::text::plain_lines;
 
 /// A format with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +89,19 @@ pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec
         exports.push(export);
     }
     Ok(exports)
+}
+
+/// Writes `contents` to `out`, a terminal: no name of a benchmark moves its cursor or colours it.
+///
+/// # Errors
+/// If the contents cannot be made, or `out` takes no more.
+pub fn write_visibly(
+    out: &mut dyn Write,
+    contents: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    contents(&mut bytes)?;
+    out.write_all(plain_lines(&String::from_utf8_lossy(&bytes)).as_bytes())
 }
 
 #[cfg(test)]

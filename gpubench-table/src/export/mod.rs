@@ -4,18 +4,15 @@ pub mod csv;
 mod destination;
 mod markdown;
 mod names;
-mod sections;
-mod visible;
 
 use std::fmt;
 use std::io::{self, Write};
 
 use gpubench_records::record::Run;
 
-pub use self::destination::{Export, ExportTo, SamePlace, exports};
+pub use self::destination::{Export, ExportTo, SamePlace, exports, write_visibly};
+pub use self::markdown::write_markdown;
 pub use self::names::Names;
-pub use self::sections::write_markdown;
-pub use self::visible::write_visibly;
 
 /// An output format of runs.
 #[derive(Clone, Copy)]
@@ -45,7 +42,7 @@ impl Format {
     pub const MARKDOWN: Self = Self {
         name: "markdown",
         description: "Write the table as Markdown, for a pull request",
-        write: markdown::write,
+        write: markdown::write_run,
     };
 }
 
