@@ -100,7 +100,7 @@ impl Place {
             return Err(self.missing());
         }
         // A file that the user has put there has its clock's place among ours.
-        runs.sort_by_key(|(order, run)| Reverse(order.unwrap_or(Order { second: run.started, number: 0 })));
+        runs.sort_by_key(|(order, run)| Reverse(order.unwrap_or(Order(run.started, 0))));
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
@@ -134,10 +134,9 @@ impl Place {
     /// The places behind all files of ours: at this second, unless the clock was set back since the last of them.
     fn next(&self, started: u64) -> Result<impl Iterator<Item = Order> + use<>, BaselineError> {
         let last = self.files()?.iter().filter_map(|file| Order::of(file)).max();
-        let behind = last.map(|Order { second, number }| Order { second, number: number.saturating_add(1) });
-        let Order { second, number } =
-            behind.max(Some(Order { second: started, number: 0 })).unwrap_or_default();
-        Ok((number..).map(move |number| Order { second, number }))
+        let next = last.map(|Order(second, number)| Order(second, number.saturating_add(1)));
+        let Order(second, number) = next.max(Some(Order(started, 0))).unwrap_or_default();
+        Ok((number..).map(move |number| Order(second, number)))
     }
 
     /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
@@ -196,22 +195,19 @@ impl Place {
 /// The place of a file of ours among the others, which its name tells: the second when its run began, or that of the file before
 /// it if the clock was set back since, and a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Order {
-    second: u64,
-    number: u32,
-}
+struct Order(u64, u32);
 
 impl Order {
     /// Reads it from the name of a file; nothing for one that has no name of ours.
     fn of(file: &Path) -> Option<Self> {
         let name = file.file_name()?.to_str()?;
         let (second, number) = name.strip_suffix(".json")?.split_once('-')?;
-        let order = Self { second: second.parse().ok()?, number: number.parse().ok()? };
+        let order = Self(second.parse().ok()?, number.parse().ok()?);
         (order.file() == name).then_some(order)
     }
 
     fn file(self) -> String {
-        format!("{:010}-{}.json", self.second, self.number)
+        format!("{:010}-{}.json", self.0, self.1)
     }
 }
 

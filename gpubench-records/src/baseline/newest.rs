@@ -15,8 +15,6 @@ pub struct Baseline {
     pub name: String,
     /// The newest first.
     runs: Vec<Run>,
-    /// The newest record of each case, in their order.
-    cases: Vec<RecordPlace>,
     /// All records of each case, the newest first.
     places: HashMap<(String, Cache), Vec<RecordPlace>>,
 }
@@ -33,18 +31,13 @@ impl Baseline {
 
     /// The baseline of `runs`, the newest first.
     pub(super) fn new(name: String, runs: Vec<Run>) -> Self {
-        let (mut cases, mut seen) = (Vec::new(), HashSet::new());
         let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
-                let this = (number, place);
-                if seen.insert(record.case.clone()) {
-                    cases.push(this);
-                }
-                places.entry(name_and_cache(&record.case)).or_default().push(this);
+                places.entry(name_and_cache(&record.case)).or_default().push((number, place));
             }
         }
-        Self { name, runs, cases, places }
+        Self { name, runs, places }
     }
 
     /// Returns the baseline as one run: the newest, with the records of older ones for cases that it has no number for.
@@ -99,7 +92,8 @@ impl Baseline {
 
     /// Every case once, each as the newest run has it.
     pub fn cases(&self) -> impl Iterator<Item = &Record> {
-        self.cases.iter().map(|(run, place)| &self.runs[*run].records[*place])
+        let mut seen = HashSet::new();
+        self.runs.iter().flat_map(|run| &run.records).filter(move |record| seen.insert(&record.case))
     }
 }
 
