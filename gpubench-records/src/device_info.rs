@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
 
 gpubench_stats::stored! {
@@ -141,8 +140,8 @@ impl Display for Property {
         let name = &self.name;
         match &self.value {
             Value::Count(count) => write!(f, "{count} {name}"),
-            Value::Bytes(size) => write!(f, "{name} {}", format::bytes(*size)),
-            Value::Hertz(clock) => write!(f, "{name} {}", format::clock(*clock)),
+            Value::Bytes(size) => write!(f, "{name} {size}"),
+            Value::Hertz(clock) => write!(f, "{name} {clock}"),
             Value::Text(text) => write!(f, "{name} {text}"),
         }
     }

@@ -117,7 +117,7 @@ impl Display for Observation {
                     format::counted(*count, "function")
                 )
             }
-            Self::KeepsMemory { bytes } => write!(f, "each launch keeps {}", format::bytes(*bytes)),
+            Self::KeepsMemory { bytes } => write!(f, "each launch keeps {bytes}"),
             Self::LoadsCode(calls) => write!(f, "loads code: {calls}"),
             Self::SwitchesContext(calls) => write!(f, "switches the context: {calls}"),
             Self::LaunchesGraphs { count } => write!(f, "launches graphs: {count}"),

@@ -12,7 +12,7 @@ use crate::method::Path;
 use crate::samples::Samples;
 use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, Summary, format};
+use gpubench_stats::{Interval, Summary};
 
 gpubench_stats::stored! {
     /// The checks that were asked for.
@@ -84,7 +84,7 @@ gpubench_stats::stored! {
 
 impl Display for Slowdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ± {}", format::time(self.by), format::time(self.half_width))
+        write!(f, "{} ± {}", self.by, self.half_width)
     }
 }
 

@@ -43,8 +43,8 @@ fn in_turn(run: &Run, page: Page) -> String {
         let mut cells = vec![
             name,
             record.case.cache.to_string(),
-            format::time(measured.median()),
-            format!("against {}", format::time(compared.measurement.median())),
+            measured.median().to_string(),
+            format!("against {}", compared.measurement.median()),
         ];
         cells.extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], ratio_cells));
         cells.push(than(compared) + &explained(measured, compared));
@@ -118,7 +118,7 @@ fn checked(check: &BaselineComparison, page: Page) -> String {
         if let Finding::Compared { ratio, time, baseline_time, assumed_spread, answer, remeasured, .. } =
             &line.finding
         {
-            cells.extend([format::time(*time), format!("was {}", format::time(*baseline_time))]);
+            cells.extend([time.to_string(), format!("was {baseline_time}")]);
             cells.extend(ratio_cells(*ratio));
             cells.push(together::answer(*answer, *assumed_spread, *remeasured));
         }

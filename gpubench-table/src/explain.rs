@@ -118,12 +118,12 @@ fn time(measured: &Measurement) -> String {
         timestamp_kernels,
         ..
     } = measured.samples.timer;
-    let event = format::time(event_time(measured));
+    let event = event_time(measured);
     let own = measured.samples.overhead();
     let step = match measured.samples.method.batch {
-        None => format::time(step),
+        None => step.to_string(),
         Some(launches) => {
-            let [all, each] = [step * launches as f64, step].map(format::time);
+            let [all, each] = [step * launches as f64, step];
             format!(
                 "{all}, so {each} for each of the {launches} back-to-back launches of a sample: one alone is too short for it"
             )
@@ -133,35 +133,29 @@ fn time(measured: &Measurement) -> String {
         true => ("time between stamps of the GPU's clock", "a pair of stamps"),
         false => ("event time", "a pair of events"),
     };
-    let [median, overhead, floor] = [measured.median(), own, empty_span].map(format::time);
+    let [median, overhead, floor] = [measured.median(), own, empty_span];
     let why = match (empty_launch_time, marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
-            "the {} that {pair} reads around {}, less the {} that one more empty launch takes; \
+            "the {} that {pair} reads around {}, less the {one_more} that one more empty launch takes; \
              around nothing it reads {floor}{}",
-            format::time(own + one_more - measured.samples.correction.unwrap_or_default()),
+            own + one_more - measured.samples.correction.unwrap_or_default(),
             if reads_parameter {
                 "launches among the samples that only look at a parameter"
             } else {
                 "empty launches among the samples"
             },
-            format::time(one_more),
             measured.samples.correction.map_or_else(String::new, |by| {
-                let (by, word) =
-                    (format::time(by.abs()), if by < Nanoseconds::ZERO { "less" } else { "more" });
+                let (by, word) = (by.abs(), if by < Nanoseconds::ZERO { "less" } else { "more" });
                 format!("; around this launch it reads {by} {word}, according to the GPU's own clock")
             })
         ),
         (Some(empty), None) => format!(
-            "half of the {} that a pair of events reads around an empty launch; around nothing it reads {floor}",
-            format::time(empty)
+            "half of the {empty} that a pair of events reads around an empty launch; around nothing it reads {floor}"
         ),
         (None, _) => "read around nothing".to_owned(),
     };
     let averages = averaged_resolution.map_or_else(String::new, |resolution| {
-        format!(
-            ", and averages of samples that begin at all places of a step resolve {}",
-            format::time(resolution)
-        )
+        format!(", and averages of samples that begin at all places of a step resolve {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
@@ -174,7 +168,6 @@ fn bound(measured: &Measurement) -> Option<String> {
         measured.samples.cross_check_error()?,
     );
     let share = format::percent(bound / measured.median());
-    let [other, gap, bound] = [other, gap, bound].map(format::time);
     let known = match measured.samples.timer.averaged_resolution {
         None => "half of the interval, two steps of the timer",
         Some(_) => "half of the interval, twice the resolution of averages",
@@ -194,10 +187,10 @@ fn stall(stall: &DramStall, time: Nanoseconds) -> String {
     };
     format!(
         "memory stall: {} every {}, {}; {met}, {} on the average",
-        format::time(stall.delay),
-        format::time(stall.period),
+        stall.delay,
+        stall.period,
         format::percent(stall.delay / stall.period),
-        format::time(always * stall.delay + stall.mean_delay())
+        always * stall.delay + stall.mean_delay()
     )
 }
 
@@ -224,7 +217,7 @@ fn flush(measured: &Measurement) -> String {
         }
         _ => beyond,
     };
-    let mut text = format!("{flush}: {} per sample, reset included", format::time(each));
+    let mut text = format!("{flush}: {each} per sample, reset included");
     if let Some(proof) = flush_verification {
         _ = write!(text, "; {}", proved(proof));
     }
@@ -238,14 +231,11 @@ fn flush(measured: &Measurement) -> String {
 fn proved(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after it, {} from the cache, {} after a sweep of twice the cache",
-        format::time(proof.flushed_read),
-        format::time(proof.cached_read),
-        format::time(proof.reference_read)
+        proof.flushed_read, proof.cached_read, proof.reference_read
     );
     let dirt = format!(
         "reading three quarters takes {}, {} after the sweep",
-        format::time(proof.large_read),
-        format::time(proof.reference_large_read)
+        proof.large_read, proof.reference_large_read
     );
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
@@ -295,24 +285,19 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let EnergyMeasurement { per_launch, power, sensor_power, launches, wall_time, updates, counter_time } =
         *measured;
     let each = wall_time / launches as f64;
-    let sensor =
-        sensor_power.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
+    let sensor = sensor_power.map(|sensor| format!(" (its sensor: {sensor})")).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
     format!(
-        "{} a launch = {} × {}, over {launches} back-to-back launches{}; includes idle power; from {updates} updates of the device's counter in {}{sensor}",
-        format::energy(per_launch),
-        format::power(power),
-        format::time(each),
-        work.into_iter().flatten().collect::<String>(),
-        format::time(counter_time),
+        "{per_launch} a launch = {power} × {each}, over {launches} back-to-back launches{}; includes idle power; from {updates} updates of the device's counter in {counter_time}{sensor}",
+        work.into_iter().flatten().collect::<String>()
     )
 }
 
 fn warm_up(measured: &Measurement) -> String {
     let warm_up = measured.samples.warm_up;
     let steady = if warm_up.steady { "steady" } else { "not steady" };
-    format!("{} launches in {}, {steady}", warm_up.launches, format::time(warm_up.elapsed))
+    format!("{} launches in {}, {steady}", warm_up.launches, warm_up.elapsed)
 }
 
 fn samples(measured: &Measurement) -> String {
@@ -338,8 +323,8 @@ fn samples(measured: &Measurement) -> String {
     format!(
         "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),
-        format::time(measured.samples.device_time),
-        format::time(measured.samples.wall_time),
+        measured.samples.device_time,
+        measured.samples.wall_time,
         format::percent(measured.samples.device_time / measured.samples.wall_time)
     )
 }
@@ -387,7 +372,6 @@ pub fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch_time, marginal_empty_launch, overhead, .. } = measured.samples.timer;
     let empty = marginal_empty_launch.or_else(|| Some(empty_launch_time? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
-    (claims && measured.median() <= 2.0 * empty).then(|| {
-        format!("launch-bound: an empty launch takes {}, at least half of this time", format::time(empty))
-    })
+    (claims && measured.median() <= 2.0 * empty)
+        .then(|| format!("launch-bound: an empty launch takes {empty}, at least half of this time"))
 }

@@ -32,16 +32,12 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         format!("{} a thread", format::counted(kernel.registers_per_thread as usize, "register")),
     ];
     if kernel.local_memory_per_thread > Bytes(0) {
-        words.push(format!("{} of local memory a thread", format::bytes(kernel.local_memory_per_thread)));
+        words.push(format!("{} of local memory a thread", kernel.local_memory_per_thread));
     }
     let (fixed, added) = (kernel.static_shared_memory, kernel.dynamic_shared_memory);
     if fixed + added > Bytes::ZERO {
-        let by = if added > Bytes::ZERO {
-            format!(" ({} by the launch)", format::bytes(added))
-        } else {
-            String::new()
-        };
-        words.push(format!("{} of shared memory a block{by}", format::bytes(fixed + added)));
+        let by = if added > Bytes::ZERO { format!(" ({added} by the launch)") } else { String::new() };
+        words.push(format!("{} of shared memory a block{by}", fixed + added));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.max_active_blocks_per_sm > 0) {
         words.push(residency(kernel, all));
@@ -126,7 +122,7 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {
-        (Some(writes), _) => format!("; it declares {} written", format::bytes(Bytes(writes))),
+        (Some(writes), _) => format!("; it declares {} written", Bytes(writes)),
         (None, Some(_)) if counts.reads.is_none() => "; it does not declare how much it writes".to_owned(),
         _ => String::new(),
     };
@@ -141,19 +137,18 @@ fn changed(written: &Written, counts: &Counts) -> String {
             None if counts.writes.is_none() => "",
             None => ": it may write the values that are already there",
         };
-        return format!("nothing changed in {} of memory{why}", format::bytes(written.examined));
+        return format!("nothing changed in {} of memory{why}", written.examined);
     }
     let same = match (written.changed_on_other_contents, counts.writes) {
         (Some(altered), _) => {
-            format!("; on memory that holds other values, {} changed", format::bytes(altered))
+            format!("; on memory that holds other values, {altered} changed")
         }
         (None, Some(writes)) if written.changed < Bytes(writes) => {
             "; bytes overwritten with their own value do not count".to_owned()
         }
         _ => String::new(),
     };
-    let [changed, looked_at, block] =
-        [written.changed, written.examined, written.block_size].map(format::bytes);
+    let [changed, looked_at, block] = [written.changed, written.examined, written.block_size];
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
 }
 
@@ -169,13 +164,11 @@ fn unseen(written: &Written) -> String {
 pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)
-        .then(|| format!("launches after the samples leave {} different", format::bytes(relaunch.differs)));
+        .then(|| format!("launches after the samples leave {} different", relaunch.differs));
     let rewritten = relaunch.rewritten.map(|Rewritten { changed, again }| {
-        let [changed, again] = [changed, again].map(format::bytes);
         format!("the checked launch wrote {changed}, launches after the samples {again}")
     });
     let reuse = relaunch.reuse.map(|Reuse { fresh, used }| {
-        let [fresh, used] = [fresh, used].map(format::time);
         format!("one cold launch took {fresh} on fresh inputs, {used} on used ones")
     });
     let found: Vec<_> = [checked, differs, rewritten, reuse].into_iter().flatten().collect();
@@ -186,9 +179,8 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
 pub(super) fn host(samples: &Samples) -> Option<String> {
     let call = samples.host_call_time.filter(|call| *call > samples.time.median)?;
     Some(format!(
-        "a call of the launch function takes {} on the host, longer than the launch: an application that waits for each is bound \
-         by that",
-        format::time(call)
+        "a call of the launch function takes {call} on the host, longer than the launch: an application that waits for each is bound \
+         by that"
     ))
 }
 

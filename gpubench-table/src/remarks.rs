@@ -60,8 +60,7 @@ pub fn methods(run: &Run) -> String {
                 Some(pieces) => format::counted(pieces, "piece") + " of work",
                 None => format::counted(kernels, "kernel"),
             };
-            let graph = format::time(measured.median());
-            let (stream, case) = (format::time(stream), case(record));
+            let (graph, case) = (measured.median(), case(record));
             text += &format!("{of}: {case}: {graph} in a graph, {stream} on the stream\n");
         }
     }
@@ -109,10 +108,10 @@ fn coarse_timers(run: &Run) -> String {
         if timer.resolution <= COARSE || timer.resolution <= COARSE_PART * measured.median() {
             return None;
         }
-        let step = format::time(timer.resolution);
-        let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-            format!("; averages of samples resolve {}", format::time(resolution))
-        });
+        let step = timer.resolution;
+        let averages = timer
+            .averaged_resolution
+            .map_or_else(String::new, |resolution| format!("; averages of samples resolve {resolution}"));
         let words = format!("the timer steps by {step}{averages}; shorter launches are below its resolution");
         Some((words, &*record.device))
     });

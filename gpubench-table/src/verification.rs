@@ -6,7 +6,7 @@ use gpubench_records::verdict::methods_disagree;
 use gpubench_records::verification::{
     Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedActivity, Verification,
 };
-use gpubench_stats::format::{self, time};
+use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The pieces of a launch that are told with their times.
@@ -30,12 +30,12 @@ pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)
 fn clocks(measured: &Measurement, verification: &Verification) -> String {
     let samples = &measured.samples;
     let half_width = samples.time.median_ci.half_width();
-    let own = format!("{} {} ± {}", samples.method.path, time(measured.median()), time(half_width));
+    let own = format!("{} {} ± {half_width}", samples.method.path, measured.median());
     let rows = match (samples.cross_check, samples.cross_check_difference()) {
         (Some(other), Some(_)) => {
             let by = signed(measured.median() - other);
             let agree = agreement(methods_disagree(samples).is_none());
-            format!("second clock {}, {agree} ({by})", time(other))
+            format!("second clock {other}, {agree} ({by})")
         }
         _ => "second clock: not available for it".to_owned(),
     };
@@ -46,15 +46,12 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
             let difference = times.difference(samples);
             let Difference { other, by, half_width, allowed, .. } = difference;
             let agrees = difference.agrees().map_or("not judged", agreement);
-            let allowed =
-                allowed.map_or_else(String::new, |allowed| format!(", of {} allowed", time(allowed)));
+            let allowed = allowed.map_or_else(String::new, |allowed| format!(", of {allowed} allowed"));
             let figure = if samples.dram_stall.is_some() { "mean" } else { "median" };
             format!(
-                "CUPTI {}{}, {agrees} ({} ± {}{allowed}; {figure} of {}, version {})",
-                time(other),
+                "CUPTI {other}{}, {agrees} ({} ± {half_width}{allowed}; {figure} of {}, version {})",
                 slowdown(times),
                 signed(by),
-                time(half_width),
                 format::counted(times.time.samples, "launch"),
                 times.version
             )
@@ -65,7 +62,7 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         Some(NcuPass::Failed(why)) => format!("ncu: not available: {why}"),
         Some(NcuPass::Counted(counters)) => match counters.duration {
             Some(duration) => {
-                format!("ncu {}, not judged: it is a microsecond or more above CUPTI's", time(duration))
+                format!("ncu {duration}, not judged: it is a microsecond or more above CUPTI's")
             }
             None => "ncu tells no time".to_owned(),
         },
@@ -76,25 +73,22 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
 /// The pieces of a launch, and the time between them.
 fn traced(times: &CuptiTimes) -> String {
     let CuptiTimes { activities, activity_count, gaps, streams, time: all, wall_time, .. } = times;
-    let told = activities
-        .iter()
-        .take(TOLD)
-        .map(|TracedActivity { name, time: each }| format!("{name} {}", time(*each)));
+    let told =
+        activities.iter().take(TOLD).map(|TracedActivity { name, time: each }| format!("{name} {each}"));
     let mut told = told.collect::<Vec<_>>().join(", ");
     if *activity_count > TOLD {
         told += &format!(" and {} more", activity_count - TOLD);
     }
     let gaps = match *activity_count {
         1 => String::new(),
-        _ => format!("; {} between them", time(*gaps)),
+        _ => format!("; {gaps} between them"),
     };
-    let [mean, median] = [all.mean, all.median].map(time);
+    let [mean, median] = [all.mean, all.median];
     format!(
-        "{} on {}: {told}{gaps}; mean {mean}, median {median}{}; the pass took {}",
+        "{} on {}: {told}{gaps}; mean {mean}, median {median}{}; the pass took {wall_time}",
         format::counted(*activity_count, "piece"),
         format::counted(*streams, "stream"),
-        slowdown(times),
-        time(*wall_time)
+        slowdown(times)
     )
 }
 
@@ -110,7 +104,7 @@ fn agreement(agree: bool) -> &'static str {
 /// A difference with its sign.
 fn signed(by: Nanoseconds) -> String {
     let sign = if by < Nanoseconds::ZERO { "−" } else { "+" };
-    format!("{sign}{}", time(by.abs()))
+    format!("{sign}{}", by.abs())
 }
 
 /// What the hardware's counters say of a launch.

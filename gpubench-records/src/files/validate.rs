@@ -10,14 +10,13 @@ use crate::id::{CaseId, PlannedCase};
 use crate::merge::merged;
 use crate::record::{Measurement, Record};
 use crate::verdict::{Reason, State};
-use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
 /// The reason that no run has such a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum InvalidRecord {
     /// It has a time that no clock gives.
-    #[error("`{case}` has {what} of {}, which no clock gives", format::time(*.time))]
+    #[error("`{case}` has {what} of {time}, which no clock gives")]
     Time { case: CaseId, what: &'static str, time: Nanoseconds },
     /// It was not measured, and has no reason for that.
     #[error("`{case}` is {state} without a measurement")]

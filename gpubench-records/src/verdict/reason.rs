@@ -242,7 +242,6 @@ impl Display for Reason {
             ),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NothingWritten { declared, may_be_read } => {
-                let declared = format::bytes(*declared);
                 let moved = if *may_be_read { "moved" } else { "written" };
                 let reads =
                     if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
@@ -253,7 +252,6 @@ impl Display for Reason {
                 )
             }
             Self::StaleOutputs(Rewritten { changed, again, .. }) => {
-                let [changed, again] = [*changed, *again].map(format::bytes);
                 write!(
                     f,
                     "outputs: the checked launch wrote {changed}, and launches after the samples write {again}: do later \
@@ -261,7 +259,6 @@ impl Display for Reason {
                 )
             }
             Self::FasterOnUsedInputs(Reuse { fresh, used }) => {
-                let [fresh, used] = [*fresh, *used].map(format::time);
                 write!(
                     f,
                     "faster on what it left behind: a launch on fresh inputs takes {fresh}, and the next one on the same inputs \
@@ -279,7 +276,6 @@ impl Display for Reason {
                  ({failure}): let `setup` make the same inputs each time"
             ),
             Self::NoTimeForFreshInputs { needed, left } => {
-                let [needed, left] = [*needed, *left].map(format::time);
                 write!(
                     f,
                     "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since it needs about {needed} \
@@ -287,7 +283,6 @@ impl Display for Reason {
                 )
             }
             Self::NoLongerThanEmpty { time, empty } => {
-                let [time, empty] = [*time, *empty].map(format::time);
                 write!(
                     f,
                     "no work left: it takes {time}, and an empty launch {empty}: the compiler may have removed the work (pass inputs \
@@ -295,7 +290,6 @@ impl Display for Reason {
                 )
             }
             Self::AboveCoreBandwidth { declared, limit } => {
-                let [declared, limit] = [*declared, *limit].map(format::bandwidth);
                 write!(
                     f,
                     "too fast for the cores: it declares {declared}, and they load and store {limit} at most: the compiler may have \
@@ -306,10 +300,9 @@ impl Display for Reason {
             Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
             Self::GpuIdle { idle_fraction, prequeued_time } => write!(
                 f,
-                "GPU idle: it waits for the host in {} of the time, and its own work takes {}: enqueue everything at once, or \
+                "GPU idle: it waits for the host in {} of the time, and its own work takes {prequeued_time}: enqueue everything at once, or \
                  declare `host_work` if the host's part belongs to the launch",
-                format::percent(*idle_fraction),
-                format::time(*prequeued_time)
+                format::percent(*idle_fraction)
             ),
             Self::TrafficTooHigh(excess) => f.write_str(&traffic_too_high(excess)),
             Self::NotConverged { reached, requested } => write!(
@@ -335,7 +328,6 @@ impl Display for Reason {
                 )
             }
             Self::MethodsDisagree { time, cross_check } => {
-                let [time, cross_check] = [*time, *cross_check].map(format::time);
                 write!(
                     f,
                     "methods disagree: {time}, and {cross_check} according to a second clock: the time may \
@@ -343,7 +335,6 @@ impl Display for Reason {
                 )
             }
             Self::CuptiDisagrees { time, cupti, slowdown, allowed } => {
-                let [time, cupti, allowed] = [*time, *cupti, *allowed].map(format::time);
                 let (of_which, after) = match slowdown {
                     Some(slowdown) => {
                         (format!(", of which tracing {slowdown}"), " after subtraction of tracing")
@@ -364,10 +355,9 @@ impl Display for Reason {
                     false => "does the kernel run over its whole length, and is nothing counted twice?",
                 };
                 let stays = match min_traffic < declared {
-                    true => format!(" (of which {} cannot stay in the L2)", format::bytes(*min_traffic)),
+                    true => format!(" (of which {min_traffic} cannot stay in the L2)"),
                     false => String::new(),
                 };
-                let [declared, moved] = [*declared, *moved].map(format::bytes);
                 write!(
                     f,
                     "traffic mismatch: it declares {declared}{stays}, and {moved} crossed the memory's bus according to the GPU's counters: {hint}"
@@ -386,7 +376,6 @@ impl Display for Reason {
                 write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
             }
             Self::TwoModes(Modes { low, high, high_fraction }) => {
-                let [low, high] = [*low, *high].map(format::time);
                 let share = format::percent(*high_fraction);
                 write!(f, "two modes: {low}, and {high} in {share} of the samples")
             }
@@ -412,10 +401,9 @@ impl Display for Reason {
 #[must_use]
 pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
-        Some(budget) => format!(
-            ": {needed} need about {} (raise --max-time, and --timeout if that is less)",
-            format::time(budget)
-        ),
+        Some(budget) => {
+            format!(": {needed} need about {budget} (raise --max-time, and --timeout if that is less)")
+        }
         None => format!(" (--samples {needed})"),
     }
 }
@@ -428,7 +416,6 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
         DeclaredBytes::Written => ("written", "does the kernel run over its whole length?"),
         DeclaredBytes::Moved => ("moved", "what is counted twice?"),
     };
-    let [declared, given, changed] = [*declared, *given, *changed].map(format::bytes);
     format!(
         "traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changes {changed} of it, \
          whatever that holds (a byte counts once, however often it is read or written): {hint}"
@@ -440,30 +427,29 @@ fn impossible(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let peak_of = if *measured { "measured peak" } else { "peak" };
     let least = match measured {
-        true => format!("{}, and a tenth of that is too long too", format::time(*least_time)),
-        false => format::time(*least_time),
+        true => format!("{least_time}, and a tenth of that is too long too"),
+        false => least_time.to_string(),
     };
-    let took = format::time(*time);
     match quantity {
         Quantity::MemoryBandwidth => format!(
-            "impossible: {} cannot cross the memory in {took}; at its {peak_of} of {} that takes {least}: did the kernel run?",
-            format::bytes(Bytes(*work)),
-            format::bandwidth(BytesPerSecond::from(*peak))
+            "impossible: {} cannot cross the memory in {time}; at its {peak_of} of {} that takes {least}: did the kernel run?",
+            Bytes(*work),
+            BytesPerSecond::from(*peak)
         ),
         Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
             format!(
-                "impossible: {} cannot go over {} in {took}; at its {peak_of} of {} that takes {least}: did the copy run?",
-                format::bytes(Bytes(*work)),
+                "impossible: {} cannot go over {} in {time}; at its {peak_of} of {} that takes {least}: did the copy run?",
+                Bytes(*work),
                 quantity.roof(),
-                format::bandwidth(BytesPerSecond::from(*peak))
+                BytesPerSecond::from(*peak)
             )
         }
         Quantity::Compute(_) => format!(
-            "impossible: {} cannot be done in {took}; at the {} {peak_of} of {} that takes {least}: did the kernel run, and in \
+            "impossible: {} cannot be done in {time}; at the {} {peak_of} of {} that takes {least}: did the kernel run, and in \
              this data type?",
             format::operations(*work),
             quantity.roof(),
-            format::throughput(FlopsPerSecond::from(*peak))
+            FlopsPerSecond::from(*peak)
         ),
     }
 }

@@ -105,7 +105,7 @@ fn checked(check: &BaselineComparison) -> String {
                 ratio, time: now, baseline_time, assumed_spread, answer, remeasured, ..
             } => {
                 let answer = together::answer(*answer, *assumed_spread, *remeasured);
-                [format::time(*now), format::time(*baseline_time), format::change(ratio.value), answer]
+                [now.to_string(), baseline_time.to_string(), format::change(ratio.value), answer]
             }
             Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
             Finding::New => no_times("new".to_owned()),
