@@ -37,7 +37,6 @@ gpubench_stats::stored! {
 }
 
 /// Returns true if a reading can be a time, though perhaps a negative one.
-#[must_use]
 pub fn is_time(reading: Nanoseconds) -> bool {
     reading.is_finite() && reading.abs() <= LONGEST
 }
@@ -79,7 +78,6 @@ impl ClockFaults {
     }
 
     /// Returns these faults, if there are any.
-    #[must_use]
     pub fn found(self) -> Option<Self> {
         let Self { no_times, negative, untimed_groups, overfull_groups, too_long_groups, .. } = self;
         let all = no_times + negative + untimed_groups + overfull_groups + too_long_groups;

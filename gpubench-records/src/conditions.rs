@@ -101,7 +101,6 @@ gpubench_stats::stored! {
 
 impl SensorRange {
     /// All of `readings` together.
-    #[must_use]
     pub fn of(readings: &[Reading]) -> Self {
         let mut slowed_by: Vec<String> =
             readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();

@@ -27,7 +27,6 @@ pub struct ResultCounts {
 
 impl Run {
     /// Counts the results.
-    #[must_use]
     pub fn counts(&self) -> ResultCounts {
         let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
         let skipped: HashSet<_> =

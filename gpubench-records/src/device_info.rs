@@ -81,7 +81,6 @@ impl DeviceInfo {
     }
 
     /// The limit of `quantity` that counts, if one is known: the first.
-    #[must_use]
     pub fn peak(&self, quantity: &Quantity) -> Option<&Peak> {
         self.peaks.iter().find(|peak| peak.quantity == *quantity)
     }
@@ -98,19 +97,16 @@ impl DeviceInfo {
     }
 
     /// The clock of the multiprocessors that the device states, if it does.
-    #[must_use]
     pub fn clock(&self) -> Option<Hertz> {
         if let Value::Hertz(clock) = self.property(CLOCK)? { Some(*clock) } else { None }
     }
 
     /// The property `name`, if it is a count.
-    #[must_use]
     pub fn count(&self, name: &str) -> Option<u64> {
         if let Value::Count(count) = self.property(name)? { Some(*count) } else { None }
     }
 
     /// The property `name`, if it is a text.
-    #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         if let Value::Text(text) = self.property(name)? { Some(text) } else { None }
     }
@@ -195,7 +191,6 @@ impl Peak {
     /// Returns the rank of its source among peaks of a quantity, the lowest first: the user; this card's own attributes; the
     /// datasheet of its model; a measurement on it; and last uncertain ones, a table's guess before a measurement that is
     /// known to be low.
-    #[must_use]
     pub fn precedence(&self) -> u8 {
         match (self.source, self.uncertain) {
             (PeakSource::User, _) => 0,
@@ -231,14 +226,12 @@ gpubench_stats::stored! {
 
 impl Quantity {
     /// The quantity with this name: one of the words for bytes per second, else a precision.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTHS.iter().find(|(word, _)| *word == name);
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
     /// Returns the name that the command line and files have for it.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Compute(precision) => precision,
@@ -249,7 +242,6 @@ impl Quantity {
     }
 
     /// Returns the name of its roof in everything that people read, such as `DRAM` or `FP32`.
-    #[must_use]
     pub fn roof(&self) -> Cow<'_, str> {
         match self {
             Self::MemoryBandwidth => "DRAM".into(),

@@ -34,7 +34,6 @@ gpubench_stats::stored! {
 
 impl Program {
     /// Returns the commit of the package, if no file of its checkout had changed since.
-    #[must_use]
     pub fn whole_commit(&self) -> Option<&str> {
         let package = self.package.as_ref().filter(|package| package.dirty == Some(false))?;
         package.commit.as_deref()

@@ -28,7 +28,6 @@ pub enum Exit {
 
 impl Exit {
     /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
-    #[must_use]
     pub fn of(run: &Run) -> Self {
         // Planned cases that were not measured are nothing, whatever else was skipped.
         if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
@@ -44,7 +43,6 @@ impl Exit {
     }
 
     /// Returns the number that the process ends with.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Interrupted(signal) => 128 + signal,
@@ -58,7 +56,6 @@ impl Exit {
     }
 
     /// Returns the end that a program ended with as this number; `None` for a number that no program here ends with.
-    #[must_use]
     pub fn of_code(code: u8) -> Option<Self> {
         let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
         let interrupted = [1, 2, 15].map(Self::Interrupted);

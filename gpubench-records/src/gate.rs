@@ -67,7 +67,6 @@ impl Unjudged {
 
 impl Run {
     /// Returns the outcome of the gate, if the run has one.
-    #[must_use]
     pub fn gate(&self) -> Option<Gate> {
         let threshold = self.regression_threshold?;
         let in_turn = self.records.iter().filter_map(|record| {
@@ -109,7 +108,6 @@ impl Run {
     }
 
     /// The cases that are slower than allowed, each with its ratio: to the case that it took turns with, or to the baseline.
-    #[must_use]
     pub fn regressions(&self) -> Vec<(String, Ratio)> {
         self.gate().map(|gate| gate.regressions()).unwrap_or_default()
     }
@@ -135,7 +133,6 @@ fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
 
 impl Gate {
     /// Returns the regressions with the ratio that shows each.
-    #[must_use]
     pub fn regressions(&self) -> Vec<(String, Ratio)> {
         let ratio = |case: &GatedCase| match case.outcome {
             GateOutcome::Regressed(ratio) => Some((format!("{} {}", case.name, case.cache), ratio)),
@@ -145,7 +142,6 @@ impl Gate {
     }
 
     /// Returns the number of cases that could not be judged for this reason.
-    #[must_use]
     pub fn unjudged(&self, why: Unjudged) -> usize {
         let missing = if why == Unjudged::NotMeasured { self.missing.len() } else { 0 };
         let cases = self.cases.iter().filter(|case| case.outcome == GateOutcome::Unjudged(why));
@@ -158,7 +154,6 @@ impl Gate {
     }
 
     /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         if self.judged_nothing() || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {
             Exit::Failed

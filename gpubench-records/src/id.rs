@@ -19,7 +19,6 @@ pub struct DeviceId<'a> {
 
 impl<'a> DeviceId<'a> {
     /// Reads `host` or `cuda:1`, and of several hosts `n1/cuda:1`.
-    #[must_use]
     pub fn parse(device: &'a str) -> Self {
         let device = device.rsplit_once('/').map_or(device, |(_, device)| device);
         let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
@@ -118,13 +117,11 @@ pub struct PlannedCase {
 
 impl PlannedCase {
     /// The identity of this case on a device of this model.
-    #[must_use]
     pub fn on(self, model: impl Into<String>) -> CaseId {
         CaseId { benchmark: self.benchmark, args: self.args, model: model.into(), cache: self.cache }
     }
 
     /// The benchmark with its arguments, as [`CaseId::name`].
-    #[must_use]
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
@@ -139,7 +136,6 @@ impl Display for PlannedCase {
 impl CaseId {
     /// The benchmark with its arguments, such as `kernels::saxpy[n=65536]`: the name that cases share which differ in their
     /// device or cache state.
-    #[must_use]
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
@@ -152,7 +148,6 @@ impl Display for CaseId {
 }
 
 /// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
-#[must_use]
 pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
     if args.is_empty() {
         return benchmark.to_owned();

@@ -85,7 +85,6 @@ gpubench_stats::stored! {
 impl Kernel {
     /// Returns a kernel without a name that takes no registers and no memory, of which a multiprocessor holds
     /// `resident_blocks` blocks at once.
-    #[must_use]
     pub fn new(grid: [u32; 3], block: [u32; 3], resident_blocks: u32) -> Self {
         Self {
             name: None,
@@ -100,13 +99,11 @@ impl Kernel {
     }
 
     /// Returns the number of its blocks.
-    #[must_use]
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|size| u64::from(*size)).product()
     }
 
     /// Returns the number of threads of each.
-    #[must_use]
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|size| u64::from(*size)).product()
     }
@@ -115,7 +112,6 @@ impl Kernel {
 impl Multiprocessors {
     /// Returns `count` multiprocessors that hold `threads` threads each. Their registers and shared memory
     /// are 0, which means unknown.
-    #[must_use]
     pub fn new(count: u32, threads: u32) -> Self {
         Self { count, threads_per_sm: threads, registers_per_sm: 0, shared_memory_per_sm: Bytes::ZERO }
     }
@@ -124,7 +120,6 @@ impl Multiprocessors {
 impl Written {
     /// Returns the changes of a launch whose memory was all looked at: `changed` out of `looked_at`, in blocks of the size
     /// `block`.
-    #[must_use]
     pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
         Self {
             examined: looked_at,
@@ -142,7 +137,6 @@ impl Written {
     }
 
     /// Returns true where all that it can have written was looked at, and nothing changed.
-    #[must_use]
     pub fn nothing(&self) -> bool {
         self.changed == Bytes::ZERO && self.unseen_reason.is_none()
     }

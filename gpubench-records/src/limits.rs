@@ -59,7 +59,6 @@ pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
 /// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
 /// does not count.
-#[must_use]
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
@@ -70,7 +69,6 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 /// hide. A pair of events reads the floor with nothing between, so that no launch has a part of it; the rest of the overhead is in the
 /// launch's favour. Behind a flush that is proven, a measured overhead is known to what the two methods of timing may differ by.
 /// Of an old record, whose overhead is a convention, all of it is in the launch's favour unless such a flush goes before.
-#[must_use]
 pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();
@@ -83,7 +81,6 @@ pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
 }
 
 /// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.
-#[must_use]
 pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
         let peak = info.peaks.iter().find(|peak| peak.quantity == quantity && is_limit(peak))?;

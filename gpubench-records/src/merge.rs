@@ -10,7 +10,6 @@ use crate::verdict::Reason;
 use gpubench_stats::units::Nanoseconds;
 
 /// One record for each case, in the order in which cases first came.
-#[must_use]
 pub fn merged(records: Vec<Record>) -> Vec<Record> {
     let mut cases: Vec<Vec<Record>> = Vec::new();
     let mut places: HashMap<PlannedCase, usize> = HashMap::new();

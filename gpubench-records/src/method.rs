@@ -43,7 +43,6 @@ gpubench_stats::stored! {
 
 impl Method {
     /// Returns the method of samples that are timed on `path`, with no flush before them.
-    #[must_use]
     pub fn new(path: Path) -> Self {
         Self {
             path,
@@ -96,26 +95,22 @@ impl FlushVerification {
     const CLEAN: f64 = 0.03;
 
     /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
-    #[must_use]
     pub fn evicted_fraction(&self) -> Option<f64> {
         let gain = self.reference_read - self.cached_read;
         (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
     }
 
     /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
-    #[must_use]
     pub fn dirt(&self) -> f64 {
         self.large_read / self.reference_large_read - 1.0
     }
 
     /// Returns true if the flush leaves the cache empty.
-    #[must_use]
     pub fn evicts_cache(&self) -> bool {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
     }
 
     /// Returns true if the flush leaves nothing to be written back.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.dirt().abs() <= Self::CLEAN
     }
@@ -156,7 +151,6 @@ gpubench_stats::stored! {
 
 impl Path {
     /// Returns the timer of this path in words, such as `events in a captured graph`.
-    #[must_use]
     pub fn timer(self) -> &'static str {
         match self {
             Self::Graph => "events in a captured graph",
@@ -219,7 +213,6 @@ gpubench_stats::stored! {
 
 impl Timer {
     /// Returns a timer of this step, of which no overhead is known.
-    #[must_use]
     pub fn new(step: Nanoseconds) -> Self {
         Self { resolution: step, ..Self::default() }
     }
@@ -256,14 +249,12 @@ impl Timer {
     }
 
     /// Returns the least difference of times that it resolves: a part of a step where samples are averaged, or a step.
-    #[must_use]
     pub fn effective_resolution(&self) -> Nanoseconds {
         self.averaged_resolution.unwrap_or(self.resolution)
     }
 
     /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
     /// only what an empty pair reads is taken off.
-    #[must_use]
     pub fn convention(&self) -> Option<&'static str> {
         match (self.empty_launch_time, self.marginal_empty_launch) {
             (Some(_), Some(_)) if self.reads_parameter => {
@@ -276,7 +267,6 @@ impl Timer {
     }
 
     /// Returns true if all of its own readings are times, none below zero.
-    #[must_use]
     pub fn is_valid(&self) -> bool {
         let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
         let spreads = [self.empty_launch_spread, self.group_median_spread];

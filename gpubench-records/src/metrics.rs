@@ -52,7 +52,6 @@ gpubench_stats::stored! {
 }
 
 /// Returns true if the timer resolves a time: it is above zero and at least one step.
-#[must_use]
 pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
     time > Nanoseconds::ZERO && time >= step
 }
@@ -60,7 +59,6 @@ pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
 impl Metrics {
     /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`], at a `precision` and over the
     /// `link` that it names; `hot` is the same launch's time with its data cached, if that was measured.
-    #[must_use]
     pub fn of(
         counts: &Counts,
         time: Nanoseconds,
@@ -117,7 +115,6 @@ impl Metrics {
     }
 
     /// The part of a peak, if it is known.
-    #[must_use]
     pub fn share(&self, quantity: &Quantity) -> Option<f64> {
         self.peak_fractions.iter().find(|share| share.quantity == *quantity).map(|share| share.fraction)
     }

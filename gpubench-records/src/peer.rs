@@ -17,19 +17,16 @@ impl Peer {
     pub const ARG: &str = "peer";
 
     /// The peers of each of so many devices.
-    #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
         (1..devices).map(|further| Self { further, of: devices }).collect()
     }
 
     /// The number of devices.
-    #[must_use]
     pub fn of(self) -> usize {
         self.of
     }
 
     /// The number of the peer of this device.
-    #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.further) % self.of
     }

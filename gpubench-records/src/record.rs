@@ -97,7 +97,6 @@ impl Run {
     }
 
     /// Returns the device of `record`.
-    #[must_use]
     pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
         self.devices.iter().find(|info| info.device == record.device)
     }
@@ -134,7 +133,6 @@ gpubench_stats::stored! {
 
 impl Skipped {
     /// The name of its cases, without their device and cache state.
-    #[must_use]
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
@@ -202,13 +200,11 @@ gpubench_stats::stored! {
 
 impl Measurement {
     /// The median time of a launch.
-    #[must_use]
     pub fn median(&self) -> Nanoseconds {
         self.samples.time.median
     }
 
     /// The claim of its launch, sampled in this state of the cache.
-    #[must_use]
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
@@ -216,7 +212,6 @@ impl Measurement {
     }
 
     /// The times of its samples, in the order they ran: event times less overhead.
-    #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
         self.samples.times()
     }
@@ -239,7 +234,6 @@ gpubench_stats::stored! {
 
 impl Record {
     /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
-    #[must_use]
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let device = case.device.clone();
         let (other_processes, compared) = (Vec::new(), None);
@@ -257,13 +251,11 @@ impl Record {
 
     /// The record of `case`, which failed before it had a result.
     #[doc(hidden)]
-    #[must_use]
     pub fn failed(case: PlannedCase, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
     /// Returns its failure, if the case failed.
-    #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         self.verdict.reasons.iter().find_map(|reason| match reason {
             Reason::Failed(failure) => Some(failure),
@@ -299,7 +291,6 @@ impl Record {
     }
 
     /// The case as its run planned it.
-    #[must_use]
     pub fn planned(&self) -> PlannedCase {
         let CaseId { benchmark, args, model: _, cache } = self.case.clone();
         PlannedCase { benchmark, args, device: self.device.clone(), cache }
@@ -307,7 +298,6 @@ impl Record {
 
     /// Returns the measurement unless the record is invalid: invalid numbers are shown beside the reason, and neither
     /// compared nor tracked.
-    #[must_use]
     pub fn usable_measurement(&self) -> Option<&Measurement> {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
     }
@@ -315,7 +305,6 @@ impl Record {
     /// Returns the number of bytes that another launch must be seen to write, on memory with other contents, before the claim
     /// of this one is judged; nothing if it has been.
     #[doc(hidden)]
-    #[must_use]
     pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
         let measured = self.measurement.as_ref()?;
         let Measurement { samples, launch, .. } = measured;
@@ -337,7 +326,6 @@ impl Record {
 
     /// Returns true if it has a time that CUPTI could check and has not.
     #[doc(hidden)]
-    #[must_use]
     pub fn lacks_cupti(&self) -> bool {
         let measured = self.usable_measurement();
         measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
@@ -382,7 +370,6 @@ impl Record {
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.
-    #[must_use]
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
         let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
         let medians = std::iter::once(own).chain(&self.other_processes).map(Measurement::median);

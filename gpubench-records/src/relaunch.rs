@@ -45,13 +45,11 @@ impl Relaunch {
     const REWRITTEN: f64 = 0.5;
 
     /// Returns the output that sampled launches do not write, if they leave out most of it.
-    #[must_use]
     pub fn stale(&self) -> Option<Rewritten> {
         self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }
 
     /// Returns true if a launch that changed `again` bytes does the work of one that changed `changed`.
-    #[must_use]
     pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
         again.as_f64() >= Self::REWRITTEN * changed.as_f64()
     }
@@ -63,7 +61,6 @@ impl Reuse {
     const FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 
     /// Returns true if launches on used inputs do less work than those on fresh ones.
-    #[must_use]
     pub fn is_faster(&self) -> bool {
         let (factor, least) = Self::FASTER;
         self.fresh > factor * self.used && self.fresh - self.used > least

@@ -101,13 +101,11 @@ gpubench_stats::stored! {
 
 impl Samples {
     /// The times, in the order they ran: event times less overhead.
-    #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
         times(&self.event_times, &self.overheads, self.timer)
     }
 
     /// The time from the start of the first sample to that of each; nothing if that is not known of each.
-    #[must_use]
     pub fn starts(&self) -> Vec<Nanoseconds> {
         let mut at = Nanoseconds::ZERO;
         let starts = self.start_intervals.iter().map(|since| {
@@ -119,13 +117,11 @@ impl Samples {
 
     /// The times as they would be if each sample had met the mean delay by the memory's stalls, and none of these; the same as
     /// [`Self::times`] if it has none.
-    #[must_use]
     pub fn stall_corrected(&self) -> Vec<Nanoseconds> {
         stall_corrected(self.times(), &self.starts(), self.dram_stall.as_ref())
     }
 
     /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
-    #[must_use]
     pub fn median(&self, confidence: f64) -> Option<Median> {
         let (times, sizes) = (self.stall_corrected(), sizes(&self.overheads));
         let groups = groups(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
@@ -134,7 +130,6 @@ impl Samples {
     }
 
     /// Returns the difference between the time and that of the second method, if there is one.
-    #[must_use]
     pub fn cross_check_difference(&self) -> Option<Nanoseconds> {
         self.cross_check.map(|other| (other - self.time.median).abs())
     }
@@ -183,7 +178,6 @@ impl Samples {
 
     /// The cross-check error of the time: the distance from the second method, half of the 95 % interval, and twice the timer's resolution,
     /// which the readings of both can hide, and what both take for the time of an empty launch.
-    #[must_use]
     pub fn cross_check_error(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
         self.cross_check_difference()
@@ -191,7 +185,6 @@ impl Samples {
     }
 
     /// The mean overhead that was taken off the event times.
-    #[must_use]
     pub fn overhead(&self) -> Nanoseconds {
         let samples: usize = self.overheads.iter().map(|group| group.samples).sum();
         let all: Nanoseconds = self.overheads.iter().map(|group| group.overhead * group.samples as f64).sum();
@@ -200,20 +193,17 @@ impl Samples {
 
     /// Returns the part of their time in which threads waited for processors that other programs used, if these kept them waiting
     /// for more than a scheduler's own delays.
-    #[must_use]
     pub fn processor_wait(&self) -> Option<f64> {
         self.processor_wait.filter(|waited| *waited > OWN_DELAYS)
     }
 
     /// Returns true if the launches shared processors, caches and memory with other programs: those of this machine's CPU, and any that
     /// waited for a processor. More samples then need not make a median more precise.
-    #[must_use]
     pub fn shares_processors(&self) -> bool {
         self.method.path == Path::Host || self.processor_wait().is_some()
     }
 
     /// The drift of the times, if it is more than the timer's own and than groups make by chance. Nothing for launches that took turns.
-    #[must_use]
     pub fn drift(&self) -> Option<Drift> {
         if self.interleaved {
             return None;
@@ -225,7 +215,6 @@ impl Samples {
 
     /// The part of a launch's time in which the device waits for the host, and the time of its own work: where samples may contain such
     /// waits, and where the call takes so much longer than the work that an application has the device wait for it.
-    #[must_use]
     pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
         let time = self.time.median;
         let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
@@ -239,7 +228,6 @@ impl Samples {
 
     /// The two modes of the times, if they are further apart than the timer's own spread. The memory's stalls are none. Nothing for launches that took
     /// turns.
-    #[must_use]
     pub fn modes(&self) -> Option<Modes> {
         if self.interleaved {
             return None;
@@ -264,7 +252,6 @@ const LONG_CALL: Nanoseconds = Nanoseconds(100_000.0);
 const HOST_BOUND: f64 = 4.0;
 
 /// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
-#[must_use]
 pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Vec<Nanoseconds> {
     let own = overheads.iter().flat_map(|group| std::iter::repeat_n(group.overhead, group.samples));
     let overheads = own.chain(std::iter::repeat(timer.overhead));
@@ -272,7 +259,6 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
 }
 
 /// Returns the memory's stall in these event times, if their `starts` are known, the device's memory stalls, and the launch waits for it.
-#[must_use]
 pub fn stall(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
@@ -285,7 +271,6 @@ pub fn stall(
 
 /// Summarises these event times, less the overhead of their groups; nothing if there are none. With a `stall` in them, the median is that of
 /// launches at random times.
-#[must_use]
 pub fn summary(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
@@ -357,7 +342,6 @@ gpubench_stats::stored! {
 
 impl Energy {
     /// Returns the energy of a launch, if it is known.
-    #[must_use]
     pub fn per_launch(&self) -> Option<Joules> {
         match self {
             Self::Measured(measured) => Some(measured.per_launch),

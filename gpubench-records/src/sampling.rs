@@ -59,7 +59,6 @@ impl Sampling {
     };
 
     /// Returns the first setting that differs from `earlier`, such as `--precision`.
-    #[must_use]
     pub fn difference(&self, earlier: &Self) -> Option<&'static str> {
         let differ = [
             ("--precision", self.precision != earlier.precision),

@@ -35,19 +35,16 @@ impl Part {
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
     /// Returns the part with this number, from 1; `None` if there are not that many.
-    #[must_use]
     pub fn new(number: usize, of: usize) -> Option<Self> {
         (1..=of).contains(&number).then_some(Self { number, of })
     }
 
     /// Its number, from 1.
-    #[must_use]
     pub fn number(self) -> usize {
         self.number
     }
 
     /// The number of all.
-    #[must_use]
     pub fn of(self) -> usize {
         self.of
     }
@@ -105,7 +102,6 @@ gpubench_stats::stored! {
 
 impl Task {
     /// Returns true if `other` is the same task, started again perhaps, on any node.
-    #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         let identity = |task: &Self| {
             let Self { share, number, of, scheduler, job, .. } = task.clone();

@@ -2,13 +2,11 @@
 //! the cursor, colour the terminal or turn the direction. Whoever prints calls this; what is stored stays as it is.
 
 /// `text` in one line.
-#[must_use]
 pub fn printable(text: &str) -> String {
     escaped(text, is_control)
 }
 
 /// The same with its line breaks.
-#[must_use]
 pub fn printable_lines(text: &str) -> String {
     escaped(text, |c| c != '\n' && is_control(c))
 }
@@ -30,7 +28,6 @@ fn is_control(c: char) -> bool {
 }
 
 /// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
-#[must_use]
 pub(crate) fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
     for (place, letter) in text.char_indices() {

@@ -15,7 +15,6 @@ pub fn start<T: Send + 'static>(
 }
 
 /// Returns the error of a thread that could not be started, with what to do.
-#[must_use]
 pub fn not_started(error: &io::Error) -> io::Error {
     let advice = "raise the limit of processes and threads: `ulimit -u`, or pids.max of the container";
     io::Error::new(error.kind(), format!("cannot start a thread: {error} ({advice})"))

@@ -106,7 +106,6 @@ pub struct Difference {
 
 impl Difference {
     /// Returns true if the two clocks agree within their intervals; nothing if that is not judged.
-    #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
     }
@@ -115,7 +114,6 @@ impl Difference {
 impl CuptiTimes {
     /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
     /// counts as zero; its interval stays.
-    #[must_use]
     pub fn slowdown(&self) -> Option<Slowdown> {
         let by = self.slowdown?.max(Nanoseconds::ZERO);
         Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
@@ -128,7 +126,6 @@ impl CuptiTimes {
     /// stream, where CUPTI saw it, if that is known.
     ///
     /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
-    #[must_use]
     pub fn difference(&self, samples: &Samples) -> Difference {
         let (other, other_ci) = match samples.dram_stall {
             Some(_) => (self.time.mean, self.mean_ci),
@@ -147,7 +144,6 @@ impl CuptiTimes {
     }
 
     /// Returns the reservation about a time that CUPTI contradicts, if the slowdown does not explain the difference.
-    #[must_use]
     pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
         let difference = self.difference(samples);
         let Difference { other: cupti, slowdown, by, allowed, .. } = difference;

@@ -38,7 +38,6 @@ gpubench_stats::stored! {
 impl Link {
     /// The limit of bytes that move over `link`: that of the link, and not of the memory at its ends; without a link, that
     /// of the memory.
-    #[must_use]
     pub fn quantity(link: Option<Self>) -> Quantity {
         match link {
             None | Some(Self::D2d) => Quantity::MemoryBandwidth,
@@ -51,7 +50,6 @@ impl Link {
 
     /// The number of these bytes that go over `link`. A copy's bytes are read at one end of a bus and written at the other,
     /// and cross it once.
-    #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {
             Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),

@@ -37,7 +37,6 @@ impl Drift {
     ///
     /// It finds a slope, and a step that falls into the middle third. A step within an outer third mostly
     /// escapes it (and shows as two modes), and so does what comes and goes in between.
-    #[must_use]
     pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < FEWEST {
             return None;

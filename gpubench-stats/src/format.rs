@@ -6,7 +6,6 @@ use crate::units::{
 };
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
-#[must_use]
 pub fn time(time: Nanoseconds) -> String {
     let time = time.as_f64();
     let (value, unit) = match time.abs() {
@@ -19,7 +18,6 @@ pub fn time(time: Nanoseconds) -> String {
 }
 
 /// Amounts of memory in binary units, such as `33 MiB`.
-#[must_use]
 pub fn bytes(bytes: Bytes) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes.as_f64();
@@ -33,25 +31,21 @@ pub fn bytes(bytes: Bytes) -> String {
 }
 
 /// Gigabytes per second without the unit, such as `4473`; a gigabyte is 10⁹ bytes.
-#[must_use]
 pub fn gigabytes(rate: BytesPerSecond) -> String {
     significant(rate.as_f64() / 1e9, 3)
 }
 
 /// Billions of operations per second without the unit, such as `12.3`.
-#[must_use]
 pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.as_f64() / 1e9, 3)
 }
 
 /// A limit of memory with its unit, such as `4814 GB/s`.
-#[must_use]
 pub fn bandwidth(rate: BytesPerSecond) -> String {
     format!("{} GB/s", gigabytes(rate))
 }
 
 /// A limit of arithmetic in the unit that fits, such as `66.9 TFLOP/s`.
-#[must_use]
 pub fn throughput(rate: FlopsPerSecond) -> String {
     match rate.as_f64() {
         r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
@@ -60,20 +54,17 @@ pub fn throughput(rate: FlopsPerSecond) -> String {
 }
 
 /// A number of floating-point operations, such as `34.4 GFLOP`.
-#[must_use]
 pub fn operations(flops: u64) -> String {
     let (value, prefix) = prefixed(flops as f64);
     format!("{} {prefix}FLOP", significant(value, 3))
 }
 
 /// Operations a byte, such as `13.9 flop/byte`.
-#[must_use]
 pub fn intensity(flops_per_byte: f64) -> String {
     format!("{} flop/byte", significant(flops_per_byte, 3))
 }
 
 /// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
-#[must_use]
 pub fn items(rate: ItemsPerSecond, item: &str) -> String {
     let (value, prefix) = prefixed(rate.as_f64());
     let space = if prefix.is_empty() { "" } else { " " };
@@ -92,19 +83,16 @@ fn prefixed(value: f64) -> (f64, &'static str) {
 }
 
 /// Clocks in megahertz, such as `1980 MHz`.
-#[must_use]
 pub fn clock(clock: Hertz) -> String {
     format!("{} MHz", significant(clock.as_f64() / 1e6, 3))
 }
 
 /// Power, such as `212 W`.
-#[must_use]
 pub fn power(power: Watts) -> String {
     format!("{:.0} W", power.as_f64())
 }
 
 /// Energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
-#[must_use]
 pub fn energy(energy: Joules) -> String {
     let (value, unit) = match energy.as_f64() {
         e if e < 1e-3 => (e * 1e6, "µJ"),
@@ -115,7 +103,6 @@ pub fn energy(energy: Joules) -> String {
 }
 
 /// Work for each joule with the prefix that fits, such as `105 GFLOP/J`.
-#[must_use]
 pub fn per_joule(work: f64, what: &str) -> String {
     let (value, prefix) = prefixed(work);
     format!("{} {prefix}{what}/J", significant(value, 3))
@@ -128,7 +115,6 @@ pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String 
 }
 
 /// A number that has its unit elsewhere, to four significant digits without zeros at its end, such as `12.35` or `0.01`.
-#[must_use]
 pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -139,7 +125,6 @@ pub fn number(value: f64) -> String {
 }
 
 /// `1 case`, `2 cases`, `3 launches`.
-#[must_use]
 pub fn counted(number: usize, what: &str) -> String {
     let plural = match number {
         1 => "",
@@ -150,7 +135,6 @@ pub fn counted(number: usize, what: &str) -> String {
 }
 
 /// A part of one as a percentage, such as `93.1 %`.
-#[must_use]
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     if percent.abs() <= MOST_PERCENT {
@@ -161,20 +145,17 @@ pub fn percent(part: f64) -> String {
 }
 
 /// A difference as a percentage with its sign, such as `+0.4 %`.
-#[must_use]
 pub fn signed_percent(part: f64) -> String {
     let percent = 100.0 * part;
     if percent.abs() <= MOST_PERCENT { format!("{percent:+.1} %") } else { beyond(percent, "+", " %") }
 }
 
 /// A ratio as a change with its sign, such as `+2.04 %`.
-#[must_use]
 pub fn change(ratio: f64) -> String {
     format!("{} %", changed(ratio))
 }
 
 /// An interval of such changes, such as `(+1.52 to +2.57 %)`.
-#[must_use]
 pub fn changes(low: f64, high: f64) -> String {
     format!("({} to {} %)", changed(low), changed(high))
 }
@@ -190,7 +171,6 @@ fn changed(ratio: f64) -> String {
 }
 
 /// A precision that is asked for, such as `± 0.50 %`. Below 0.01 % it has four significant digits.
-#[must_use]
 pub fn precision(part: f64) -> String {
     match 100.0 * part {
         p if p < SHOWN_PERCENT => format!("± {} %", number(p)),
@@ -203,7 +183,6 @@ const SHOWN_PERCENT: f64 = 0.01;
 
 /// Half of an interval beside the value it belongs to, such as `± 0.42 %`. The digits of one that is ten times the value or
 /// more would mean nothing.
-#[must_use]
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
         p if !p.is_finite() => "± ?".to_owned(),
@@ -229,7 +208,6 @@ fn beyond(percent: f64, plus: &str, unit: &str) -> String {
 }
 
 /// A ratio, such as `1.48×`.
-#[must_use]
 pub fn ratio(ratio: f64) -> String {
     format!("{}×", significant(ratio, 3))
 }

@@ -27,7 +27,6 @@ impl Median {
     ///
     /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the shared one as their
     /// squares. `None` of fewer than six groups, or if the sizes do not add up to the number of times.
-    #[must_use]
     pub fn of_groups(
         times: &[Nanoseconds],
         groups: Groups<'_>,
@@ -54,7 +53,6 @@ impl Median {
 
 /// The median of `times` in any order, which a timer read in steps of `step` nanoseconds: as a [`Median::of_groups`], below that
 /// step. `None` if there are no times.
-#[must_use]
 pub fn median_below_step(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
 }

@@ -17,13 +17,11 @@ const LOOKS: [(usize, f64); 4] = [(8, 0.1), (16, 0.15), (32, 0.25), (64, 0.3)];
 pub const MOST_ROUNDS: usize = LOOKS[LOOKS.len() - 1].0;
 
 /// The confidence of the look after this number of rounds, if there is one.
-#[must_use]
 pub fn look_after(rounds: usize) -> Option<f64> {
     LOOKS.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
 }
 
 /// The confidence of the last look if a budget ends the comparison after this number of rounds: that of the next look.
-#[must_use]
 pub fn last_look(rounds: usize) -> f64 {
     let next = LOOKS.iter().find(|(look, _)| rounds <= *look).unwrap_or(&LOOKS[LOOKS.len() - 1]);
     1.0 - DECISION_ERROR * next.1

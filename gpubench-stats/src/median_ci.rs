@@ -24,13 +24,11 @@ crate::stored! {
 
 impl Interval {
     /// Half the distance between the two ends, in nanoseconds.
-    #[must_use]
     pub fn half_width(&self) -> Nanoseconds {
         (self.high - self.low) / 2.0
     }
 
     /// Returns true if `time` lies within the interval or on one of its ends.
-    #[must_use]
     pub fn contains(&self, time: Nanoseconds) -> bool {
         self.low <= time && time <= self.high
     }

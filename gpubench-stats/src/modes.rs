@@ -42,7 +42,6 @@ impl Modes {
     /// is a gap between: a third of that distance with at most a quarter of the samples that as wide a window
     /// holds around either median, and fewer than these by more than three standard errors. A skewed or flat
     /// distribution splits too, but has no gap. Three modes are called two, if at all.
-    #[must_use]
     pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(times);
         let (fast, slow) = sorted.split_at(split(&sorted)?);

@@ -7,7 +7,6 @@
 ///
 /// It holds for independent tests, and for those whose errors go the same way, as of cases that one process measures (Benjamini &
 /// Yekutieli, Annals of Statistics 29, 2001).
-#[must_use]
 pub fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
     let mut sorted = tests.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -17,7 +17,6 @@ const FIRST_LOOK: usize = 4;
 
 /// Returns the numbers of pairs after which there is a look: each twice as many as the one before, and `most` at the end. The looks
 /// share the error, so that there must be few.
-#[must_use]
 pub fn process_looks(most: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(FIRST_LOOK), |pairs| pairs.checked_mul(2));
     doubled.take_while(|pairs| *pairs < most).chain([most]).collect()
@@ -25,7 +24,6 @@ pub fn process_looks(most: usize) -> Vec<usize> {
 
 /// Returns the order within the pair of this number, from 0. Of each two pairs the first is drawn, and the second has it reversed: a
 /// steady drift, such as of a device that warms up, adds the same to both sides.
-#[must_use]
 pub fn process_order(seed: u64, pair: usize) -> [Side; 2] {
     let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
     if is_drawn == pair.is_multiple_of(2) { [Side::Then, Side::Now] } else { [Side::Now, Side::Then] }

@@ -11,7 +11,6 @@ pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
 }
 
 /// The median of `times` in any order, the same as that of a [`Summary`](crate::Summary); `None` if there are no times.
-#[must_use]
 pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(quantile(&ascending(times), 0.5)))
 }
@@ -26,7 +25,6 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 ///
 /// # Panics
 /// If `sorted` is empty or `p` is not in 0..=1.
-#[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let index = (sorted.len() - 1) as f64 * p;
     at_fractional_index(sorted, index)
@@ -43,7 +41,6 @@ pub(super) fn at_fractional_index(sorted: &[f64], index: f64) -> f64 {
 }
 
 /// The median of values in any order. `None` if there are none.
-#[must_use]
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     (!values.is_empty()).then(|| quantile(values, 0.5))

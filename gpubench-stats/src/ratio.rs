@@ -26,7 +26,6 @@ crate::stored! {
 
 impl Ratio {
     /// The ratio of the medians of the processes `now` to those of the processes `then`; see [`ProcessRatio`].
-    #[must_use]
     pub fn of_processes(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
         ProcessRatio::of(now, then, confidence).map(|found| found.ratio())
     }
@@ -63,7 +62,6 @@ pub struct ProcessRatio {
 impl ProcessRatio {
     /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
     /// `confidence`. `None` if a side has no process, or a time is not above zero.
-    #[must_use]
     pub fn of(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
         let (now, then) = (Side::of(now)?, Side::of(then)?);
         Some(Self {
@@ -84,7 +82,6 @@ impl ProcessRatio {
     }
 
     /// The ratio with its interval.
-    #[must_use]
     pub fn ratio(&self) -> Ratio {
         let between = self
             .between
@@ -95,13 +92,11 @@ impl ProcessRatio {
 
     /// The probability that a ratio which is not above `limit` gives an interval as far above it as this, or as far below a limit
     /// of the same distance: an interval with the confidence 1 − p ends at `limit`. One if the ratio is not above it.
-    #[must_use]
     pub fn p_above(&self, limit: f64) -> f64 {
         self.p(self.log - limit.ln(), self.below)
     }
 
     /// The same of a ratio that is not below `limit`.
-    #[must_use]
     pub fn p_below(&self, limit: f64) -> f64 {
         self.p(limit.ln() - self.log, self.above)
     }
@@ -137,7 +132,6 @@ pub struct Median {
 impl Median {
     /// The median of `times`, in the order they ran, with its interval of this `confidence`; a [`Summary`](crate::Summary)
     /// has that of 95 %. `None` if there are no times.
-    #[must_use]
     pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
         if times.is_empty() {
             return None;
@@ -152,7 +146,6 @@ impl Median {
 impl Median {
     /// The geometric mean of the medians of several processes; [`Ratio::of_processes`] is the ratio of two such means.
     /// `None` if there are no medians, or a time is not above zero.
-    #[must_use]
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
             [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),

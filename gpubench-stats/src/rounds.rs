@@ -20,7 +20,6 @@ const SPREAD: f64 = 1.5;
 ///
 /// The interquartile mean of the pairs' logarithms: something that disturbs up to a quarter of the pairs does not move it, and
 /// it resolves less than a step of the timer, at which the median of readings stands still.
-#[must_use]
 pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
         return None;
@@ -43,7 +42,6 @@ fn middle(sorted: &[f64], parts: usize) -> &[f64] {
 /// twentieth of a step even if all launches begin at the same place of a step. Less noise leaves the mean wherever the rounding
 /// puts it, which no number of samples tells: then the resolution is a whole step. Noise counts if the middle three quarters of
 /// each launch's times cover three readings.
-#[must_use]
 pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64 {
     let of = |whose: usize| {
         let mut times: Vec<f64> = pairs.iter().map(|pair| pair[whose].as_f64()).collect();
@@ -67,13 +65,11 @@ impl Ratio {
     ///
     /// The trimmed mean of the pairs, of which something else may have disturbed a few, with Student's interval, which is never
     /// narrower than ± `resolution`.
-    #[must_use]
     pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
         Some(Self::of_mean(mean_of_rounds(rounds)?, resolution, confidence))
     }
 
     /// The ratio whose logarithm is this mean, with Student's interval.
-    #[must_use]
     pub fn of_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
         let TrimmedMean { mean, error, freedom } = mean;
         let half = (student::quantile(confidence, freedom) * error).max(resolution);
@@ -82,7 +78,6 @@ impl Ratio {
 }
 
 /// Returns the trimmed mean of pairs of `rounds`; nothing of fewer than two.
-#[must_use]
 pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
     let (pairs, _) = rounds.as_chunks::<2>();
     let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();

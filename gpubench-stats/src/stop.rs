@@ -36,7 +36,6 @@ impl StopRule {
     ///
     /// Fewer than [`SMALLEST_SAMPLE`] samples have no 95 % interval, so that a smaller minimum is raised to
     /// it.
-    #[must_use]
     pub fn new(precision: f64, min_samples: usize) -> Self {
         Self { precision, min_samples: min_samples.max(SMALLEST_SAMPLE), checked_samples: 0, checks_held: 0 }
     }
@@ -58,7 +57,6 @@ impl StopRule {
 
     /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
     /// enough, and so are the fewest samples that have an interval.
-    #[must_use]
     pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> Decision {
         let is_enough = summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step);
         if is_enough { Decision::Converged } else { Decision::Continue }
@@ -66,7 +64,6 @@ impl StopRule {
 
     /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
     /// square root of that time. Below 1 if it is narrow enough.
-    #[must_use]
     pub fn growth(&self, summary: &Summary, step: Nanoseconds) -> f64 {
         let wanted = (self.precision * summary.median).max(step);
         (summary.median_ci.half_width() / wanted).powi(2)

@@ -8,7 +8,6 @@ use std::f64::consts::FRAC_2_PI;
 
 /// The t for which a variable of `freedom` degrees of freedom (at least one) lies within ± t with probability `confidence`,
 /// which is above zero and below one.
-#[must_use]
 pub fn quantile(confidence: f64, freedom: usize) -> f64 {
     let mut high = 1.0;
     while within(high, freedom) < confidence {
@@ -26,7 +25,6 @@ pub fn quantile(confidence: f64, freedom: usize) -> f64 {
 }
 
 /// The probability of a value of `freedom` degrees of freedom (at least one) above `t`. Below 10⁻¹⁵ it is not exact.
-#[must_use]
 pub fn above(t: f64, freedom: usize) -> f64 {
     let outside = (1.0 - within(t.abs(), freedom)).max(0.0) / 2.0;
     if t < 0.0 { 1.0 - outside } else { outside }

@@ -61,7 +61,6 @@ impl Summary {
     /// Every sample must be finite. One that is not makes the figures meaningless (they may be infinite or
     /// not a number), but causes no panic. Their order changes the effective number of samples and with it the
     /// interval of the median, and nothing else, to the last bit.
-    #[must_use]
     pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(samples);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -90,7 +89,6 @@ impl Summary {
 
     /// The same for samples that come in `groups`, with the median and the interval of [`Median::of_groups`]; as [`Self::of`] if
     /// there are too few groups.
-    #[must_use]
     pub fn of_groups(samples: &[Nanoseconds], groups: Groups<'_>, step: Nanoseconds) -> Option<Self> {
         let summary = Self::of(samples, step)?;
         let Some(grouped) = Median::of_groups(samples, groups, step, CONFIDENCE) else {
@@ -109,7 +107,6 @@ impl Summary {
 
     /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.
     /// Infinite where the median is not above zero.
-    #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         if self.median > Nanoseconds::ZERO {
             self.median_ci.half_width() / self.median

@@ -50,14 +50,12 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The variance of independent times, in square nanoseconds; 0 for fewer than two.
-#[must_use]
 pub fn variance(times: &[Nanoseconds]) -> f64 {
     let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     moments(&times).map_or(0.0, |(_, variance)| variance)
 }
 
 /// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
-#[must_use]
 pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
     let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
     let half_width = match times.len() {
@@ -69,13 +67,11 @@ pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
 }
 
 /// The standard error of the mean of independent times; 0 for fewer than two.
-#[must_use]
 pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
     Nanoseconds((variance(times) / times.len().max(1) as f64).sqrt())
 }
 
 /// The trimmed mean of independent times, without an eighth of them on each side; nothing if there are none.
-#[must_use]
 pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
     let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     TrimmedMean::of(&times).map(|trimmed| Nanoseconds(trimmed.mean))
@@ -83,7 +79,6 @@ pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 
 /// The standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963), of which up to an eighth on each side may be
 /// disturbed; of 16 times that is two. 0 for fewer than two times. That of their median is a fifth larger, if they are normal.
-#[must_use]
 pub fn trimmed_error(times: &[Nanoseconds]) -> Nanoseconds {
     let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     Nanoseconds(TrimmedMean::of(&times).map_or(0.0, |trimmed| trimmed.error))

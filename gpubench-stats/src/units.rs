@@ -28,7 +28,6 @@ macro_rules! quantities {
             pub const ZERO: Self = Self(0.0);
 
             /// The bare number, for formulas, axes and files that name the unit elsewhere.
-            #[must_use]
             pub const fn as_f64(self) -> f64 {
                 self.0
             }
@@ -40,7 +39,6 @@ macro_rules! quantities {
             }
 
             /// Returns true if the amount is a number, and not infinite.
-            #[must_use]
             pub const fn is_finite(self) -> bool {
                 self.0.is_finite()
             }
@@ -58,7 +56,6 @@ macro_rules! quantities {
             }
 
             /// The order of [`f64::total_cmp`], which includes values that are not numbers.
-            #[must_use]
             pub fn total_cmp(&self, other: &Self) -> Ordering {
                 self.0.total_cmp(&other.0)
             }
@@ -154,13 +151,11 @@ quantities! {
 
 impl Nanoseconds {
     /// The span of this number of seconds.
-    #[must_use]
     pub const fn from_seconds(seconds: f64) -> Self {
         Self(seconds * 1e9)
     }
 
     /// The same span in seconds.
-    #[must_use]
     pub fn as_seconds(self) -> f64 {
         self.0 * 1e-9
     }
@@ -174,7 +169,6 @@ impl From<Duration> for Nanoseconds {
 
 impl BytesPerSecond {
     /// The same rate in gibibytes per second.
-    #[must_use]
     pub fn as_gibibytes(self) -> f64 {
         self.0 / f64::from(1 << 30)
     }
@@ -206,7 +200,6 @@ impl From<Rate> for FlopsPerSecond {
 
 impl Joules {
     /// Returns the power, had this energy been drawn in `time`.
-    #[must_use]
     pub fn over(self, time: Nanoseconds) -> Watts {
         Watts(self.0 / time.as_seconds())
     }
@@ -214,7 +207,6 @@ impl Joules {
 
 impl Watts {
     /// Returns the energy drawn in `time`.
-    #[must_use]
     pub fn during(self, time: Nanoseconds) -> Joules {
         Joules(self.0 * time.as_seconds())
     }
@@ -222,7 +214,6 @@ impl Watts {
 
 impl Rate {
     /// Returns the time that so much work takes at this rate.
-    #[must_use]
     pub fn time_for(self, work: u64) -> Nanoseconds {
         Nanoseconds(work as f64 / self.0 * 1e9)
     }

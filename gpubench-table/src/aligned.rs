@@ -12,7 +12,6 @@ const GAP: usize = 2;
 
 /// The lines of each row, indented, with the columns `numbers` aligned to the right. If `page` has no room for the longest
 /// row, each has its first cell on a line of its own, and the others under it.
-#[must_use]
 pub fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
     let number = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();

@@ -21,7 +21,6 @@ use gpubench_stats::format;
 use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The paragraphs of all measured cases, in their order.
-#[must_use]
 pub fn explain(run: &Run, page: Page) -> String {
     let mut text = program(&run.program, page);
     for info in &run.devices {

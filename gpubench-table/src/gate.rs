@@ -40,7 +40,6 @@ fn words(why: Unjudged) -> &'static str {
 }
 
 /// The sentence on a case that does not pass.
-#[must_use]
 pub fn sentence(case: &GatedCase) -> Option<String> {
     match case.outcome {
         GateOutcome::Passed => None,

@@ -14,7 +14,6 @@ use gpubench_records::record::Run;
 use gpubench_stats::format;
 
 /// The notes, then two lines for each device: its name, and its properties, as many as `page` has room for.
-#[must_use]
 pub fn header(run: &Run, page: Page) -> String {
     let mut text = String::new();
     for note in notes(run) {
@@ -90,7 +89,6 @@ pub fn peaks(run: &Run, page: Page) -> String {
 }
 
 /// All peaks of a device, with their sources.
-#[must_use]
 pub fn peaks_of(info: &DeviceInfo) -> String {
     let line = |peak: &Peak| format!("  peak {}\n", shown_peak(peak));
     let peaks: String = info.peaks.iter().map(line).collect();

@@ -37,7 +37,6 @@ pub use self::text::{paragraph, wrapped};
 
 /// A run as it is printed on `page`: its devices, then its results. The same as [`header()`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.
-#[must_use]
 pub fn render(run: &Run, page: Page) -> String {
     let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
     let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
@@ -51,7 +50,6 @@ fn planned(record: &Record) -> Planned<'_> {
 
 /// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the
 /// totals.
-#[must_use]
 pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     let replaced = table.replaced_rows(run);
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
@@ -64,7 +62,6 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
 }
 
 /// Returns true if rows of `run` are on several devices, opened or not.
-#[must_use]
 pub fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|info| &info.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.device));

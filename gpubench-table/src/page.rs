@@ -20,7 +20,6 @@ impl Page {
     pub const LEAST_WIDTH: usize = 40;
 
     /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
-    #[must_use]
     pub fn of(out: &impl AsTerminal, width: Option<usize>) -> Self {
         let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
         let width = width.or_else(stated_width).or_else(terminal);

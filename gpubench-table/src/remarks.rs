@@ -177,7 +177,6 @@ fn flushed(method: &Method) -> String {
 }
 
 /// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.
-#[must_use]
 pub fn no_records(run: &Run) -> Option<String> {
     let planned = match run.planned_cases {
         0 => None,

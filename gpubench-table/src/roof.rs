@@ -8,7 +8,6 @@ use gpubench_stats::format;
 use super::text::plain;
 
 /// The name of a roof, such as `DRAM` or `FP32`.
-#[must_use]
 pub fn name(quantity: &Quantity) -> String {
     plain(&quantity.roof())
 }
@@ -25,13 +24,11 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
 }
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.
-#[must_use]
 pub fn cell(share: &PeakFraction) -> String {
     format!("{} {}", format::percent(share.fraction), name(&share.quantity))
 }
 
 /// The same in a sentence: `93.1 % of DRAM`.
-#[must_use]
 pub fn phrase(share: &PeakFraction) -> String {
     format!("{} of {}", format::percent(share.fraction), name(&share.quantity))
 }

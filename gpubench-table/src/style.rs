@@ -13,7 +13,6 @@ pub const BOLD: Style = Style::new().bold();
 pub const NOTE: Style = AnsiColor::Yellow.on_default();
 
 /// The style of a row of this verdict.
-#[must_use]
 pub fn of_state(state: State) -> Style {
     match state {
         State::Valid => Style::new(),
@@ -23,7 +22,6 @@ pub fn of_state(state: State) -> Style {
 }
 
 /// The style of a row of this answer.
-#[must_use]
 pub fn of_answer(answer: Answer) -> Style {
     match answer {
         Answer::Same => Style::new(),
@@ -34,7 +32,6 @@ pub fn of_answer(answer: Answer) -> Style {
 }
 
 /// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
-#[must_use]
 pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     let line = format!("{heading}{rest}");
     if page.width().is_none_or(|room| width(&line) <= room) {
@@ -44,7 +41,6 @@ pub fn heading(heading: &str, rest: &str, page: Page) -> String {
 }
 
 /// The lines in `style`, each with its end.
-#[must_use]
 pub fn styled(lines: &[String], style: Style) -> String {
     lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }

@@ -56,7 +56,6 @@ pub(super) fn spaces(number: usize) -> String {
 }
 
 /// `text` as lines of `page`: the first begins with `first`, the others with as many spaces, or two more if that is blank.
-#[must_use]
 pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     let hanging = spaces(width(first) + if first.trim().is_empty() { 2 } else { 0 });
     let Some(columns) = page.width() else {
@@ -73,7 +72,6 @@ pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
 }
 
 /// The lines of `text`, as wide as `page` and without control characters.
-#[must_use]
 pub fn paragraph(text: &str, page: Page) -> String {
     let lines = text.lines().flat_map(|line| {
         let indent = line.len() - line.trim_start().len();

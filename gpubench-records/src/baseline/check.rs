@@ -13,14 +13,12 @@ use crate::verdict::State;
 use gpubench_stats::{DECISION_ERROR, Median};
 
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
-#[must_use]
 pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> BaselineComparison {
     check_within(run, baseline, wanted, DECISION_ERROR)
 }
 
 /// Holds `run` against `baseline` as [`check`] does, for one of several looks at a comparison that goes on: the looks share
 /// [`DECISION_ERROR`], and this one may take the part `error` of answers wrongly.
-#[must_use]
 pub fn check_within(
     run: &Run,
     baseline: &Baseline,

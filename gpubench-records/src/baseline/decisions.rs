@@ -57,7 +57,6 @@ struct TestedRow {
 /// A row's own interval of 99 % is beyond the band by chance once in a hundred rows and more often where processes differ. So
 /// slower rows are found by the procedure of Benjamini & Hochberg over all rows, likewise faster ones, and regressions. One row
 /// alone has the answer of its interval.
-#[must_use]
 pub fn decide(rows: &[RowMedians], band: f64, threshold: Option<Threshold>) -> Vec<Option<RowDecision>> {
     decide_within(rows, band, threshold, DECISION_ERROR)
 }

@@ -57,13 +57,11 @@ fn there_is(names: &[String]) -> String {
 
 impl Place {
     /// The place of the baseline that the user calls `name`: a path if it has a `/` or ends in `.json`.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         Self::within(&baselines(), name)
     }
 
     /// The same, of the baselines in `folder`.
-    #[must_use]
     pub fn within(folder: &Path, name: &str) -> Self {
         let is_path = name.contains('/') || is_json(Path::new(name));
         let path = if is_path { PathBuf::from(name) } else { folder.join(name) };
@@ -71,19 +69,16 @@ impl Place {
     }
 
     /// Returns the name that the user gave.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the file that it is, unless it is a folder.
-    #[must_use]
     pub fn file(&self) -> Option<&Path> {
         Some(&*self.path).filter(|path| is_json(path) || path.is_file())
     }
 
     /// Returns the files of the runs in its folder.
-    #[must_use]
     pub fn stored(&self) -> Vec<PathBuf> {
         self.files().unwrap_or_default()
     }

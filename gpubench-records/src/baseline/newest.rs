@@ -24,7 +24,6 @@ type RecordPlace = (usize, usize);
 
 impl Baseline {
     /// The baseline of one run.
-    #[must_use]
     pub fn of(name: String, run: Run) -> Self {
         Self::new(name, vec![run])
     }
@@ -41,7 +40,6 @@ impl Baseline {
     }
 
     /// Returns the baseline as one run: the newest, with the records of older ones for cases that it has no number for.
-    #[must_use]
     pub fn into_run(self) -> Option<Run> {
         let mut runs = self.runs.into_iter();
         let mut whole = runs.next()?;
@@ -69,7 +67,6 @@ impl Baseline {
     /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
     /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
     /// device, which cannot be compared and says why. Of several, the newest.
-    #[must_use]
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
         let candidates = self.places.get(&name_and_cache(&record.case))?;
         let info = run.device_of(record);

@@ -47,7 +47,6 @@ impl OpenBaselines {
     }
 
     /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
-    #[must_use]
     pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
         let against = self.against.as_ref();
         against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))

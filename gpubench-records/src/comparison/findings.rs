@@ -30,7 +30,6 @@ gpubench_stats::stored! {
 
 impl Comparison {
     /// Returns true if this launch is slower than allowed. The rounds show the spread between processes.
-    #[must_use]
     pub fn regressed(&self, threshold: Threshold) -> bool {
         self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
     }

@@ -36,7 +36,6 @@ impl Answer {
     ///
     /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
     /// the interval misses the true ratio.
-    #[must_use]
     pub fn of(ratio: &Ratio, band: f64) -> Self {
         let (least, most) = (1.0 / (1.0 + band), 1.0 + band);
         if ratio.high < least {
@@ -82,7 +81,6 @@ impl FromStr for Threshold {
 
 impl Threshold {
     /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
-    #[must_use]
     pub fn part(text: &str) -> Option<f64> {
         let number = text.trim().trim_end_matches('%').trim_end();
         let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent > 0.0);
@@ -91,7 +89,6 @@ impl Threshold {
 
     /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
     /// contains the spread between processes.
-    #[must_use]
     pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower
             && match self {

@@ -82,7 +82,6 @@ impl Owner {
 impl CeilingCache {
     /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none. `machine` names this machine
     /// and the program's build: peaks of a CPU hold for no other.
-    #[must_use]
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
         folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder, machine })

@@ -62,7 +62,6 @@ impl Store {
     }
 
     /// Returns the path of its file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -51,7 +51,6 @@ pub enum FormatError {
 
 impl FormatError {
     /// Returns true for a file of a newer gpubench.
-    #[must_use]
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::OtherSchema { schema, current, .. } if !by_newer(schema, current).is_empty())
     }
@@ -113,7 +112,6 @@ impl FileFormat {
     }
 
     /// Returns true for a document that says it is of this format, of whatever version.
-    #[must_use]
     pub fn is_format_of(self, json: &[u8]) -> bool {
         let schema = self.parse(json).ok().and_then(Header::schema);
         schema.is_some_and(|schema| {

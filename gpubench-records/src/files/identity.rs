@@ -20,7 +20,6 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 /// Returns true if both paths are of one file, by a link or a second name too. Either may not exist yet.
-#[must_use]
 pub fn is_one_file(one: &Path, other: &Path) -> bool {
     let found = || Some((fs::metadata(one).ok()?, fs::metadata(other).ok()?));
     resolved(one) == resolved(other)

@@ -74,7 +74,6 @@ impl Stored {
     }
 
     /// Returns the faults of its file in words, for whoever shows what is left.
-    #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let cut_off =
             self.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());

@@ -8,7 +8,6 @@ const LAST_SECOND: u64 = 253_402_300_799;
 
 /// The time of day this number of seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number:
 /// later times count as the end of the year 9999.
-#[must_use]
 pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
 }

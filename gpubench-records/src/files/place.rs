@@ -16,7 +16,6 @@ pub(super) const RECORDS: &str = "records.jsonl";
 
 /// The folder of files that outlive a run of this program: `gpubench` in the target folder that cargo built it into, else in
 /// the user's state folder. `None` if it has neither.
-#[must_use]
 pub fn home() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
     let target = program.ancestors().skip(1).find(|folder| is_of_cargo(folder));
@@ -25,20 +24,17 @@ pub fn home() -> Option<PathBuf> {
 
 /// The folder of all that outlives a run: in the target folder that cargo was told to build into, else where this program was
 /// built or installed.
-#[must_use]
 pub fn kept() -> PathBuf {
     let told = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
     told.or_else(home).unwrap_or_else(|| "target/gpubench".into())
 }
 
 /// The folder of runs, unless the user names another.
-#[must_use]
 pub fn runs() -> Option<PathBuf> {
     Some(home()?.join("runs"))
 }
 
 /// The user's cache folder for gpubench. `None` if the user has none.
-#[must_use]
 pub fn cache() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
 }
@@ -80,7 +76,6 @@ pub fn program() -> io::Result<File> {
 
 /// Returns the fingerprint of this build of the program: a hash of its file. The same build stores and reads it, so that the
 /// hash may differ between versions of Rust.
-#[must_use]
 pub fn fingerprint() -> Option<String> {
     let mut file = program().ok()?;
     let mut hasher = DefaultHasher::new();

@@ -40,7 +40,6 @@ impl Destination {
     }
 
     /// Returns true for a terminal, which people look at.
-    #[must_use]
     pub fn is_terminal(&self) -> bool {
         matches!(&self.target, Target::InPlace(file) if file.is_terminal())
     }
@@ -120,7 +119,6 @@ const MOST_LINKS: usize = 40;
 
 /// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
 /// followed too, since writing through one makes its target.
-#[must_use]
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

@@ -45,13 +45,11 @@ pub struct StoredRuns {
 
 impl StoredRuns {
     /// Those in `home`, the folder `gpubench` of a target folder.
-    #[must_use]
     pub fn within(home: PathBuf) -> Self {
         Self { runs: home.join("runs"), home }
     }
 
     /// Those that the running program keeps: its runs in the folder `runs`, if the user names one.
-    #[must_use]
     pub fn of_program(runs: Option<&Path>) -> Self {
         let stored = Self::within(kept());
         let runs = runs.map(Path::to_owned).or_else(place::runs).unwrap_or(stored.runs);
@@ -60,7 +58,6 @@ impl StoredRuns {
 
     /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
     /// else in the user's state folder. `None` where there is none of these.
-    #[must_use]
     pub fn of_project(folder: &Path) -> Option<Self> {
         let cargo_target =
             env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
@@ -71,13 +68,11 @@ impl StoredRuns {
     }
 
     /// Returns the folder that they are in.
-    #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
     /// Returns the files of the runs with their names, the newest first.
-    #[must_use]
     pub fn runs(&self) -> Vec<(String, PathBuf)> {
         let names = run_names(&self.runs).unwrap_or_default();
         names.into_iter().rev().map(|name| (name.clone(), self.runs.join(name).join(RECORDS))).collect()
@@ -118,7 +113,6 @@ impl StoredRuns {
     }
 
     /// Returns the names of the baselines.
-    #[must_use]
     pub fn baselines(&self) -> Vec<String> {
         let entries = fs::read_dir(self.home.join("baselines")).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.path().is_dir());
@@ -129,7 +123,6 @@ impl StoredRuns {
     }
 
     /// Returns the baseline that is called `name`.
-    #[must_use]
     pub fn baseline(&self, name: &str) -> Place {
         Place::within(&self.home.join("baselines"), name)
     }
@@ -259,7 +252,6 @@ impl StoredRuns {
 }
 
 /// Returns true if `name` means a stored run, or a part of a file, whatever baselines there are: no new one is called so.
-#[must_use]
 pub fn is_name_of_run(name: &str) -> bool {
     let is_number = |name: &str| name.parse::<usize>().is_ok();
     let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));

@@ -40,7 +40,6 @@ pub struct Circumstances {
 
 impl Circumstances {
     /// Returns the circumstances of a measurement on the device of `info`, by this program.
-    #[must_use]
     pub fn new(measured: &Measurement, info: Option<&DeviceInfo>, program: &Program) -> Self {
         let samples = &measured.samples;
         let part = |property: &crate::device_info::Property| match property.value {
@@ -62,7 +61,6 @@ impl Circumstances {
     }
 
     /// Returns the differences from `earlier` in words.
-    #[must_use]
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
         let count = |count: Option<u64>| count.map_or_else(|| "not counted".to_owned(), |it| it.to_string());

@@ -55,7 +55,6 @@ pub struct HistoryCase {
 
 impl HistoryRun {
     /// Returns what a history keeps of `run`. Invalid numbers are not tracked.
-    #[must_use]
     pub fn new(run: &Run) -> Self {
         let package = run.program.package.as_ref();
         let mut kept = Self {

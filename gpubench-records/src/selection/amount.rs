@@ -14,7 +14,6 @@ const SUFFIXES: [(&str, u128); 9] = [
 ];
 
 /// Returns a number with a suffix in digits, as in `1000000` for `1M`; nothing for any other text, and for what is no whole number.
-#[must_use]
 pub fn amount(text: &str) -> Option<String> {
     if let Some(power) = text.strip_prefix("2^") {
         return 1_u64.checked_shl(power.parse().ok()?).map(|amount| amount.to_string());
@@ -33,7 +32,6 @@ pub fn amount(text: &str) -> Option<String> {
 }
 
 /// Returns true if `given` is this value, or a number with a suffix that is.
-#[must_use]
 pub fn is_value(given: &str, value: &str) -> bool {
     given == value || amount(given).as_deref() == Some(value)
 }

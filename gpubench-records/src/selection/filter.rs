@@ -64,7 +64,6 @@ impl NameFilter {
     }
 
     /// Returns true if it takes this name; with `exact`, if it is the whole name.
-    #[must_use]
     pub fn takes(&self, name: &str, exact: bool) -> bool {
         match self {
             Self::Text(text) if exact => text == name,

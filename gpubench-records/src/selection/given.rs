@@ -28,13 +28,11 @@ impl ArgValues {
     }
 
     /// Returns true if there are a name and values, none of them empty.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
     }
 
     /// Collects the values of each argument.
-    #[must_use]
     pub fn by_name(args: &[Self]) -> BTreeMap<String, Vec<String>> {
         let mut collected: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for Self { name, values } in args {
@@ -68,7 +66,6 @@ pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, B
 
 /// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space; those within a regular expression, as
 /// in `/f{1,2}/`, stand between its slashes.
-#[must_use]
 pub fn split_names(names: &str) -> Vec<String> {
     let is_open = |name: &str| name.starts_with('/') && (name.len() == 1 || !name.ends_with('/'));
     let mut split: Vec<String> = Vec::new();

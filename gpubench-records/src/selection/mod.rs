@@ -38,7 +38,6 @@ pub struct CaseSelection {
 
 impl CaseSelection {
     /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         if self.filters.is_empty() && self.skip.is_empty() {
             return true;
@@ -48,20 +47,17 @@ impl CaseSelection {
     }
 
     /// Returns true if one of the filters, or of the skips, takes a benchmark of this name, as it is or as lists show it.
-    #[must_use]
     pub fn hits(&self, filter: &NameFilter, name: &str) -> bool {
         [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
     }
 
     /// Returns true if this value of an argument is selected, or all are.
-    #[must_use]
     pub fn takes_value(&self, arg: &Arg) -> bool {
         let takes = |values: &Vec<String>| values.iter().any(|given| is_value(given, &arg.value));
         self.args.get(&arg.name).is_none_or(takes)
     }
 
     /// Returns true if this benchmark is selected, in any cache state and on any device.
-    #[must_use]
     pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
         let takes_all = self.filters.is_empty() && self.skip.is_empty();
         (takes_all || self.matches(&shown_name(benchmark, args)))
@@ -69,7 +65,6 @@ impl CaseSelection {
     }
 
     /// Returns true if cases in this cache state are selected.
-    #[must_use]
     pub fn takes_cache(&self, cache: Cache) -> bool {
         self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
@@ -114,7 +109,6 @@ impl CaseSelection {
     }
 
     /// Returns the name of a given argument that no case of `run` has, if there is one.
-    #[must_use]
     pub fn unknown_arg(&self, run: &Run) -> Option<&str> {
         let measured = run.records.iter().flat_map(|record| &record.case.args);
         let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
@@ -122,7 +116,6 @@ impl CaseSelection {
     }
 
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
-    #[must_use]
     pub fn describe(&self) -> String {
         let mut words = self.describe_names();
         words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
@@ -134,7 +127,6 @@ impl CaseSelection {
     }
 
     /// Lists the conditions on names.
-    #[must_use]
     pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
@@ -157,7 +149,6 @@ fn devices_with_cases(run: &Run) -> HashSet<String> {
 }
 
 /// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.
-#[must_use]
 pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     let (kind, number) = device.split_once(':').unzip();
     let named = |name: &str| [Some(device), uuid, kind, number].contains(&Some(name));

@@ -46,7 +46,6 @@ gpubench_stats::stored! {
 }
 
 /// Returns the reason against a claim that what was seen contradicts.
-#[must_use]
 pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref()?;
     nothing_written(counts, written).or_else(|| excess(counts, link, written).map(Reason::TrafficTooHigh))
@@ -55,7 +54,6 @@ pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchInfo) -> O
 /// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
 /// contents: writing the value that is there already does not show. Nothing if the claim stands as it is, or if another launch
 /// would show nothing more.
-#[must_use]
 pub fn in_doubt(
     claim: &DeclaredWork<'_>,
     samples: &Samples,
@@ -83,7 +81,6 @@ pub fn in_doubt(
 }
 
 /// Returns the most that a launch can have written: what changes in memory of whatever contents. Nothing if that was not tried.
-#[must_use]
 pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
     let written = seen.written.as_ref().filter(|written| written.unseen_reason.is_none())?;
     written.changed_on_other_contents.map(|_| most_changed(written))

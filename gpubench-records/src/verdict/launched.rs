@@ -16,7 +16,6 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 const IDLE: f64 = 0.25;
 
 /// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
-#[must_use]
 pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
     let suspect = |seen: &&Observation| state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
@@ -27,14 +26,12 @@ pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Ve
 }
 
 /// Returns the verdict on a launch to which the host's part belongs: two modes of such a launch are the host's.
-#[must_use]
 pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     verdict.reasons.retain(|reason| !matches!(reason, Reason::TwoModes(_)));
     Verdict::of(verdict.reasons)
 }
 
 /// Returns the reasons against a case whose launches after the samples did this.
-#[must_use]
 pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     let stale = relaunch.stale().map(Reason::StaleOutputs);
     let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);
@@ -46,7 +43,6 @@ pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
 const CALL: Nanoseconds = Nanoseconds(10.0);
 
 /// Returns the reason that a launch with this claim cannot have done its work, if there is one.
-#[must_use]
 pub fn missing_work(
     claim: &DeclaredWork<'_>,
     samples: &Samples,

@@ -46,7 +46,6 @@ gpubench_stats::stored! {
 
 impl Verdict {
     /// The verdict that these reasons make together.
-    #[must_use]
     pub fn of(reasons: Vec<Reason>) -> Self {
         let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
         Self { state, reasons }
@@ -93,7 +92,6 @@ pub const WIDEST: f64 = 0.05;
 
 /// Returns the verdict on samples that had to reach the relative half-width `wanted`, of a launch with this `claim` on the
 /// device of these `info`.
-#[must_use]
 pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Verdict {
     if let Some(faults) = samples.clock_faults {
         return Verdict::of(vec![Reason::BrokenClock(faults)]);
@@ -154,7 +152,6 @@ const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
 pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second clock does not confirm.
-#[must_use]
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
     let Method { kernel_count, operations, .. } = &samples.method;

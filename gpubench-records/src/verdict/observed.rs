@@ -6,14 +6,12 @@ use crate::observation::Observation;
 use crate::verdict::State;
 
 /// Returns true if the first launch may have done what no other does, or what only a launch behind other work shows.
-#[must_use]
 pub fn needs_another_look(seen: &LaunchInfo, host_work: bool) -> bool {
     let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
     seen.observations.iter().any(|seen| state(seen, host_work) == State::Invalid || asks(seen))
 }
 
 /// Returns the first observation that makes a launch invalid, with its remedy.
-#[must_use]
 pub fn refused(seen: &LaunchInfo, host_work: bool) -> Option<String> {
     let refused = seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid)?;
     Some(format!("{refused}: {}", hint(refused)))
@@ -21,7 +19,6 @@ pub fn refused(seen: &LaunchInfo, host_work: bool) -> Option<String> {
 
 /// Returns the best verdict of a launch that does this. `host_work` is true if the benchmark declares that the host's part
 /// belongs to the launch.
-#[must_use]
 pub fn state(seen: &Observation, host_work: bool) -> State {
     match seen {
         Observation::IgnoresError { .. }
@@ -37,7 +34,6 @@ pub fn state(seen: &Observation, host_work: bool) -> State {
 }
 
 /// Returns the reason that a launch which does this cannot be valid, and its remedy.
-#[must_use]
 pub fn hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",

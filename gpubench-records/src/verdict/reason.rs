@@ -175,7 +175,6 @@ gpubench_stats::stored! {
 
 impl Reason {
     /// Returns the best verdict of a row with this reason.
-    #[must_use]
     pub fn state(&self) -> State {
         match self {
             Self::SecondTry(_) => State::Valid,
@@ -195,7 +194,6 @@ impl Reason {
     }
 
     /// Returns true if the launch cannot have done the work that it declares on its stream.
-    #[must_use]
     pub fn is_missing_work(&self) -> bool {
         matches!(
             self,
@@ -398,7 +396,6 @@ impl Display for Reason {
 }
 
 /// Returns how to get the samples that an interval needs.
-#[must_use]
 pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {

@@ -98,14 +98,12 @@ const WARP: u64 = 32;
 
 impl Counters {
     /// Returns the bytes that crossed the memory's bus.
-    #[must_use]
     pub fn moved(&self) -> Option<Bytes> {
         let (Bytes(read), Bytes(written)) = (self.read?, self.written?);
         Some(Bytes(read + written))
     }
 
     /// Returns the reservations about the declared work of a launch that these counters contradict. The last-level cache has this size.
-    #[must_use]
     pub fn contradict(
         &self,
         cache: Cache,

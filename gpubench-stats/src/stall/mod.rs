@@ -71,7 +71,6 @@ crate::stored! {
 impl DramStall {
     /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran, on a device whose memory is held up
     /// like this. A timer read the times in steps of `step`. Nothing if the launch does not wait for the memory.
-    #[must_use]
     pub fn find(
         starts: &[Nanoseconds],
         times: &[Nanoseconds],
@@ -117,13 +116,11 @@ impl DramStall {
     }
 
     /// Returns the mean delay of launches at random times.
-    #[must_use]
     pub fn mean_delay(&self) -> Nanoseconds {
         self.delayed_fraction * self.delay
     }
 
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
-    #[must_use]
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let Self { period, from, width, delay: length, .. } = *self;
         let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };

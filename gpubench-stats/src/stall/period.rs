@@ -45,7 +45,6 @@ impl DramStallPeriod {
     /// Nothing if slow reads come at other times: then as many as here share a phase of a period once in a million times, the search
     /// over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them are where the
     /// period is half as long.
-    #[must_use]
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < FEWEST || starts.len() != times.len() {
             return None;

@@ -13,7 +13,6 @@ crate::stored! {
 
 impl<T: PartialOrd + Copy> Range<T> {
     /// `range`, if there is one, extended to contain `value`.
-    #[must_use]
     pub fn including(range: Option<Self>, value: T) -> Self {
         let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
         let low = if value < low { value } else { low };
@@ -21,7 +20,6 @@ impl<T: PartialOrd + Copy> Range<T> {
     }
 
     /// The range of all `values`; nothing if there are none.
-    #[must_use]
     pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
         values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))
     }

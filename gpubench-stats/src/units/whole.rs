@@ -22,7 +22,6 @@ macro_rules! whole_quantities {
     ($($name:ident)+) => {$(
         impl $name {
             /// The bare number, for formulas, axes and files that name the unit elsewhere.
-            #[must_use]
             pub const fn as_f64(self) -> f64 {
                 self.0 as f64
             }
@@ -67,7 +66,6 @@ impl Bytes {
     pub const ZERO: Self = Self(0);
 
     /// The same amount as the length of a buffer.
-    #[must_use]
     pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
@@ -76,13 +74,11 @@ impl Bytes {
     ///
     /// # Panics
     /// If the piece is of no bytes.
-    #[must_use]
     pub const fn pieces(self, piece: Self) -> u64 {
         self.0 / piece.0
     }
 
     /// The rate at which this amount moved, had it taken `time`.
-    #[must_use]
     pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
         BytesPerSecond(self.0 as f64 / time.as_seconds())
     }

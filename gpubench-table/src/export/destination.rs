@@ -40,13 +40,11 @@ pub struct SamePlace {
 
 impl ExportTo {
     /// Reads a destination as a command line names it.
-    #[must_use]
     pub fn of(path: PathBuf) -> Self {
         if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
     }
 
     /// Returns true if `other` is the same place, by whatever name.
-    #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(one), Self::File(other)) => is_one_file(one, other),

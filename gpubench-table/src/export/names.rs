@@ -11,7 +11,6 @@ pub struct Names {
 
 impl Names {
     /// Names the cases of `run`.
-    #[must_use]
     pub fn of(run: &Run) -> Self {
         Self { with_device: has_several_devices(run) }
     }
