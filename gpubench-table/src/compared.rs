@@ -10,7 +10,7 @@ use super::gate;
 use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
-use super::text::{left, paragraph, plain, width, wrapped};
+use super::text::{joined, left, paragraph, plain, width, wrapped};
 use super::together;
 use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Comparison, Finding};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
@@ -24,8 +24,7 @@ const FEWEST_ROUNDS: usize = 4;
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
     let check = run.baseline_comparison.as_ref().map(|check| checked(check, page)).unwrap_or_default();
-    let parts = [in_turn(run, page), check, regressions(run, page)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    joined([in_turn(run, page), check, regressions(run, page)])
 }
 
 /// The cases that took turns with another.

@@ -59,28 +59,30 @@ pub fn sentences(
     measured: &Measurement,
     info: Option<&DeviceInfo>,
 ) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
-    lines.extend(bound(measured).map(|bound| ("bound", bound)));
-    lines.extend(verification(measured));
-    lines.extend(measured.samples.dram_stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
-    if record.case.cache == Cache::Cold {
-        lines.push(("flush", flush(measured)));
-    }
-    lines.push(("warm-up", warm_up(measured)));
-    lines.push(("samples", samples(measured)));
-    lines.extend(measured.samples.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
-    lines.extend(measured.samples.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
-    lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
-    lines.extend(launch::kernels(&measured.launch).into_iter().map(|kernel| ("kernel", kernel)));
-    lines.extend(launch::writes(&measured.counts, &measured.launch).map(|writes| ("writes", writes)));
-    lines.extend(measured.launch.observations.iter().map(|seen| ("beside", seen.to_string())));
-    lines.extend(measured.relaunch.as_ref().and_then(launch::outputs).map(|outputs| ("outputs", outputs)));
-    lines.extend(launch::host(&measured.samples).map(|host| ("host", host)));
-    lines.extend(info.and_then(|info| of_peaks(measured, info)).map(|shares| ("of peak", shares)));
-    lines.extend(binding_peak(measured).map(|words| ("roof", words)));
-    lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
-    lines.extend(processes(record).map(|processes| ("processes", processes)));
-    lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
+    let (samples, launch) = (&measured.samples, &measured.launch);
+    let mut lines = Vec::new();
+    let mut add = |word, sentence: Option<String>| lines.extend(sentence.map(|sentence| (word, sentence)));
+    add("time", Some(time(measured)));
+    add("path", Some(path(&samples.method)));
+    add("bound", bound(measured));
+    verification(measured).into_iter().for_each(|(word, sentence)| add(word, Some(sentence)));
+    add("stall", samples.dram_stall.as_ref().map(|it| stall(it, measured.median())));
+    add("flush", (record.case.cache == Cache::Cold).then(|| flush(measured)));
+    add("warm-up", Some(warm_up(measured)));
+    add("samples", Some(sampling(measured)));
+    add("clock", samples.device_clock.as_ref().map(clock));
+    add("sensors", samples.conditions.as_ref().map(sensors));
+    add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
+    launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
+    add("writes", launch::writes(&measured.counts, launch));
+    launch.observations.iter().for_each(|seen| add("beside", Some(seen.to_string())));
+    add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
+    add("host", launch::host(samples));
+    add("of peak", info.and_then(|info| of_peaks(measured, info)));
+    add("roof", binding_peak(measured));
+    add("launch", launch_bound(measured));
+    add("processes", processes(record));
+    add("in turn", record.compared.as_deref().map(in_turn));
     lines
 }
 
@@ -299,7 +301,7 @@ fn warm_up(measured: &Measurement) -> String {
     format!("{} launches in {}, {steady}", warm_up.launches, warm_up.elapsed)
 }
 
-fn samples(measured: &Measurement) -> String {
+fn sampling(measured: &Measurement) -> String {
     let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {

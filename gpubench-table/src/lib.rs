@@ -55,10 +55,9 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
     let links = links::links(run, page);
     let parts = [replaced, meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };
-    format!("{blank}{}", parts.join("\n"))
+    format!("{blank}{}", text::joined(parts))
 }
 
 /// Returns true if rows of `run` are on several devices, opened or not.

@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::rows::{grouped, listed};
 use super::shared_processors::shared_processors;
-use super::text::{paragraph, plain};
+use super::text::{joined, paragraph, plain};
 use gpubench_records::counts::ResultCounts;
 use gpubench_records::device_info::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
@@ -16,8 +16,7 @@ use gpubench_stats::{COARSE, format};
 /// Everything that stands under the table of `run`, its last line a sum.
 pub fn remarks(run: &Run, page: Page) -> String {
     let parts = [skipped(run), methods(run), summary(run)];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.map(|part| paragraph(&part, page)).collect::<Vec<_>>().join("\n")
+    joined(parts.map(|part| paragraph(&part, page)))
 }
 
 /// The benchmarks that leave cases out, each in its own words, with the case or the number of cases.

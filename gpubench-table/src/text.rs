@@ -14,6 +14,11 @@ pub fn split_path(path: &str) -> Option<(&str, &str)> {
     Some((&path[..at], &path[at + 2..]))
 }
 
+/// The parts that are not empty, with a blank line between them.
+pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
 /// The number of terminal columns of `text`.
 pub(super) fn width(text: &str) -> usize {
     text.width()

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use super::names::Names;
 use crate::columns::columns_of;
 use crate::rows::Row;
+use crate::text::joined;
 use crate::together;
 use crate::{gate, header, remarks};
 use gpubench_records::comparison::{BaselineComparison, Finding};
@@ -19,8 +20,7 @@ use gpubench_stats::format;
 pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let check = run.baseline_comparison.as_ref().map(checked).unwrap_or_default();
     let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    out.write_all(parts.join("\n").as_bytes())
+    out.write_all(joined(parts).as_bytes())
 }
 
 /// Writes the runs of suites, each under its suite's name, and behind them `others`, sentences about suites that have none. The run of the
