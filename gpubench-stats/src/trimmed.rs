@@ -49,10 +49,13 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, squares / (count - 1.0)))
 }
 
+fn numbers(times: &[Nanoseconds]) -> Vec<f64> {
+    times.iter().copied().map(Nanoseconds::as_f64).collect()
+}
+
 /// The variance of independent times, in square nanoseconds; 0 for fewer than two.
 pub fn variance(times: &[Nanoseconds]) -> f64 {
-    let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
-    moments(&times).map_or(0.0, |(_, variance)| variance)
+    moments(&numbers(times)).map_or(0.0, |(_, variance)| variance)
 }
 
 /// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
@@ -73,15 +76,13 @@ pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
 
 /// The trimmed mean of independent times, without an eighth of them on each side; nothing if there are none.
 pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
-    let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
-    TrimmedMean::of(&times).map(|trimmed| Nanoseconds(trimmed.mean))
+    TrimmedMean::of(&numbers(times)).map(|trimmed| Nanoseconds(trimmed.mean))
 }
 
 /// The standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963), of which up to an eighth on each side may be
 /// disturbed; of 16 times that is two. 0 for fewer than two times. That of their median is a fifth larger, if they are normal.
 pub fn trimmed_error(times: &[Nanoseconds]) -> Nanoseconds {
-    let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
-    Nanoseconds(TrimmedMean::of(&times).map_or(0.0, |trimmed| trimmed.error))
+    Nanoseconds(TrimmedMean::of(&numbers(times)).map_or(0.0, |trimmed| trimmed.error))
 }
 
 #[cfg(test)]

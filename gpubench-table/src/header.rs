@@ -78,7 +78,7 @@ pub fn peaks(run: &Run, page: Page) -> String {
     };
     let mut text = String::new();
     // Devices with the same peaks have one line for each.
-    let all = Devices::by_key(run, &of_device);
+    let all = Devices::by_key(run, of_device);
     for Devices { info, label } in &all {
         let on = if all.len() > 1 { format!("{label}: ") } else { String::new() };
         for line in of_device(info[0]) {

@@ -99,7 +99,12 @@ impl UsedColumn {
 struct Lineup {
     name: usize,
     columns: Vec<UsedColumn>,
-    dropped: Vec<&'static str>,
+}
+
+impl Lineup {
+    fn has(&self, title: &str) -> bool {
+        self.columns.iter().any(|used| used.column.title == title)
+    }
 }
 
 impl TableWriter {
@@ -215,9 +220,9 @@ impl TableWriter {
         let lineup = self.lineup();
         let layout = |lineup: &Lineup| lineup.columns.iter().map(UsedColumn::layout).collect::<Vec<_>>();
         let is_same = layout(&lineup) == layout(&self.lineup);
-        for column in &lineup.dropped {
-            if !self.dropped.contains(column) {
-                self.dropped.push(column);
+        for title in self.used.iter().map(|used| used.column.title) {
+            if !lineup.has(title) && !self.dropped.contains(&title) {
+                self.dropped.push(title);
             }
         }
         self.lineup = lineup;
@@ -227,29 +232,22 @@ impl TableWriter {
     /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
     fn lineup(&self) -> Lineup {
         let Some(page) = self.page.width() else {
-            return Lineup { name: self.longest, columns: self.used.clone(), dropped: Vec::new() };
+            return Lineup { name: self.longest, columns: self.used.clone() };
         };
         let always = self.used.iter().filter(|used| used.column.rank == 0).map(|used| self.needs(used));
         let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
         let least = self.longest.min(self.distinct.max(least_name(page))).min(room);
         let mut free = room - least;
-        let mut by_rank = self.used.clone();
-        by_rank.sort_by_key(|used| used.column.rank);
-        let mut fitting = Vec::new();
-        for used in by_rank {
-            let needs = if used.column.rank == 0 { 0 } else { self.needs(&used) };
-            if needs <= free {
-                free -= needs;
-                fitting.push(used.column.title);
-            }
-        }
-        let (columns, dropped): (Vec<_>, Vec<_>) =
-            self.used.iter().copied().partition(|used| fitting.contains(&used.column.title));
-        Lineup {
-            name: self.longest.min(least + free),
-            columns,
-            dropped: dropped.into_iter().map(|used| used.column.title).collect(),
-        }
+        let mut lineup = Lineup { name: 0, columns: self.used.clone() };
+        lineup.columns.sort_by_key(|used| used.column.rank);
+        lineup.columns.retain(|used| {
+            let needs = if used.column.rank == 0 { 0 } else { self.needs(used) };
+            let fits = needs <= free;
+            free -= if fits { needs } else { 0 };
+            fits
+        });
+        let columns = self.used.iter().filter(|used| lineup.has(used.column.title)).copied().collect();
+        Lineup { name: self.longest.min(least + free), columns }
     }
 
     /// The least terminal columns in which no two of `names` look the same.
