@@ -44,10 +44,13 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
             found.push(format!("{what} {now}, {} {then}", was(what)));
         }
     };
-    hold("path", new.samples.method.path.to_string(), old.samples.method.path.to_string());
-    hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
-    let convention = |measured: &Measurement| measured.samples.timer.convention().unwrap_or("none");
-    hold("overhead", convention(new).to_owned(), convention(old).to_owned());
+    let method = |measured: &Measurement| {
+        let (method, convention) = (&measured.samples.method, measured.samples.timer.convention());
+        [method.path.to_string(), method.flush.to_string(), convention.unwrap_or("none").to_owned()]
+    };
+    for ((what, now), then) in ["path", "flush", "overhead"].into_iter().zip(method(new)).zip(method(old)) {
+        hold(what, now, then);
+    }
     // A time with the memory's stalls is that of launches at random times; one of which nothing is known may be without.
     if [new, old].iter().any(|measured| measured.samples.dram_stall.is_some()) {
         let told = |measured: &Measurement| {

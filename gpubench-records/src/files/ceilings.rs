@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{CEILINGS, ReadError};
+use super::format::CEILINGS;
 use super::place::cache;
 use super::replace::replace;
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, DeviceInfo, Peak, PeakSource, THREADS, UUID};
@@ -148,7 +148,7 @@ pub struct UnusableCeilings {
     /// The file.
     pub place: PathBuf,
     /// The reason.
-    pub why: CeilingsError,
+    pub why: String,
 }
 
 /// Ceilings that could not be stored.
@@ -161,37 +161,23 @@ pub struct UnwrittenCeilings {
     pub error: io::Error,
 }
 
-/// The reason why a file of ceilings is not used.
-#[derive(Debug, thiserror::Error)]
-pub enum CeilingsError {
-    /// It cannot be read, is of another format, or damaged.
-    #[error(transparent)]
-    Unreadable(#[from] ReadError),
-    /// They were measured on another device, or by another driver or version of gpubench.
-    #[error("these are the ceilings of another device, driver or version")]
-    OtherOwner,
-    /// A ceiling is not a value that a measurement can give.
-    #[error("`{0}` is no ceiling that was measured")]
-    Unsound(String),
-}
-
-fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
+fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        json => json.map_err(ReadError::from)?,
+        json => json.map_err(|error| error.to_string())?,
     };
-    let contents: StoredCeilings = CEILINGS.read(&json).map_err(ReadError::from)?;
+    let contents: StoredCeilings = CEILINGS.read(&json).map_err(|error| error.to_string())?;
     if contents.owner != *owner {
-        return Err(CeilingsError::OtherOwner);
+        return Err("these are the ceilings of another device, driver or version".to_owned());
     }
     let sound = |Ceiling { peak, .. }: &Ceiling| {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };
     match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
-        Some(ceiling) => Err(CeilingsError::Unsound(ceiling.name.clone())),
+        Some(ceiling) => Err(format!("`{}` is no ceiling that was measured", ceiling.name)),
         None => Ok(contents.ceilings),
     }
 }

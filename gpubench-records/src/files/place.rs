@@ -25,8 +25,12 @@ pub fn home() -> Option<PathBuf> {
 /// The folder of all that outlives a run: in the target folder that cargo was told to build into, else where this program was
 /// built or installed.
 pub fn kept() -> PathBuf {
-    let told = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
-    told.or_else(home).unwrap_or_else(|| "target/gpubench".into())
+    cargo_target().or_else(home).unwrap_or_else(|| "target/gpubench".into())
+}
+
+/// The folder of gpubench in the target folder that the user has set for cargo.
+pub(super) fn cargo_target() -> Option<PathBuf> {
+    Some(PathBuf::from(env::var_os("CARGO_TARGET_DIR")?).join("gpubench"))
 }
 
 /// The folder of runs, unless the user names another.

@@ -1,7 +1,6 @@
 //! Stored runs by name. In: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number of a run; out:
 //! the run, or an error that says what to give instead.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,12 +58,10 @@ impl StoredRuns {
     /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
     /// else in the user's state folder. `None` where there is none of these.
     pub fn of_project(folder: &Path) -> Option<Self> {
-        let cargo_target =
-            env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
         let above =
             || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
         let state = || Some(state()?.join("gpubench"));
-        cargo_target.or_else(above).or_else(state).map(Self::within)
+        place::cargo_target().or_else(above).or_else(state).map(Self::within)
     }
 
     /// Returns the folder that they are in.
@@ -260,6 +257,8 @@ pub fn is_name_of_run(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
     use crate::files::Store;
 

@@ -62,26 +62,31 @@ impl Circumstances {
 
     /// Returns the differences from `earlier` in words.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let pairs = self.facts().into_iter().zip(earlier.facts());
+        let differ = pairs.filter(|((_, now), (_, then))| now != then);
+        differ.map(|((what, now), (_, then))| format!("{what} {then} → {now}")).collect()
+    }
+
+    /// Returns the name and the text of each circumstance.
+    fn facts(&self) -> [(&'static str, String); 13] {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
         let count = |count: Option<u64>| count.map_or_else(|| "not counted".to_owned(), |it| it.to_string());
-        let (now, then) = (&self.counts, &earlier.counts);
-        let pairs = [
-            ("driver", text(&self.driver), text(&earlier.driver)),
-            ("GPU", text(&self.uuid), text(&earlier.uuid)),
-            ("device", parts(&self.parts), parts(&earlier.parts)),
-            ("opt-level", text(&self.opt_level), text(&earlier.opt_level)),
-            ("path", self.path.to_string(), earlier.path.to_string()),
-            ("flush", self.flush.to_string(), earlier.flush.to_string()),
-            ("overhead", text(&self.overhead), text(&earlier.overhead)),
-            ("bytes read", count(now.reads), count(then.reads)),
-            ("bytes written", count(now.writes), count(then.writes)),
-            ("bytes", count(now.bytes), count(then.bytes)),
-            ("flops", count(now.flops), count(then.flops)),
-            ("items", count(now.items), count(then.items)),
-            ("link", format!("{:?}", self.link), format!("{:?}", earlier.link)),
-        ];
-        let differ = pairs.into_iter().filter(|(_, now, then)| now != then);
-        differ.map(|(what, now, then)| format!("{what} {then} → {now}")).collect()
+        let Counts { reads, writes, bytes, flops, items } = self.counts;
+        [
+            ("driver", text(&self.driver)),
+            ("GPU", text(&self.uuid)),
+            ("device", parts(&self.parts)),
+            ("opt-level", text(&self.opt_level)),
+            ("path", self.path.to_string()),
+            ("flush", self.flush.to_string()),
+            ("overhead", text(&self.overhead)),
+            ("bytes read", count(reads)),
+            ("bytes written", count(writes)),
+            ("bytes", count(bytes)),
+            ("flops", count(flops)),
+            ("items", count(items)),
+            ("link", format!("{:?}", self.link)),
+        ]
     }
 }
 
