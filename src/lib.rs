@@ -42,7 +42,7 @@ pub use gpubench_records::peer::Peer;
 pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
 pub use gpubench_runtime::device::{self, LaunchStream};
 pub use gpubench_runtime::devices::{cuda, host};
-pub use gpubench_runtime::{Error, Group, Progress, RunEvents, Settings, Suite, pow2};
+pub use gpubench_runtime::{Error, Group, Progress, RunEvent, RunEvents, Settings, Suite, pow2};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "tune")]
 pub use gpubench_tune as tuning;

@@ -9,7 +9,7 @@ pub use crate::suite::program::program;
 pub mod machine {
     pub use crate::device::finding::{Finding, Level};
     pub use crate::doctor::{examine, run_as_child};
-    pub use crate::runner::clocks::{ClockedDevice, clocked_devices};
+    pub use crate::runner::clock_lock::{ClockedDevice, clocked_devices};
 }
 
 /// For `cargo gpubench`, which prints as suites do and starts them.
@@ -26,9 +26,9 @@ pub mod profiled {
 /// For crates that add an action to benchmark binaries.
 pub mod extension {
     pub use crate::environment::environment;
-    pub use crate::runner::error::RunError;
+    pub use crate::runner::RunError;
     pub use crate::runner::single_cases::Answer;
-    pub use crate::suite::error::SuiteError;
+    pub use crate::suite::SuiteError;
     pub use crate::suite::extension::{Extension, Session};
 }
 

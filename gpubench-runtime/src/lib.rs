@@ -26,13 +26,12 @@ mod worker;
 pub use self::bind::pow2;
 pub use self::plan::{Job, JobStatus, Plan, SharedResource};
 pub use self::registry::Group;
-pub use self::runner::RunEvents;
+pub use self::runner::{RunEvent, RunEvents};
 pub use self::settings::{
     ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, Verifier,
     WarmUp,
 };
-pub use self::suite::program::Suite;
-pub use self::suite::program_error::Error;
+pub use self::suite::program::{Error, Suite};
 pub use self::suite::progress::Progress;
 
 /// Names for the expansions of `#[gpu_bench]` and `main!`, for the other crates of gpubench and for their tests. Not public: they

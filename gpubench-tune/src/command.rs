@@ -80,16 +80,16 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let TuneArgs { budget, save_tuning, .. } =
-        TuneArgs::from_arg_matches(flags).map_err(|error| SuiteError::of_extension(error, Exit::Usage))?;
+        TuneArgs::from_arg_matches(flags).map_err(|error| SuiteError::new(error, Exit::Usage))?;
     let name = save_tuning.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let not_saved =
-        |error: io::Error, exit| SuiteError::of_extension(format!("--save-tuning {name}: {error}"), exit);
+        |error: io::Error, exit| SuiteError::new(format!("--save-tuning {name}: {error}"), exit);
     let is_standard_output = name == "-";
     let file = save_tuning.as_deref().filter(|_| !is_standard_output);
     let destination = file.map(Destination::open).transpose();
     let destination = destination.map_err(|error| not_saved(error, Exit::Usage))?;
     if session.jobs.is_empty() {
-        return Err(SuiteError::of_extension(NOTHING_TO_TUNE, Exit::Usage));
+        return Err(SuiteError::new(NOTHING_TO_TUNE, Exit::Usage));
     }
     let mut tuning = Tuning {
         schema: SCHEMA.to_owned(),

@@ -46,7 +46,7 @@ pub(crate) struct Selected {
 /// The requested device is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted}. This machine has: {there}")]
-pub struct NoSuchDevice {
+pub(crate) struct NoSuchDevice {
     wanted: String,
     there: String,
 }

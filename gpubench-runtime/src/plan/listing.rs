@@ -1,5 +1,4 @@
-//! The combinations of arguments to measure an instance of a benchmark with. In: its axes, and the values
-//! that the user gives instead. Out: every selected combination, with its fate.
+//! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arg, JobStatus};
 use crate::catch::catch;
-use crate::registry::{ArgAxis, Case, Variant, Visitor};
+use crate::registry::{ArgAxis, Variant, select};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::selection::amount;
 
@@ -35,45 +34,16 @@ pub(super) fn list(
     given: &ArgValues,
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
-    let mut listing = Listing { generics, given, wanted, listed: None };
-    catch(Stage::Args, || {
-        (variant.visit)(&mut listing);
-        Ok(())
-    })?;
-    listing.listed.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
-}
-
-/// Reads the axes of a variant, and asks its case which of their values to leave out.
-struct Listing<'a> {
-    generics: &'a [Arg],
-    given: &'a ArgValues,
-    wanted: &'a dyn Fn(&[Arg]) -> bool,
-    listed: Option<Result<Listed, Failure>>,
-}
-
-impl Visitor for Listing<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        self.listed = Some(self.list(sweeps, case));
-    }
-}
-
-impl Listing<'_> {
-    fn list(&self, sweeps: &[&[&dyn ArgAxis]], case: &dyn Case) -> Result<Listed, Failure> {
-        let rows = sweeps.iter().map(|axes| AxisRows::of(axes, self.given)).collect::<Result<Vec<_>, _>>()?;
+    variant.show(|sweeps, case| {
+        let rows = sweeps.iter().map(|axes| AxisRows::of(axes, given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
-        let mut combinations = product(self.generics, &rows);
-        combinations.retain(|args| (self.wanted)(args));
-        let axes: Vec<&dyn ArgAxis> = sweeps.iter().flat_map(|axes| axes.iter().copied()).collect();
-        let own = self.generics.len();
-        let fate = |args: &[Arg]| {
+        let status = |args: &[Arg]| {
             if refused.is_some() || !case.skips() {
                 return JobStatus::Measured;
             }
             let skipped = catch(Stage::Args, || {
-                for (axis, arg) in axes.iter().zip(&args[own..]) {
-                    axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
-                }
+                select(args, sweeps)?;
                 Ok(case.skipped())
             });
             match skipped {
@@ -82,13 +52,13 @@ impl Listing<'_> {
                 Err(failure) => JobStatus::Broken(failure),
             }
         };
-        let fates: Vec<JobStatus> = combinations.iter().map(|args| fate(args)).collect();
+        let combinations = product(generics, &rows).into_iter().filter(|args| wanted(args));
         Ok(Listed {
-            combinations: combinations.into_iter().zip(fates).collect(),
-            axes: axes.iter().map(|axis| axis.name().to_owned()).collect(),
+            combinations: combinations.map(|args| (args.clone(), status(&args))).collect(),
+            axes: sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect(),
             refused,
         })
-    }
+    })
 }
 
 /// The values of one axis, or of several that go together: a row per step.

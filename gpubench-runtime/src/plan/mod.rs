@@ -6,7 +6,6 @@ mod error;
 mod lister;
 mod listing;
 mod partner;
-mod partner_axes;
 mod selection;
 mod share;
 
@@ -30,7 +29,7 @@ use gpubench_records::task::Part;
 pub(crate) use self::error::PlanError;
 pub(crate) use self::lister::{InProcess, ListedVariant, Lister};
 pub(crate) use self::listing::Listed;
-pub(crate) use self::partner_axes::PartnerAxes;
+pub(crate) use self::partner::{Partner, partner_of};
 pub use self::selection::{Ignored, Selection};
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
@@ -160,7 +159,7 @@ impl Plan {
         let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
         let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
-        for (instance, listed) in instances.iter().zip(lister.list(&variants, &selection.cases)) {
+        for (instance, listed) in instances.iter().zip(lister.list(variants, &selection.cases)) {
             let present = plan.jobs.len();
             plan.add(instance, listed, selection, &mut axes_seen)?;
             if let Some(why) = instance.missing {
@@ -175,7 +174,9 @@ impl Plan {
             });
         }
         if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
-            return Err(PlanError::NoSuchAxis(name.clone()));
+            return Err(PlanError::Usage(format!(
+                "--arg {name}=…: no selected benchmark has an argument of this name. --list shows those they have"
+            )));
         }
         if let Some(name) = &selection.compare_with {
             plan.jobs = partner::pair(plan.jobs, entries, name, lister)?;
@@ -204,8 +205,13 @@ impl Plan {
     /// Returns the number of cases that will be measured, or that have already failed.
     #[must_use]
     pub fn cases(&self) -> usize {
-        let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, JobStatus::Skipped(_)));
-        planned.map(|(job, _)| job.caches.len()).sum()
+        self.planned_cases().count()
+    }
+
+    /// Returns the cases that will be measured, or that have already failed.
+    pub(crate) fn planned_cases(&self) -> impl Iterator<Item = (&Job, Cache)> {
+        let planned = self.jobs.iter().filter(|(_, status)| !matches!(status, JobStatus::Skipped(_)));
+        planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
     }
 
     /// Returns the number of cases that will be measured, each counted once if several devices measure it.
@@ -270,7 +276,7 @@ impl Plan {
         axes_seen.extend(listed.axes);
         axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
         if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
-            return Err(PlanError::BadArg { axis, benchmark, message });
+            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark})")));
         }
         if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());
@@ -324,19 +330,11 @@ fn available(entries: &[&Entry], lister: &mut dyn Lister) -> usize {
         kinds.iter().flat_map(|kind| Instance::all(entries, (kind, kind), &all, None)).collect();
     let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
     let mut plan = Plan::default();
-    for (instance, listed) in instances.iter().zip(lister.list(&variants, &all.cases)) {
+    for (instance, listed) in instances.iter().zip(lister.list(variants, &all.cases)) {
         // No value is given that a benchmark could refuse.
         _ = plan.add(instance, listed, &all, &mut BTreeSet::new());
     }
     plan.jobs.len()
-}
-
-impl Generic {
-    /// Returns the choice as an argument of a job.
-    #[must_use]
-    pub fn arg(&self) -> Arg {
-        Arg { name: self.name.to_owned(), value: (self.value)() }
-    }
 }
 
 /// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
@@ -364,18 +362,23 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();
     for entry in entries {
         if let Some(first) = seen.insert(entry.path(), entry) {
-            return Err(PlanError::Duplicate {
-                name: entry.path(),
-                first: place(first),
-                second: place(entry),
-            });
+            return Err(PlanError::Usage(format!(
+                "two benchmarks are called `{}`: {} and {}. Rename one of them, or give it another name by `name = \"…\"` \
+                 (functions nested in functions share their module's path)",
+                entry.path(),
+                place(first),
+                place(entry)
+            )));
         }
         let mut instances = BTreeSet::new();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
             let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
             let name = shown_name(&entry.path(), &generics);
             if !instances.insert((variant.device, name.clone())) {
-                return Err(PlanError::Twice { name, place: place(entry) });
+                return Err(PlanError::Usage(format!(
+                    "`{name}` is there twice ({}): two of its `types` or `consts` are the same",
+                    place(entry)
+                )));
             }
         }
     }

@@ -1,194 +1,124 @@
-//! The partner that each job is compared with. In: the jobs of a plan, and the name of a benchmark with some
-//! of its arguments. Out: each job with its partner, or the reason that they do not pair. The partner has the
-//! given arguments; the others are the job's own.
+//! The benchmark that each job is compared with. It has the arguments that `--compare-with` gives; the others are the job's own.
 
-use std::collections::BTreeMap;
-
-use super::error::Unpaired;
-use super::lister::{ListedVariant, Lister};
+use super::lister::Lister;
 use super::{Arg, BenchmarkId, Job, JobStatus, PlanError, SharedResource};
-use crate::registry::{Entry, Generic, Variant};
+use crate::device::while_listed;
+use crate::registry::{Entry, Generic, Variant, select};
 use gpubench_records::failure::Failure;
 use gpubench_records::id::DeviceId;
 
-/// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
-/// others.
+/// The arguments of a partner, and the benchmark's reason if it leaves them out.
+pub(crate) type Partner = (Vec<Arg>, Option<String>);
+
+/// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no others.
 pub(super) fn pair(
     jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
     named: &BenchmarkId,
     lister: &mut dyn Lister,
 ) -> Result<Vec<(Job, JobStatus)>, PlanError> {
-    let wanted = Wanted::find(named, entries)?;
-    let measured = jobs.iter().filter(|(_, fate)| *fate == JobStatus::Measured).map(|(job, _)| job);
-    let mut partners = wanted.partners(&measured.collect::<Vec<_>>(), entries, lister).into_iter();
+    let entry = find(&named.benchmark, entries)?;
+    let with = BenchmarkId { benchmark: entry.path(), args: named.args.clone() };
+    let is_measured = |status: &JobStatus| *status == JobStatus::Measured;
+    let measured =
+        jobs.iter().filter(|(_, status)| is_measured(status)).map(|(job, _)| job.clone()).collect();
+    let mut partners = lister.pair(&with, measured).into_iter();
     let mut paired = Vec::with_capacity(jobs.len());
-    for (job, fate) in jobs {
-        let Some(partner) = (fate == JobStatus::Measured).then(|| partners.next()).flatten() else {
-            paired.push((job, fate));
+    for (job, status) in jobs {
+        let Some(partner) = is_measured(&status).then(|| partners.next()).flatten() else {
+            paired.push((job, status));
             continue;
         };
-        let (with, skipped) = partner.map_err(|why| PlanError::Unpaired {
-            case: job.to_string(),
-            name: named.to_string(),
-            why,
-        })?;
-        let fate = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
-        let shares = job.shares.max(SharedResource::over(wanted.entry.options.link));
-        paired.push((Job { with: Some(with), shares, ..job }, fate));
+        let (args, skipped) = partner
+            .map_err(|why| PlanError::Usage(format!("`{job}` cannot be compared with `{named}`: {why}")))?;
+        let status = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
+        let shares = job.shares.max(SharedResource::over(entry.options.link));
+        let with = Some(BenchmarkId { benchmark: entry.path(), args });
+        paired.push((Job { with, shares, ..job }, status));
     }
-    let itself = |job: &Job| {
+    let is_itself = |job: &Job| {
         job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)
     };
-    if paired.iter().any(|(job, fate)| *fate == JobStatus::Measured && !itself(job)) {
-        paired.retain(|(job, _)| !itself(job));
+    if paired.iter().any(|(job, status)| is_measured(status) && !is_itself(job)) {
+        paired.retain(|(job, _)| !is_itself(job));
     }
     Ok(paired)
 }
 
-/// The partner of a job, and the benchmark's reason if that partner is left out.
-type Partner = (BenchmarkId, Option<String>);
-
-/// The requested benchmark, with the arguments that its name gives.
-struct Wanted<'a> {
-    entry: &'a Entry,
-    given: &'a [Arg],
-}
-
-impl<'a> Wanted<'a> {
-    fn find(named: &'a BenchmarkId, entries: &[&'a Entry]) -> Result<Self, PlanError> {
-        let (path, given) = (&*named.benchmark, &named.args[..]);
-        let within = |entry: &&&'a Entry| {
-            let whole = entry.path();
-            whole == path || whole.strip_suffix(path).is_some_and(|module| module.ends_with("::"))
-        };
-        let found: Vec<&'a Entry> = entries.iter().filter(within).copied().collect();
-        let exact = found.iter().find(|entry| entry.path() == path);
-        match (&found[..], exact) {
-            (_, Some(entry)) | ([entry], None) => Ok(Self { entry, given }),
-            ([], None) => Err(PlanError::NoPartner(path.to_owned())),
-            (several, None) => Err(PlanError::Ambiguous {
-                name: path.to_owned(),
-                found: several.iter().map(|entry| entry.path()).collect(),
-            }),
-        }
-    }
-
-    /// Returns the partner of each of `jobs`.
-    fn partners(
-        &self,
-        jobs: &[&Job],
-        entries: &[&Entry],
-        lister: &mut dyn Lister,
-    ) -> Vec<Result<Partner, Unpaired>> {
-        let mut names = BTreeMap::new();
-        let chosen = jobs.iter().map(|job| {
-            let names =
-                names.entry(&job.device).or_insert_with(|| self.names(&job.device, lister)).clone()?;
-            self.chosen(job, &names, entries)
-        });
-        let chosen: Vec<Result<(ListedVariant, Vec<Arg>), Unpaired>> = chosen.collect();
-        let mut of_variant: BTreeMap<&ListedVariant, Vec<Vec<Arg>>> = BTreeMap::new();
-        for (variant, args) in chosen.iter().flatten() {
-            of_variant.entry(variant).or_default().push(args.clone());
-        }
-        let ask = |(variant, args): (&ListedVariant, Vec<Vec<Arg>>)| {
-            let failed = |failure: Failure| vec![Err(failure.message); args.len()];
-            let outcomes = lister.axes(variant, &args).map_or_else(failed, |axes| axes.outcomes);
-            (variant.clone(), outcomes.into_iter())
-        };
-        let mut outcomes: BTreeMap<ListedVariant, _> = of_variant.into_iter().map(ask).collect();
-        let partner = |chosen: Result<(ListedVariant, Vec<Arg>), Unpaired>| {
-            let (variant, args) = chosen?;
-            let outcome = outcomes.get_mut(&variant).and_then(Iterator::next);
-            let outcome = outcome.unwrap_or_else(|| Err("there is no answer".to_owned()));
-            let skipped = outcome.map_err(Unpaired::Refused)?;
-            Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
-        };
-        chosen.into_iter().map(partner).collect()
-    }
-
-    /// Returns the names of its types, constants and axes on a device.
-    fn names(&self, device: &str, lister: &mut dyn Lister) -> Result<Vec<String>, Unpaired> {
-        let (number, variant) = self.variants_on(device)?[0];
-        let axes = lister.axes(&self.listed(number, device), &[]);
-        let axes = axes.map_err(|failure| Unpaired::Refused(failure.message))?;
-        let generics = variant.generics.iter().map(|generic| generic.name.to_owned());
-        Ok(generics.chain(axes.names).collect())
-    }
-
-    /// Returns the instance and the arguments of the partner of `job`.
-    fn chosen(
-        &self,
-        job: &Job,
-        names: &[String],
-        entries: &[&Entry],
-    ) -> Result<(ListedVariant, Vec<Arg>), Unpaired> {
-        let args = self.args(job, names)?;
-        let only_job = job
-            .args
-            .iter()
-            .find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name, &job.benchmark, entries));
-        if let Some(arg) = only_job {
-            return Err(Unpaired::OnlyJob(arg.name.clone()));
-        }
-        let number = choose(&self.variants_on(&job.device)?, &args)?;
-        Ok((self.listed(number, &job.device), args))
-    }
-
-    fn listed(&self, variant: usize, device: &str) -> ListedVariant {
-        ListedVariant { benchmark: self.entry.path(), variant, device: device.to_owned() }
-    }
-
-    /// Returns the instances for the kind of this device with their numbers; at least one.
-    fn variants_on(&self, device: &str) -> Result<Vec<(usize, &'a Variant)>, Unpaired> {
-        let kind = DeviceId::parse(device).kind;
-        let all = self.entry.variants;
-        let here: Vec<(usize, &Variant)> =
-            all.iter().enumerate().filter(|(_, variant)| variant.device == kind).collect();
-        if here.is_empty() {
-            let mut runs_on: Vec<_> = all.iter().map(|variant| variant.device).collect();
-            runs_on.dedup();
-            return Err(Unpaired::Device { device: device.to_owned(), runs_on });
-        }
-        Ok(here)
-    }
-
-    /// Returns a value for each of `names`: the given one, else the job's.
-    fn args(&self, job: &Job, names: &[String]) -> Result<Vec<Arg>, Unpaired> {
-        if let Some(arg) = self.given.iter().find(|arg| !names.contains(&arg.name)) {
-            return Err(Unpaired::NoSuchAxis(arg.name.clone()));
-        }
-        let args = names.iter().map(|name| {
-            let mut values = self.given.iter().chain(&job.args);
-            let arg = values.find(|arg| arg.name == *name).cloned();
-            arg.ok_or_else(|| Unpaired::OnlyPartner(name.clone()))
-        });
-        args.collect()
-    }
-}
-
-/// Returns true if `name` is a type or a constant of `benchmark`. These choose the code to measure, so only
-/// one side may have them. Any other argument that only one side has may change the work.
-fn is_generic(name: &str, benchmark: &str, entries: &[&Entry]) -> bool {
-    let mut entry = entries.iter().filter(|entry| entry.path() == benchmark);
-    entry.any(|entry| generics(entry.variants.iter()).any(|generic| generic.name == name))
-}
-
-fn generics<'v>(variants: impl Iterator<Item = &'v Variant>) -> impl Iterator<Item = &'v Generic> {
-    variants.flat_map(|variant| variant.generics)
-}
-
-/// Returns the number of the instance with these types and constants.
-fn choose(variants: &[(usize, &Variant)], args: &[Arg]) -> Result<usize, Unpaired> {
-    let chosen = |(_, variant): &&(usize, &Variant)| {
-        variant.generics.iter().all(|generic| args.contains(&generic.arg()))
+/// Finds the benchmark of this path, or of a path that ends so.
+fn find<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
+    let ends_so = |entry: &&&'e Entry| {
+        let whole = entry.path();
+        whole == path || whole.strip_suffix(path).is_some_and(|module| module.ends_with("::"))
     };
-    variants.iter().find(chosen).map(|(number, _)| *number).ok_or_else(|| {
-        let all = || generics(variants.iter().map(|(_, variant)| *variant));
-        let missing = args.iter().find(|arg| {
-            all().any(|generic| generic.name == arg.name) && !all().any(|generic| generic.arg() == **arg)
-        });
-        Unpaired::Value(missing.map_or_else(String::new, Arg::to_string))
-    })
+    let found: Vec<&'e Entry> = entries.iter().filter(ends_so).copied().collect();
+    match (&found[..], found.iter().find(|entry| entry.path() == path)) {
+        (_, Some(entry)) | ([entry], None) => Ok(entry),
+        ([], None) => Err(PlanError::Usage(format!(
+            "--compare-with {path}: there is no benchmark of this name. --list shows those that are there"
+        ))),
+        (several, None) => Err(PlanError::Usage(format!(
+            "--compare-with {path}: several benchmarks are called so; give one whole name: {}",
+            several.iter().map(|entry| entry.path()).collect::<Vec<_>>().join(", ")
+        ))),
+    }
+}
+
+/// Returns the partner of `job`: an instance of the benchmark `with`, which has the given arguments.
+///
+/// # Errors
+/// Returns the reason that the two do not pair.
+pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> Result<Partner, String> {
+    let entry = |path: &str| entries.iter().find(|entry| entry.path() == path);
+    let all = entry(&with.benchmark).ok_or_else(|| format!("`{with}` is not in this program"))?.variants;
+    let (device, kind) = (&job.device, DeviceId::parse(&job.device).kind);
+    let variants: Vec<&Variant> = all.iter().filter(|variant| variant.device == kind).collect();
+    let Some(first) = variants.first() else {
+        let mut runs_on: Vec<_> = all.iter().map(|variant| variant.device).collect();
+        runs_on.dedup();
+        return Err(format!(
+            "that runs on {}, and this on {device}; only what runs on one device is compared",
+            runs_on.join(", ")
+        ));
+    };
+    let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
+    let axes = first.show(|sweeps, _| {
+        Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
+    });
+    let generics = first.generics.iter().map(|generic| generic.name.to_owned());
+    let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();
+    if let Some(arg) = with.args.iter().find(|arg| !names.contains(&arg.name)) {
+        return Err(format!("that has no argument `{}`", arg.name));
+    }
+    let value = |name: &String| {
+        let arg = with.args.iter().chain(&job.args).find(|arg| arg.name == *name).cloned();
+        arg.ok_or_else(|| {
+            format!("only that has the argument `{name}`; say which by --compare-with 'NAME[{name}=…]'")
+        })
+    };
+    let args = names.iter().map(value).collect::<Result<Vec<Arg>, String>>()?;
+    // Types and constants choose the code to measure, so only one side may have them. Any other argument that only one side has
+    // may change the work.
+    let own = entry(&job.benchmark).map_or(&[][..], |entry| entry.variants);
+    let is_generic = |name: &str| own.iter().flat_map(|variant| variant.generics).any(|one| one.name == name);
+    if let Some(arg) = job.args.iter().find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name)) {
+        return Err(format!("only this has the argument `{}`", arg.name));
+    }
+    let Some(variant) = variants.iter().find(|variant| variant.has(&args)) else {
+        let choices: Vec<Arg> =
+            variants.iter().flat_map(|variant| variant.generics).map(Generic::arg).collect();
+        let is_missing =
+            |arg: &&Arg| choices.iter().any(|choice| choice.name == arg.name) && !choices.contains(arg);
+        let missing = args.iter().find(is_missing).map_or_else(String::new, Arg::to_string);
+        return Err(format!(
+            "there is no `{missing}` of that; another is chosen by --compare-with 'NAME[…]'"
+        ));
+    };
+    let skipped = while_listed(device, || {
+        variant.show(|sweeps, case| {
+            select(&args, sweeps)?;
+            Ok(if case.skips() { case.skipped().map(str::to_owned) } else { None })
+        })
+    });
+    Ok((args, skipped.map_err(refused)?))
 }

@@ -5,8 +5,10 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use crate::catch::catch;
 use crate::device::{Device, DeviceError, DeviceKind, DeviceType, LastParameter, LaunchStream, Memory};
-use gpubench_records::failure::Failure;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::id::Arg;
 
 pub use inventory;
 
@@ -72,6 +74,14 @@ pub struct Generic {
     pub value: fn() -> String,
 }
 
+impl Generic {
+    /// Returns the choice as an argument of a job.
+    #[must_use]
+    pub fn arg(&self) -> Arg {
+        Arg { name: self.name.to_owned(), value: (self.value)() }
+    }
+}
+
 impl Variant {
     /// Returns the instance with these `generics`, launched on a stream of type `S`.
     #[must_use]
@@ -83,6 +93,30 @@ impl Variant {
             open: |ordinal| Ok(Box::new(<S::Device as DeviceType>::open(ordinal)?)),
             visit,
         }
+    }
+
+    /// Returns true if `args` have its choices of types and constants.
+    pub(crate) fn has(&self, args: &[Arg]) -> bool {
+        self.generics.iter().all(|generic| args.contains(&generic.arg()))
+    }
+
+    /// Passes its axes and its case to `visit`, and returns the result.
+    ///
+    /// # Errors
+    /// Returns an error if the user's code for the axes panics, or if `visit` fails.
+    pub(crate) fn show<T>(
+        &self,
+        visit: impl FnOnce(&[&[&dyn ArgAxis]], &mut dyn Case) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (mut visit, mut shown) = (Some(visit), None);
+        let mut visitor = |sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case| {
+            shown = visit.take().map(|visit| visit(sweeps, case));
+        };
+        catch(Stage::Args, || {
+            (self.visit)(&mut visitor);
+            Ok(())
+        })?;
+        shown.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
     }
 
     /// Returns the same for a stream that is only assumed to be one.
@@ -104,6 +138,22 @@ pub trait Visitor {
     /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case
     /// has the selected values.
     fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case);
+}
+
+impl<F: FnMut(&[&[&dyn ArgAxis]], &mut dyn Case)> Visitor for F {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
+        self(sweeps, case);
+    }
+}
+
+/// Selects the values of `args` on the axes.
+pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
+    for axis in sweeps.iter().copied().flatten() {
+        if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
+            axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// An argument that a benchmark sweeps.

@@ -1,5 +1,4 @@
-//! Keeps clocks locked while a run lasts. In: GPUs and the clock to lock them to. Out: the locked clocks, or the reason
-//! that there are none, and at the end the result of the reset.
+//! Locks clocks while a run lasts, and resets those that another program locked.
 //!
 //! The lock must be released even if the run crashes, so a process of its own holds it. That process reads a pipe, and
 //! only the run's process has the other end: a return from `main`, a panic, a signal and `kill -9` all close it. The
@@ -9,67 +8,18 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde::{Deserialize, Serialize};
-
+use crate::device::kind::ClockControl;
 use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
-use crate::devices::kinds;
+use crate::devices::kinds::{self, KINDS};
 use crate::system::{children, stopping};
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
-/// A message of that process.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Message {
-    /// The clocks are locked: each GPU's clock in words.
-    Locked(Vec<String>),
-    /// The clocks are reset, at the end of the run.
-    Reset,
-    /// The error.
-    Refused(String),
-}
+const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
-/// The reason why clocks are not locked, or not reset.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ClockLockError {
-    /// None of the devices is a GPU.
-    #[error("there is no GPU whose clocks could be locked")]
-    NoGpu,
-    /// The process that locks them does not start.
-    #[error("no process to lock them: {0}")]
-    NotStarted(io::Error),
-    /// The process that locks them ended without a message.
-    #[error("the process that locks them ended")]
-    Ended,
-    /// Its message cannot be read.
-    #[error("{0}")]
-    Unreadable(io::Error),
-    /// Its message is of another program.
-    #[error("`{line}`: {error}")]
-    Garbled {
-        /// The message.
-        line: String,
-        /// The mistake in it.
-        error: serde_json::Error,
-    },
-    /// A GPU refuses the lock, in the words of that process.
-    #[error("{0}")]
-    Refused(String),
-    /// A GPU refuses the reset.
-    #[error("clocks may still be locked: {0} (`nvidia-smi --reset-gpu-clocks` resets them)")]
-    StillLocked(ClockRefusal),
-}
-
-/// A GPU that refuses to lock or to reset its clock.
-#[derive(Debug, thiserror::Error)]
-#[error("{device}: {error}{}", still_locked.as_ref().map_or_else(String::new, |left| format!("; still locked: {left}")))]
-pub(crate) struct ClockRefusal {
-    device: String,
-    error: DeviceError,
-    /// A GPU that was locked before, and whose clock cannot be reset.
-    still_locked: Option<Box<Self>>,
-}
+/// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
+type Message = Result<Vec<String>, String>;
 
 /// Clocks that stay locked while this lives.
 pub(crate) struct ClockLock {
@@ -87,14 +37,15 @@ impl ClockLock {
     ///
     /// # Errors
     /// Returns an error with the device that refuses, and the reason.
-    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, ClockLockError> {
+    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
         let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
         if gpus.is_empty() {
-            return Err(ClockLockError::NoGpu);
+            return Err(NO_GPU.to_owned());
         }
         let started = Self::start(&gpus, target);
-        let (process, run, mut messages) = started.map_err(ClockLockError::NotStarted)?;
+        let (process, run, mut messages) =
+            started.map_err(|error| format!("no process to lock them: {error}"))?;
         // From here on, every outcome ends that process, and with it the lock.
         let clocks = receive(&mut messages);
         let mut lock = Self { process, run: Some(run), messages, gpus, locked: Vec::new() };
@@ -123,13 +74,15 @@ impl ClockLock {
     ///
     /// # Errors
     /// Returns an error with the reason that they may still be locked.
-    pub(crate) fn release(mut self) -> Result<(), ClockLockError> {
+    pub(crate) fn release(mut self) -> Result<(), String> {
         drop(self.run.take());
         if receive(&mut self.messages).is_ok() {
             return Ok(());
         }
         // That process is gone, or was refused. This process resets the clocks in its place.
-        reset_all(&self.gpus).map_err(ClockLockError::StillLocked)
+        reset_all(&self.gpus).map_err(|refusal| {
+            format!("clocks may still be locked: {refusal} (`nvidia-smi --reset-gpu-clocks` resets them)")
+        })
     }
 }
 
@@ -143,17 +96,12 @@ impl Drop for ClockLock {
 }
 
 /// Returns the next message: the locked clocks, or none after a reset.
-fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, ClockLockError> {
+fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
     let mut line = String::new();
-    if messages.read_line(&mut line).map_err(ClockLockError::Unreadable)? == 0 {
-        return Err(ClockLockError::Ended);
+    if messages.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
+        return Err("the process that locks them ended".to_owned());
     }
-    let garbled = |error| ClockLockError::Garbled { line: line.trim().to_owned(), error };
-    match serde_json::from_str(&line).map_err(garbled)? {
-        Message::Locked(clocks) => Ok(clocks),
-        Message::Reset => Ok(Vec::new()),
-        Message::Refused(error) => Err(ClockLockError::Refused(error)),
-    }
+    serde_json::from_str::<Message>(&line).map_err(|error| format!("`{}`: {error}", line.trim()))?
 }
 
 /// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
@@ -168,16 +116,13 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let target: ClockTarget = target.parse().map_err(|error: UnknownClock| invalid(&error.to_string()))?;
     children::leave_terminal();
     stopping::outlive()?;
-    match lock_all(gpus, target) {
-        Ok(clocks) => send(&Message::Locked(clocks)),
-        Err(refusal) => {
-            send(&Message::Refused(refusal.to_string()));
-            return Ok(());
-        }
+    let locked = lock_all(gpus, target);
+    send(&locked);
+    if locked.is_ok() {
+        // Nothing is ever sent: the pipe ends with the run.
+        io::stdin().read_to_end(&mut Vec::new())?;
+        send(&reset_all(gpus).map(|()| Vec::new()));
     }
-    // Nothing is ever sent: the pipe ends with the run.
-    io::stdin().read_to_end(&mut Vec::new())?;
-    send(&reset_all(gpus).map_or_else(|refusal| Message::Refused(refusal.to_string()), |()| Message::Reset));
     Ok(())
 }
 
@@ -187,30 +132,72 @@ fn send(message: &Message) {
     _ = writeln!(io::stdout(), "{line}");
 }
 
-fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Result<Vec<String>, ClockRefusal> {
+fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Message {
     let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
-        lock(device, uuid, target).map_err(|error| {
+        let locked = clocks(device).and_then(|clocks| (clocks.lock)(uuid, target));
+        locked.map_err(|error| {
             // The GPUs before this one are already locked.
-            let still_locked = reset_all(&gpus[..index]).err().map(Box::new);
-            ClockRefusal { device: device.clone(), error, still_locked }
+            let left = reset_all(&gpus[..index]).err();
+            let left = left.map_or_else(String::new, |left| format!("; still locked: {left}"));
+            format!("{device}: {error}{left}")
         })
     };
     gpus.iter().enumerate().map(lock).collect()
 }
 
-fn lock(device: &str, uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
-    let none = || DeviceError::new("clocks of such a device cannot be locked");
-    let clocks = kinds::clocks(device).ok_or_else(none)?;
-    (clocks.lock)(uuid, target)
-}
-
 /// Resets every GPU, even if one fails. Returns the first error.
-fn reset_all(gpus: &[[String; 2]]) -> Result<(), ClockRefusal> {
+fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     let reset = |[device, uuid]: &[String; 2]| {
         let reset = kinds::clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
-        reset.map_err(|error| ClockRefusal { device: device.clone(), error, still_locked: None })
+        reset.map_err(|error| format!("{device}: {error}"))
     };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
+}
+
+fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
+    kinds::clocks(device).ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
+}
+
+/// A device whose clocks can be locked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClockedDevice {
+    /// The device, such as `cuda:0`.
+    pub device: String,
+    /// Its maker's name for it.
+    pub name: String,
+    uuid: Option<String>,
+}
+
+/// Returns the devices of this machine whose clocks can be locked.
+///
+/// # Errors
+/// Returns the first reason if there is no such device.
+pub fn clocked_devices() -> Result<Vec<ClockedDevice>, DeviceError> {
+    let mut reason = None;
+    let mut devices = Vec::new();
+    for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
+        match (kind.list)() {
+            Ok(found) => devices.extend(found),
+            Err(error) => drop(reason.get_or_insert(error)),
+        }
+    }
+    if devices.is_empty() {
+        return Err(reason.unwrap_or_else(|| DeviceError::new(NO_GPU)));
+    }
+    let of = |Available { device, name, uuid, .. }| ClockedDevice { device, name, uuid };
+    Ok(devices.into_iter().map(of).collect())
+}
+
+impl ClockedDevice {
+    /// Gives the clocks back to the driver, whoever locked them.
+    ///
+    /// # Errors
+    /// Returns the reason that they cannot be reset.
+    pub fn reset(&self) -> Result<(), DeviceError> {
+        let silent = || DeviceError::new("the driver lists it and answers nothing");
+        (clocks(&self.device)?.reset)(self.uuid.as_deref().ok_or_else(silent)?)
+    }
 }
 
 #[cfg(test)]
@@ -220,17 +207,16 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_are_sent() {
         let sent = |message: &Message| serde_json::to_string(message).expect("it is JSON") + "\n";
-        let received = |text: &str| receive(&mut text.as_bytes()).map_err(|error| error.to_string());
+        let received = |text: &str| receive(&mut text.as_bytes());
         let clocks = vec!["1,980 MHz".to_owned(), "2,100 MHz".to_owned()];
-        assert_eq!(received(&sent(&Message::Locked(clocks.clone()))), Ok(clocks));
-        assert_eq!(received(&sent(&Message::Reset)), Ok(Vec::new()));
-        assert_eq!(received(&sent(&Message::Refused("no".to_owned()))), Err("no".to_owned()));
+        assert_eq!(received(&sent(&Ok(clocks.clone()))), Ok(clocks));
+        assert_eq!(received(&sent(&Ok(Vec::new()))), Ok(Vec::new()));
+        assert_eq!(received(&sent(&Err("no".to_owned()))), Err("no".to_owned()));
         assert_eq!(received(""), Err("the process that locks them ended".to_owned()));
         assert!(received("hello\n").is_err_and(|error| error.starts_with("`hello`: ")));
     }
 
     /// However a run ends: that process ends with it, and has reset the clocks by then.
-    #[cfg(unix)]
     #[test]
     fn a_lock_that_is_dropped_waits_for_the_reset() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -252,10 +238,10 @@ mod tests {
     #[test]
     fn a_device_without_a_lock_is_refused_by_name() {
         let gpus = [["host".to_owned(), "1".to_owned()]];
-        let refused = lock_all(&gpus, ClockTarget::Base).map_err(|error| error.to_string());
+        let refused = lock_all(&gpus, ClockTarget::Base);
         assert_eq!(refused, Err("host: clocks of such a device cannot be locked".to_owned()));
         assert!(reset_all(&gpus).is_ok());
         let none = ClockLock::lock(&[Available::new("host", "host")], ClockTarget::Base).map(drop);
-        assert!(matches!(none, Err(ClockLockError::NoGpu)));
+        assert_eq!(none, Err(NO_GPU.to_owned()));
     }
 }

@@ -1,18 +1,16 @@
-//! Lists of arguments and devices by a worker process, since they are made by the user's code and by the driver. In: what to list;
-//! out: the lists, and a failure for each that cost the worker.
+//! Lists arguments and devices by a worker process, since the user's code and the driver make these lists.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::RunError;
 use super::supervisor::Supervisor;
+use crate::device::Available;
 use crate::device::kind::DeviceKind;
-use crate::device::{Available, FoundDevice};
 use crate::devices::select::Search;
-use crate::plan::{Listed, ListedVariant, Lister, PartnerAxes};
-use crate::worker::{PlanningReply, PlanningRequest, Reply, Request};
+use crate::plan::{Job, Listed, ListedVariant, Lister, Partner};
+use crate::worker::{Reply, Request};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::Arg;
+use gpubench_records::id::BenchmarkId;
 use gpubench_records::selection::CaseSelection;
 
 /// The limit for a list of devices, unless that of a case is longer: a driver that starts on a machine with many GPUs takes
@@ -36,65 +34,57 @@ impl<'a> WorkerLister<'a> {
 
     /// Lists the devices of these kinds.
     pub(crate) fn devices(&mut self, kinds: &[&'static DeviceKind]) -> Vec<(&'static DeviceKind, Search)> {
-        let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
         let mut library = None;
-        let found = self.ask(
-            kinds.len(),
-            self.limit.max(DEVICES_LIMIT),
-            &|from| PlanningRequest::Devices { kinds: names[from..].to_vec() },
-            &mut |reply| match reply {
-                PlanningReply::Library(path) => {
-                    library = path;
-                    None
+        let limit = self.limit.max(DEVICES_LIMIT);
+        let names = |kinds: &[&DeviceKind]| kinds.iter().map(|kind| kind.name.to_owned()).collect();
+        let found = self.ask(kinds, limit, &|kinds| Request::Devices { kinds: names(kinds) }, &mut |reply| {
+            match reply {
+                Reply::Library(path) => library = path,
+                Reply::Devices(found) => return Some(found),
+                _ => {}
+            }
+            None
+        });
+        self.library = library.or_else(|| self.library.take());
+        let search = |(kind, found): (&&'static DeviceKind, Result<_, String>)| {
+            let search = match found {
+                Ok(Ok(found)) => {
+                    Search::Found(Vec::into_iter(found).map(|one| Available::of(one, kind.name)).collect())
                 }
-                PlanningReply::Devices(found) => Some(found),
-                _ => None,
-            },
-        );
-        self.library = library.map(PathBuf::from).or_else(|| self.library.take());
-        let search =
-            |(kind, found): (&&'static DeviceKind, Result<Result<Vec<FoundDevice>, String>, String>)| {
-                let there = |found: Vec<FoundDevice>| {
-                    found.into_iter().map(|one| Available::of(one, kind.name)).collect()
-                };
-                let search = match found {
-                    Ok(Ok(found)) => Search::Found(there(found)),
-                    Ok(Err(reason)) => Search::Absent(reason),
-                    Err(loss) => Search::Lost(loss),
-                };
-                (*kind, search)
+                Ok(Err(reason)) => Search::Absent(reason),
+                Err(loss) => Search::Lost(loss),
             };
+            (*kind, search)
+        };
         kinds.iter().zip(found).map(search).collect()
     }
 
-    /// Makes a request for `count` answers, and after the loss of a worker one for those that are left. What costs a worker twice
-    /// is the reason in place of its answer; what takes too long is not tried again, so that it takes its limit once.
-    fn ask<T>(
+    /// Makes a request for an answer to each of `items`, and after the loss of a worker one for those that are left. An item that
+    /// costs a worker twice has the reason in place of its answer; one that takes too long is not tried again, so that it takes its
+    /// limit once.
+    fn ask<I, T>(
         &mut self,
-        count: usize,
+        items: &[I],
         limit: Duration,
-        request: &dyn Fn(usize) -> PlanningRequest,
-        read: &mut dyn FnMut(PlanningReply) -> Option<T>,
+        request: &dyn Fn(&[I]) -> Request,
+        read: &mut dyn FnMut(Reply) -> Option<T>,
     ) -> Vec<Result<T, String>> {
-        let mut answers: Vec<Result<T, String>> = Vec::with_capacity(count);
+        let mut answers: Vec<Result<T, String>> = Vec::with_capacity(items.len());
         let mut lost_at = None;
-        while answers.len() < count {
-            let request = Request::Planning(request(answers.len()));
-            let asked = self.supervisor.ask(&request, limit, &mut |reply| {
-                if let Reply::Planning(reply) = reply {
-                    answers.extend(read(reply).map(Ok));
-                }
-            });
+        while answers.len() < items.len() {
+            let request = request(&items[answers.len()..]);
+            let asked =
+                self.supervisor.ask(&request, limit, &mut |reply| answers.extend(read(reply).map(Ok)));
             let place = answers.len();
             let why = match asked {
-                _ if place >= count => break,
+                _ if place >= items.len() => break,
                 Ok(Some(lost)) if !lost.timed_out() && lost_at != Some(place) => {
                     lost_at = Some(place);
                     continue;
                 }
                 Ok(Some(lost)) => lost.to_string(),
                 Ok(None) => "the process sent no result".to_owned(),
-                Err(ended) => RunError::from(ended).to_string(),
+                Err(ended) => ended.to_string(),
             };
             answers.push(Err(why));
         }
@@ -103,28 +93,25 @@ impl<'a> WorkerLister<'a> {
 }
 
 impl Lister for WorkerLister<'_> {
-    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+    fn list(&mut self, variants: Vec<ListedVariant>, cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
         let listed = self.ask(
-            variants.len(),
+            &variants,
             self.limit,
-            &|from| PlanningRequest::List { variants: variants[from..].to_vec(), cases: cases.clone() },
-            &mut |reply| if let PlanningReply::Listed(listed) = reply { Some(listed) } else { None },
+            &|variants| Request::List { variants: variants.to_vec(), cases: cases.clone() },
+            &mut |reply| if let Reply::Listed(listed) = reply { Some(listed) } else { None },
         );
-        listed
-            .into_iter()
-            .map(|listed| listed.unwrap_or_else(|why| Err(Failure::new(Stage::Args, why))))
-            .collect()
+        let or_failure = |why| Err(Failure::new(Stage::Args, why));
+        listed.into_iter().map(|listed| listed.unwrap_or_else(or_failure)).collect()
     }
 
-    fn axes(&mut self, variant: &ListedVariant, args: &[Vec<Arg>]) -> Result<PartnerAxes, Failure> {
-        let mut seen = self.ask(
-            1,
+    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>> {
+        let paired = self.ask(
+            &jobs,
             self.limit,
-            &|_| PlanningRequest::Axes { variant: variant.clone(), args: args.to_vec() },
-            &mut |reply| if let PlanningReply::Axes(axes) = reply { Some(axes) } else { None },
+            &|jobs| Request::Pair { with: with.clone(), jobs: jobs.to_vec() },
+            &mut |reply| if let Reply::Paired(paired) = reply { Some(paired) } else { None },
         );
-        let seen = seen.pop().unwrap_or_else(|| Err("the process sent no result".to_owned()));
-        seen.unwrap_or_else(|why| Err(Failure::new(Stage::Args, why)))
+        paired.into_iter().map(Result::flatten).collect()
     }
 }
 
@@ -144,7 +131,9 @@ mod tests {
 
     use super::*;
     use crate::devices::kinds::KINDS;
-    use crate::worker::{Loss, Worker};
+    use crate::plan::SharedResource;
+    use crate::runner::supervisor::{Loss, Worker};
+    use gpubench_records::method::Cache;
 
     /// A worker that is lost over lists and devices of these names: each time, the first time, or after its limit.
     struct FakePlanner {
@@ -174,33 +163,27 @@ mod tests {
             _: &dyn Fn() -> bool,
             hear: &mut dyn FnMut(Reply),
         ) -> Result<(), Loss> {
-            let mut reply = |reply| hear(Reply::Planning(reply));
-            reply(PlanningReply::Begun);
             match request {
-                Request::Planning(PlanningRequest::List { variants, .. }) => {
-                    variants.iter().try_for_each(|variant| {
-                        self.come_to(&variant.benchmark, limit)?;
-                        if variant.benchmark == "silent" {
-                            return Ok(());
-                        }
-                        let axes = vec![variant.benchmark.clone()];
-                        reply(PlanningReply::Listed(Ok(Listed { axes, ..Listed::default() })));
-                        Ok(())
-                    })
-                }
-                Request::Planning(PlanningRequest::Devices { kinds }) => {
-                    reply(PlanningReply::Library(Some("/lib/libcuda.so.1".to_owned())));
+                Request::List { variants, .. } => variants.iter().try_for_each(|variant| {
+                    self.come_to(&variant.benchmark, limit)?;
+                    if variant.benchmark == "silent" {
+                        return Ok(());
+                    }
+                    let axes = vec![variant.benchmark.clone()];
+                    hear(Reply::Listed(Ok(Listed { axes, ..Listed::default() })));
+                    Ok(())
+                }),
+                Request::Devices { kinds } => {
+                    hear(Reply::Library(Some("/lib/libcuda.so.1".into())));
                     kinds.iter().try_for_each(|kind| {
                         self.come_to(kind, limit)?;
-                        reply(PlanningReply::Devices(Ok(vec![Available::new(kind, "host").into_found()])));
+                        hear(Reply::Devices(Ok(vec![Available::new(kind, "host").into_found()])));
                         Ok(())
                     })
                 }
-                Request::Planning(PlanningRequest::Axes { variant, args }) => {
-                    assert!(args.is_empty());
-                    self.come_to(&variant.benchmark, limit)?;
-                    let names = vec![variant.benchmark.clone()];
-                    reply(PlanningReply::Axes(Ok(PartnerAxes { names, ..PartnerAxes::default() })));
+                Request::Pair { with, jobs } => {
+                    self.come_to(&with.benchmark, limit)?;
+                    jobs.iter().for_each(|job| hear(Reply::Paired(Ok((job.args.clone(), None)))));
                     Ok(())
                 }
                 _ => unreachable!("nobody asks for it"),
@@ -219,7 +202,7 @@ mod tests {
         let start = move || -> std::io::Result<Box<dyn Worker>> {
             Ok(Box::new(FakePlanner { asked: Rc::clone(&workers) }))
         };
-        let supervisor = Supervisor::with_workers(Box::new(start), &|| false);
+        let supervisor = Supervisor::with_workers(Box::new(start), &|| false, Box::new(drop));
         let done = ask(&mut WorkerLister::new(supervisor, Duration::from_secs(7)));
         let asked = asked.borrow().clone();
         (done, asked)
@@ -240,24 +223,37 @@ mod tests {
                 .collect()
         };
         let variants = ["good", "silent"].map(variant);
-        let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
+        let (listed, asked) =
+            with_planner(|lister| lister.list(variants.to_vec(), &CaseSelection::default()));
         assert_eq!(told(listed), ["", "args: the process sent no result"]);
         assert_eq!(asked, ["good", "silent", "end"], "the worker ends by itself");
         let start =
             || -> std::io::Result<Box<dyn Worker>> { Err(std::io::Error::other("no more processes")) };
-        let supervisor = Supervisor::with_workers(Box::new(start), &|| false);
+        let supervisor = Supervisor::with_workers(Box::new(start), &|| false, Box::new(drop));
         let mut lister = WorkerLister::new(supervisor, Duration::from_secs(7));
         let why = "args: cannot start a process to measure in: no more processes";
-        assert_eq!(told(lister.list(&variants, &CaseSelection::default())), [why; 2]);
+        assert_eq!(told(lister.list(variants.to_vec(), &CaseSelection::default())), [why; 2]);
     }
 
     #[test]
-    fn the_axes_of_a_partner_are_asked_for() {
-        let axes = |name: &str| with_planner(|lister| lister.axes(&variant(name), &[])).0;
-        assert_eq!(axes("good").map(|axes| axes.names), Ok(vec!["good".to_owned()]));
+    fn the_partners_of_jobs_are_asked_for() {
+        let job = Job {
+            benchmark: "a".to_owned(),
+            args: Vec::new(),
+            device: "host".to_owned(),
+            caches: vec![Cache::Hot],
+            timeout: None,
+            with: None,
+            shares: SharedResource::Nothing,
+        };
+        let pair = |name: &str| {
+            let with = BenchmarkId { benchmark: name.to_owned(), args: Vec::new() };
+            with_planner(|lister| lister.pair(&with, vec![job.clone(), job.clone()])).0
+        };
+        assert_eq!(pair("good"), [Ok((Vec::new(), None)), Ok((Vec::new(), None))]);
         assert_eq!(
-            axes("exits").map_err(|failure| failure.to_string()),
-            Err("args: the process exited with code 0".to_owned())
+            pair("exits"),
+            [const { "the process exited with code 0" }; 2].map(|why| Err(why.to_owned()))
         );
     }
 
@@ -265,7 +261,8 @@ mod tests {
     #[test]
     fn a_list_that_costs_the_worker_costs_itself() {
         let variants = ["good", "exits", "hangs", "exits once", "last"].map(variant);
-        let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
+        let (listed, asked) =
+            with_planner(|lister| lister.list(variants.to_vec(), &CaseSelection::default()));
         let told: Vec<String> = listed
             .into_iter()
             .map(|listed| listed.map_or_else(|failure| failure.to_string(), |listed| listed.axes.concat()))

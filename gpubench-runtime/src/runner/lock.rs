@@ -33,7 +33,7 @@ impl Lock {
     ///
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
-    pub(crate) fn keep(&mut self) -> Result<(), LostLock> {
+    pub(crate) fn keep(&mut self) -> Result<(), String> {
         if lock_file::keep(&self.file, &self.path) {
             return Ok(());
         }
@@ -43,50 +43,28 @@ impl Lock {
                 self.file = file;
                 Ok(())
             }
-            Ok(Tried::Held(file)) => {
-                Err(LostLock { device: self.device.clone(), path: self.path.clone(), holder: in_words(file) })
-            }
+            Ok(Tried::Held(file)) => Err(format!(
+                "device `{}` is now being measured by {} too: {} was removed while this suite had it locked; keep cleaners of \
+                 temporary files away from it",
+                self.device,
+                holder(file),
+                self.path.display()
+            )),
             // What stands there is no lock, and nobody can take it for one.
             Err(_) => Ok(()),
         }
     }
 }
 
-/// A device that another suite has locked too, since the file of this one's lock was removed.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "device `{device}` is now being measured by {holder} too: {} was removed while this suite had it locked; keep cleaners of \
-     temporary files away from it",
-    path.display()
-)]
-pub struct LostLock {
-    /// The device.
-    pub device: String,
-    /// The file of the lock.
-    pub path: PathBuf,
-    /// The other suite, in words.
-    pub holder: String,
-}
-
 /// The reason that there is no lock.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotLocked {
-    /// Another suite holds the device, and the user does not want to wait.
-    #[error(transparent)]
-    Busy(#[from] BusyDevice),
+    /// Another benchmark binary holds the device, and the user does not want to wait.
+    #[error("{0}")]
+    Busy(String),
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
-}
-
-/// A device that another suite is measuring.
-#[derive(Debug, thiserror::Error)]
-#[error("device `{device}` is being measured by {holder} (without `no-wait` this would wait)")]
-pub struct BusyDevice {
-    /// The device.
-    pub device: String,
-    /// The other suite, in words.
-    pub holder: String,
 }
 
 /// The holder of a lock, according to the file.
@@ -148,9 +126,11 @@ fn one(
             Err(error) => return Ok(Err(error)),
         };
         if !wait || !warned {
-            let holder = in_words(held);
+            let holder = holder(held);
             if !wait {
-                return Err(BusyDevice { device: device.to_owned(), holder }.into());
+                return Err(NotLocked::Busy(format!(
+                    "device `{device}` is being measured by {holder} (without `no-wait` this would wait)"
+                )));
             }
             warn(&format!(
                 "device `{device}` is being measured by {holder}: waiting (`no-wait = true` in gpubench.toml refuses)"
@@ -179,13 +159,8 @@ fn sign(file: &mut File, suite: &str) {
 /// A holder that the file does not name.
 const UNKNOWN: &str = "another process";
 
-/// Returns the holder of a lock in words, from its file.
-fn in_words(held: Option<File>) -> String {
-    held.map_or_else(|| UNKNOWN.to_owned(), |mut file| holder(&mut file))
-}
-
 /// Reads the holder from a file. Any user may have written anything there.
-fn holder(file: &mut File) -> String {
+fn holder(mut file: File) -> String {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
     let holder = read.ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
@@ -198,7 +173,7 @@ fn holder(file: &mut File) -> String {
     format!("process {pid} (`{suite}`{since})")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -281,7 +256,7 @@ mod tests {
         assert!(refused.contains(&format!("process {} (`suite`", process::id())), "{refused}");
         fs::remove_file(&path).expect("it is there");
         let _another = take(&path, false).expect("nobody is seen to have it").expect("it can be made");
-        let lost = lock.keep().expect_err("another has it").to_string();
+        let lost = lock.keep().expect_err("another has it");
         let says =
             format!("device `cuda:0` is now being measured by process {} (`suite`, since ", process::id());
         assert!(lost.starts_with(&says) && lost.contains("lock was removed while"), "{lost}");

@@ -1,19 +1,14 @@
-//! Leads a run: asks for the devices' facts, gives each job to the lane of its device when its turn has come, and collects the
-//! records. In: a plan. Out: a [`Run`].
+//! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
+//! collects the records.
 
-mod audit;
 pub(crate) mod clock_lock;
-pub(crate) mod clocks;
-pub(crate) mod devices;
-pub(crate) mod error;
+mod completeness_check;
+mod device_thread;
 mod events;
-mod job;
-mod lane;
 pub(crate) mod lister;
 pub(crate) mod lock;
 mod results;
 pub(crate) mod resume;
-mod round;
 mod schedule;
 pub(crate) mod single_cases;
 pub(crate) mod supervisor;
@@ -21,31 +16,53 @@ pub(crate) mod supervisor;
 mod tests;
 pub(crate) mod trial;
 
-use crate::devices::kinds;
+use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub(crate) use self::error::RunError;
-pub use self::events::RunEvents;
+pub use self::events::{RunEvent, RunEvents};
+pub(crate) use self::results::RunFile;
 
-use self::lane::{Command, LaneEvent, Lanes, MakeSupervisor};
+use self::device_thread::{DeviceThreads, MakeSupervisor};
 use self::lock::Lock;
-use self::results::{Rows, RunResults};
+use self::results::RunResults;
 use self::schedule::{Schedule, Scheduled};
 use self::supervisor::Supervisor;
 use crate::device::Available;
+use crate::devices::kinds;
 use crate::environment::environment;
 use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::resume::ResumedRecords;
-use crate::worker::Libraries;
+use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::device_info::{Property, Value};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::id::DeviceId;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::task::Task;
 use gpubench_stats::units::Nanoseconds;
+
+/// The reason that a run ended before its plan did.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A device cannot be used, or another benchmark binary measures on it too.
+    #[error("{0}")]
+    Device(String),
+    /// The records are not those of the plan.
+    #[error("{0}")]
+    OtherRecords(String),
+    /// No worker process can be started.
+    #[error("cannot start a process to measure in: {0}")]
+    NoWorker(io::Error),
+}
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -64,10 +81,12 @@ pub(crate) struct RunConfig {
     pub locked: Vec<(String, String)>,
     /// The number of times to measure the plan, each time in a new process.
     pub runs: usize,
-    /// The shared libraries of its workers.
-    pub libraries: Libraries,
+    /// The path of the driver's library, if a worker has found it.
+    pub driver: Option<PathBuf>,
     /// True if CUPTI traces launches after the samples of a case.
     pub verify: bool,
+    /// True if samples are needed in the file of the run alone.
+    pub drops_samples: bool,
 }
 
 impl RunConfig {
@@ -78,13 +97,17 @@ impl RunConfig {
     }
 
     /// Returns the property of a device whose clocks are locked.
-    fn locked_to(&self, device: &str) -> impl Iterator<Item = Property> {
+    fn locked_clock(&self, device: &str) -> impl Iterator<Item = Property> {
         let locked = self.locked.iter().filter(move |(locked, _)| locked == device);
         locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())))
     }
+
+    fn info_request(&self, device: &str) -> Request {
+        Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.ceilings.clone() }
+    }
 }
 
-/// The facts that a run begins with, beside its plan.
+/// What a run begins with, besides its plan.
 #[derive(Debug)]
 pub(crate) struct Beginning<'a> {
     /// The program that measures.
@@ -97,6 +120,8 @@ pub(crate) struct Beginning<'a> {
     pub task: Option<Task>,
     /// The locks of its devices.
     pub locks: &'a mut [Lock],
+    /// The folder of its file, and true if the run fails without it.
+    pub store: Option<(&'a Path, bool)>,
 }
 
 /// Returns true if the user wants to stop.
@@ -117,11 +142,11 @@ pub(crate) fn measure(
     devices: &[Available],
     beginning: Beginning<'_>,
     config: &RunConfig,
-    observer: &mut dyn RunEvents,
+    events: &mut dyn RunEvents,
     stop: &Stop<'_>,
-) -> (Run, Result<(), RunError>) {
-    let supervisor = || Supervisor::new(config.in_process, config.libraries.clone(), stop);
-    measure_by(&supervisor, plans, devices, beginning, config, observer, stop)
+) -> (Run, RunFile, Result<(), RunError>) {
+    let supervisor = |warn| Supervisor::new(config.in_process, config.driver.clone(), stop, warn);
+    measure_by(&supervisor, plans, devices, beginning, config, events, stop)
 }
 
 /// Measures with the workers of supervisors that `supervisor` makes.
@@ -131,17 +156,23 @@ fn measure_by<'a>(
     devices: &[Available],
     beginning: Beginning<'_>,
     config: &RunConfig,
-    observer: &mut dyn RunEvents,
+    events: &mut dyn RunEvents,
     stop: &Stop<'_>,
-) -> (Run, Result<(), RunError>) {
-    let Beginning { program, notes, resumed, task, locks } = beginning;
+) -> (Run, RunFile, Result<(), RunError>) {
+    let Beginning { program, notes, resumed, task, locks, store } = beginning;
     let begin = Instant::now();
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let skipped = plan.jobs.iter().filter_map(|(job, status)| match status {
+        JobStatus::Skipped(reason) => {
+            let Job { benchmark, args, device, .. } = job.clone();
+            Some(Skipped { benchmark, args, device, reason: reason.clone() })
+        }
+        _ => None,
+    });
     let run = Run {
         schema: SCHEMA.to_owned(),
         program,
         environment: environment(task),
-        started,
+        started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         wall_time: resumed.wall(),
         notes,
         resumed: None,
@@ -150,60 +181,98 @@ fn measure_by<'a>(
         planned_cases: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
-        skipped: skipped(plan),
+        skipped: skipped.collect(),
         regression_threshold: None,
         baseline_comparison: None,
     };
+    let mut results = RunResults::new(run, events, config.drops_samples);
     let is_traced =
-        |(job, fate): &(Job, JobStatus)| *fate == JobStatus::Measured && kinds::is_profiled(&job.device);
+        |(job, status): &(Job, JobStatus)| *status == JobStatus::Measured && kinds::is_profiled(&job.device);
     if config.verify && !plan.jobs.iter().any(is_traced) {
-        observer.warning("--verify: no case is on a device that CUPTI traces, so that none is verified");
+        results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
-    let mut results = RunResults::new(run, observer);
     let ended = thread::scope(|scope| {
-        let lanes = Lanes::start(scope, devices, config, supervisor)?;
-        let mut runner = Runner { results: &mut results, resumed, lanes, config, locks, stop };
-        runner.devices(devices, plan)?;
-        runner.plans(plan)?;
+        let threads = DeviceThreads::start(scope, devices, config, supervisor)?;
+        let (results, unusable) = (&mut results, BTreeMap::new());
+        let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
+        runner.devices(devices, plan, store)?;
+        runner.repeat(plan)?;
         runner.again(again)
     });
-    let mut run = results.run;
-    // What was measured several times may have ended early.
-    run.records = merged(run.records);
-    run.wall_time += Nanoseconds::from(begin.elapsed());
-    (run, ended)
-}
-
-/// Returns the cases that benchmarks leave out.
-fn skipped(plan: &Plan) -> Vec<Skipped> {
-    let why = |fate: &JobStatus| if let JobStatus::Skipped(why) = fate { Some(why.clone()) } else { None };
-    let skipped = plan.jobs.iter().filter_map(|(job, fate)| Some((job.clone(), why(fate)?)));
-    skipped
-        .map(|(Job { benchmark, args, device, .. }, why)| Skipped { benchmark, args, device, reason: why })
-        .collect()
+    // Cases that were measured several times may have ended early.
+    results.run.records = merged(std::mem::take(&mut results.run.records));
+    results.run.wall_time += Nanoseconds::from(begin.elapsed());
+    let (run, file) = results.into_run();
+    (run, file, ended)
 }
 
 struct Runner<'a, 'r> {
     results: &'a mut RunResults<'r>,
     resumed: ResumedRecords,
-    lanes: Lanes,
+    threads: DeviceThreads,
     config: &'a RunConfig,
     locks: &'a mut [Lock],
     stop: &'a Stop<'a>,
+    /// The devices that cannot be used, with the reasons.
+    unusable: BTreeMap<String, String>,
 }
 
 impl Runner<'_, '_> {
-    /// Measures `plan` the requested number of times, each time with new workers.
-    fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
-        for number in 0..self.config.runs.max(1) {
-            if number > 0 {
-                self.renew(0..self.lanes.count())?;
+    /// Asks each device that is still needed for its properties, one after the other: they may measure what they share. An unusable
+    /// device costs only its own cases, unless it is the only one.
+    fn devices(
+        &mut self,
+        devices: &[Available],
+        plan: &Plan,
+        store: Option<(&Path, bool)>,
+    ) -> Result<(), RunError> {
+        let beside_others = |device: &str| kinds::runs_beside_others(DeviceId::parse(device).kind);
+        let some_beside = devices.iter().any(|found| beside_others(&found.device));
+        for Available { device, .. } in devices {
+            let mut answer = self.resumed.instead_of(device, plan, &self.config.peak_sources).map(Ok);
+            let thread = self.threads.of(device);
+            if answer.is_none() {
+                self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
+                    Reply::DeviceInfo(info) => answer = Some(Ok(info)),
+                    Reply::NoDevice(why) => answer = Some(Err(why)),
+                    Reply::Remark(remark) => self.results.warn(&remark),
+                    _ => {}
+                })?;
             }
-            let ended = self.plan(plan);
-            self.results.end();
-            ended?;
+            if self.threads.count() > 1 && some_beside && !beside_others(device) {
+                // Its cases come after those of the others, which see every other process on their GPU.
+                self.renew(thread..thread + 1)?;
+            }
+            match answer {
+                Some(Ok(mut info)) => {
+                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
+                    self.results.run.devices.push(self.resumed.on(info));
+                }
+                Some(Err(why)) if devices.len() == 1 => {
+                    return Err(RunError::Device(format!("device `{device}`: {why}")));
+                }
+                why => {
+                    _ = self.unusable.insert(device.clone(), why.and_then(Result::err).unwrap_or_default())
+                }
+            }
         }
-        audit::audit(plan, &self.results.run.records, self.config.runs.max(1))
+        self.resumed.remarks().iter().for_each(|remark| self.results.warn(remark));
+        let resumed = self.resumed.of(plan);
+        self.results.run.resumed = self.resumed.note(resumed.len(), plan.cases());
+        self.results.start(&resumed, store);
+        Ok(())
+    }
+
+    /// Measures `plan` the requested number of times, each time with new workers.
+    fn repeat(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let runs = self.config.runs.max(1);
+        for number in 0..runs {
+            if number > 0 {
+                self.renew(0..self.threads.count())?;
+            }
+            self.plan(plan)?;
+        }
+        completeness_check::check(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
     }
 
     /// Measures what `next` returns for the run so far, each time with new workers, until that is nothing.
@@ -213,106 +282,85 @@ impl Runner<'_, '_> {
             *records = merged(std::mem::take(records));
             let before = records.len();
             let Some(plan) = next(&self.results.run) else { return Ok(()) };
-            self.renew(0..self.lanes.count())?;
+            self.renew(0..self.threads.count())?;
             self.results.begin_again(&plan);
-            let ended = self.plan(&plan);
-            self.results.end();
-            ended?;
-            audit::audit(&plan, &self.results.run.records[before..], 1)?;
+            self.plan(&plan)?;
+            completeness_check::check(&plan, &self.results.run.records[before..], 1)
+                .map_err(RunError::OtherRecords)?;
         }
     }
 
-    /// Ends the workers of these lanes, so that the next ones begin anew.
-    fn renew(&mut self, lanes: Range<usize>) -> Result<(), RunError> {
-        for lane in lanes {
-            self.lanes.send(lane, Command::Renew);
-            loop {
-                if let LaneEvent::Done(done) = self.lanes.wait()?.1 {
-                    break done?;
-                }
-            }
+    /// Ends the workers of these threads, so that the next requests get new ones.
+    fn renew(&mut self, threads: Range<usize>) -> Result<(), RunError> {
+        for thread in threads {
+            self.threads.ask(thread, Request::End, &mut |_| {})?;
         }
         Ok(())
     }
 
-    /// Measures `plan` once. After an error nothing new begins, and what is in progress comes to its end.
+    /// Measures `plan` once. After an error nothing new begins, and jobs in progress come to their end.
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        let rows = Rows::of(plan);
+        self.results.begin(plan);
         let scheduled = |(number, (job, _)): (usize, &(Job, JobStatus))| Scheduled {
-            lane: self.lanes.of(&job.device),
-            row: rows.of_job(number),
+            lane: self.threads.of(&job.device),
+            row: self.results.row_of(number),
             shares: job.shares,
         };
         let jobs: Vec<Scheduled> = plan.jobs.iter().enumerate().map(scheduled).collect();
-        let mut schedule = Schedule::of(&jobs, self.lanes.count());
-        self.results.begin(rows);
-        let mut ended = Ok(());
+        let mut schedule = Schedule::new(&jobs, self.threads.count());
+        let ended = self.scheduled(plan, &mut schedule);
+        self.results.end();
+        ended
+    }
+
+    fn scheduled(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
+        let (mut ended, mut in_progress) = (Ok(()), 0);
         loop {
             while ended.is_ok()
                 && let Some(number) = schedule.next()
             {
                 match self.begin(plan, number) {
-                    Ok(true) => {}
+                    Ok(true) => in_progress += 1,
                     Ok(false) => {
                         schedule.end(number);
                         self.results.job_done(number);
                     }
-                    Err(error) => {
-                        schedule.end(number);
-                        ended = Err(error);
-                    }
+                    Err(error) => ended = Err(error),
                 }
             }
-            if schedule.is_idle() {
+            if in_progress == 0 {
                 return ended;
             }
-            let (lane, event) = self.lanes.wait()?;
-            let Some(number) = schedule.on(lane) else { continue };
-            let job = &plan.jobs[number].0;
-            match event {
-                LaneEvent::Step(step) => self.results.observer.step_reached(job, step),
-                LaneEvent::Interval { samples, half_width } => {
-                    self.results.observer.interval_narrowed(job, samples, half_width);
-                }
-                LaneEvent::Record(record) => self.results.add((number, job), *record),
-                LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
-                LaneEvent::DeviceInfo(_) => {}
-                LaneEvent::Done(done) => {
-                    schedule.end(number);
-                    match done {
-                        Ok(()) => self.results.job_done(number),
-                        Err(error) => ended = ended.and(Err(error.into())),
+            let done = loop {
+                let (thread, reply) = self.threads.wait()?;
+                let Some(number) = schedule.on(thread) else { continue };
+                let job = &plan.jobs[number].0;
+                match reply {
+                    Ok(Reply::Step(step)) => self.results.event(&RunEvent::StepReached(job, step)),
+                    Ok(Reply::Interval { samples, half_width }) => {
+                        self.results.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
+                    }
+                    Ok(Reply::Record(record)) => self.results.add((number, job), *record),
+                    Ok(Reply::Remark(remark)) => self.results.warn(&remark),
+                    Ok(Reply::Done) => {
+                        self.results.job_done(number);
+                        break number;
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        ended = ended.and(Err(error));
+                        break number;
                     }
                 }
-            }
+            };
+            schedule.end(done);
+            in_progress -= 1;
         }
     }
 
-    /// Begins a job of the plan, if any of it is left to measure. Returns true if a lane is at work on it.
+    /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it.
     fn begin(&mut self, plan: &Plan, number: usize) -> Result<bool, RunError> {
-        let (job, fate) = &plan.jobs[number];
-        let left = self.left_of(number, job);
-        match fate {
-            JobStatus::Skipped(_) => {}
-            JobStatus::Broken(failure) => self.results.fail((number, job), &left, failure),
-            JobStatus::Measured if left.caches.is_empty() => {}
-            JobStatus::Measured => {
-                if (self.stop)() {
-                    return Err(RunError::Interrupted);
-                }
-                self.locks.iter_mut().try_for_each(Lock::keep)?;
-                self.results.observer.job_started(job);
-                let info = self.results.run.devices.iter().find(|info| info.device == job.device);
-                let info = info.cloned().map(Box::new);
-                self.lanes.send(self.lanes.of(&job.device), Command::Measure(Box::new(left), info));
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Returns the cases of `job` that are still to be measured. Moves the records of the others to the run.
-    fn left_of(&mut self, number: usize, job: &Job) -> Job {
+        let (job, status) = &plan.jobs[number];
         let mut left = job.clone();
         left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
@@ -321,6 +369,29 @@ impl Runner<'_, '_> {
             }
             None => true,
         });
-        left
+        match status {
+            JobStatus::Skipped(_) => {}
+            JobStatus::Broken(failure) => self.results.fail((number, job), &left, failure),
+            JobStatus::Measured if left.caches.is_empty() => {}
+            JobStatus::Measured => {
+                if (self.stop)() {
+                    return Err(RunError::Interrupted);
+                }
+                self.locks.iter_mut().try_for_each(Lock::keep).map_err(RunError::Device)?;
+                self.results.event(&RunEvent::JobStarted(job));
+                let info = self.results.run.devices.iter().find(|info| info.device == job.device);
+                let Some(info) = info.cloned() else {
+                    let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
+                    self.results.fail((number, job), &left, &Failure::new(Stage::Device, why));
+                    return Ok(false);
+                };
+                let (sampling, limit, verify) =
+                    (self.config.sampling, self.config.limit(job), self.config.verify);
+                let request = MeasureRequest { job: left, sampling, info, limit, verify, unchecked: false };
+                self.threads.send(self.threads.of(&job.device), Request::Measure(Box::new(request)));
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

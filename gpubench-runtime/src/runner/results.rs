@@ -1,74 +1,118 @@
-//! The results of a run so far. In: records and failures, in any order; out: the run, and each record to its observer. The
-//! records of a row, those of a benchmark with its arguments on all devices, are together.
+//! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
+//! with its arguments on all devices, are together.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-use super::RunEvents;
+use super::{RunEvent, RunEvents};
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Failure;
+use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
+
+/// The file of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RunFile {
+    /// It has all records.
+    Stored(PathBuf),
+    /// There is none, and none was needed.
+    None,
+    /// It could not be written. A warning has said so.
+    Failed,
+}
 
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all rows that are finished.
     pub(super) run: Run,
-    pub(super) observer: &'a mut dyn RunEvents,
-    rows: Rows,
+    events: &'a mut dyn RunEvents,
+    store: Option<Store>,
+    file: RunFile,
+    /// True if samples are needed in the file of the run alone.
+    drops_samples: bool,
+    rows: Vec<RowInProgress>,
+    /// The row of each job.
+    row_of: Vec<usize>,
     /// True if the cases have been measured before.
     is_again: bool,
 }
 
-/// The rows of a plan.
-#[derive(Default)]
-pub(super) struct Rows {
-    /// The row of each job.
-    of: Vec<usize>,
-    rows: Vec<RowInProgress>,
-}
-
-/// The jobs of a row that are not done, and its records, each with the place that it has in the row.
+/// The number of jobs that are not done, and the records, each with its place in the row.
 #[derive(Default)]
 struct RowInProgress {
     left: usize,
     records: Vec<((usize, usize), Record)>,
 }
 
-impl Rows {
-    /// The rows of `plan`, in the order in which its jobs name them.
-    pub(super) fn of(plan: &Plan) -> Self {
-        let mut numbers = HashMap::new();
-        let mut rows: Vec<RowInProgress> = Vec::new();
-        let of = plan.jobs.iter().map(|(job, _)| {
-            let number = *numbers.entry((&job.benchmark, &job.args, &job.with)).or_insert(rows.len());
-            if number == rows.len() {
-                rows.push(RowInProgress::default());
-            }
-            rows[number].left += 1;
-            number
-        });
-        let of = of.collect();
-        Self { of, rows }
-    }
-
-    /// The number of a job's row.
-    pub(super) fn of_job(&self, job: usize) -> usize {
-        self.of[job]
-    }
-}
-
 impl<'a> RunResults<'a> {
-    pub(super) fn new(run: Run, observer: &'a mut dyn RunEvents) -> Self {
-        Self { run, observer, rows: Rows::default(), is_again: false }
+    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
+        let (store, file, rows, row_of) = (None, RunFile::None, Vec::new(), Vec::new());
+        Self { run, events, store, file, drops_samples, rows, row_of, is_again: false }
+    }
+
+    pub(super) fn event(&mut self, event: &RunEvent<'_>) {
+        self.events.event(event);
+    }
+
+    pub(super) fn warn(&mut self, warning: &str) {
+        self.event(&RunEvent::Warning(warning));
+    }
+
+    /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run
+    /// without a file has failed.
+    pub(super) fn start(&mut self, resumed: &[&Record], store: Option<(&Path, bool)>) {
+        self.events.event(&RunEvent::RunStarted(&self.run, resumed));
+        // A run with nothing left to measure already has a file.
+        let Some((folder, required)) = store.filter(|_| resumed.len() < self.run.planned_cases) else {
+            return;
+        };
+        match Store::create(folder, &self.run, resumed) {
+            Ok(store) => {
+                self.file = RunFile::Stored(store.path().to_owned());
+                self.store = Some(store);
+            }
+            Err(error) => {
+                self.warn(&format!("this run is not kept: {}: {error}", folder.display()));
+                self.file = if required { RunFile::Failed } else { RunFile::None };
+            }
+        }
+    }
+
+    /// Ends the file of the run.
+    pub(super) fn into_run(mut self) -> (Run, RunFile) {
+        let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
+        self.lose_file(ended);
+        (self.run, self.file)
+    }
+
+    fn lose_file(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.warn(&format!("this run is no longer kept: {error}"));
+            (self.store, self.file) = (None, RunFile::Failed);
+        }
     }
 
     /// Begins the rows of a plan.
-    pub(super) fn begin(&mut self, rows: Rows) {
-        self.rows = rows;
+    pub(super) fn begin(&mut self, plan: &Plan) {
+        let mut numbers = HashMap::new();
+        self.rows.clear();
+        self.row_of.clear();
+        for (job, _) in &plan.jobs {
+            let row = *numbers.entry((&job.benchmark, &job.args, &job.with)).or_insert(self.rows.len());
+            self.rows.resize_with(self.rows.len().max(row + 1), RowInProgress::default);
+            self.rows[row].left += 1;
+            self.row_of.push(row);
+        }
+    }
+
+    /// Returns the number of a job's row.
+    pub(super) fn row_of(&self, job: usize) -> usize {
+        self.row_of[job]
     }
 
     /// Begins to measure cases again, those of `plan`.
     pub(super) fn begin_again(&mut self, plan: &Plan) {
-        self.observer.measured_again(plan);
+        self.event(&RunEvent::MeasuredAgain(plan));
         self.is_again = true;
     }
 
@@ -78,46 +122,48 @@ impl<'a> RunResults<'a> {
             record.measured_on(info);
         }
         record.remeasured = usize::from(self.is_again);
-        self.observer.record_finished(&record);
+        self.event(&RunEvent::RecordFinished(&record));
+        let written = self.store.as_mut().map_or(Ok(()), |store| store.add(&record));
+        self.lose_file(written);
         self.keep((number, job), record);
     }
 
     /// Adds a record of an earlier run.
     pub(super) fn keep(&mut self, (number, job): (usize, &Job), record: Record) {
         let place = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        self.rows.rows[self.rows.of[number]].records.push(((number, place), record));
+        self.rows[self.row_of[number]].records.push(((number, place), record));
     }
 
-    /// Records the same failure for these cases of `job`.
+    /// Records the same failure for the cases `left` of `job`.
     pub(super) fn fail(&mut self, numbered: (usize, &Job), left: &Job, failure: &Failure) {
         for cache in &left.caches {
             self.add(numbered, Record::failed(left.case(*cache), failure.clone()));
         }
     }
 
-    /// Counts a job of this number as done. The last of a row finishes it.
+    /// Counts a job as done. The last of a row finishes it.
     pub(super) fn job_done(&mut self, number: usize) {
-        let row = self.rows.of[number];
-        self.rows.rows[row].left -= 1;
-        if self.rows.rows[row].left == 0 {
+        let row = self.row_of[number];
+        self.rows[row].left -= 1;
+        if self.rows[row].left == 0 {
             self.finish(row);
         }
     }
 
     /// Finishes all rows as they are.
     pub(super) fn end(&mut self) {
-        (0..self.rows.rows.len()).for_each(|row| self.finish(row));
+        (0..self.rows.len()).for_each(|row| self.finish(row));
     }
 
     fn finish(&mut self, row: usize) {
-        let mut records = std::mem::take(&mut self.rows.rows[row].records);
+        let mut records = std::mem::take(&mut self.rows[row].records);
         records.sort_by_key(|(place, _)| *place);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.
         if !records.is_empty() && !self.is_again {
-            self.observer.job_finished(&records);
+            self.event(&RunEvent::JobFinished(&records));
         }
-        if self.observer.is_done_with_samples() {
+        if self.drops_samples && self.store.is_some() {
             records.iter_mut().for_each(Record::forget_samples);
         }
         self.run.records.extend(records);
@@ -126,26 +172,19 @@ impl<'a> RunResults<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use gpubench_records::files::load;
 
     use super::*;
     use crate::plan::{JobStatus, SharedResource};
 
-    /// Sees samples in each job that is finished, and may be done with them then.
-    struct Reader {
-        is_done: bool,
-        seen: usize,
-    }
+    /// Counts the samples in each job that is finished.
+    struct Reader(usize);
 
     impl RunEvents for Reader {
-        fn job_finished(&mut self, records: &[Record]) {
-            self.seen += records.iter().map(samples).sum::<usize>();
-        }
-
-        fn is_done_with_samples(&self) -> bool {
-            self.is_done
+        fn event(&mut self, event: &RunEvent<'_>) {
+            if let RunEvent::JobFinished(records) = event {
+                self.0 += records.iter().map(samples).sum::<usize>();
+            }
         }
     }
 
@@ -168,10 +207,18 @@ mod tests {
             shares: SharedResource::Nothing,
         };
         let plan = Plan { jobs: vec![(job.clone(), JobStatus::Measured)], ..Plan::default() };
-        for (is_done, left) in [(false, samples(record)), (true, 0)] {
-            let mut reader = Reader { is_done, seen: 0 };
-            let mut results = RunResults::new(Run { records: Vec::new(), ..stored.clone() }, &mut reader);
-            results.begin(Rows::of(&plan));
+        let folder = tempfile::tempdir().expect("a folder");
+        // Samples are dropped only if they are in a file.
+        for (is_done, store, left) in [
+            (false, Some((folder.path(), true)), samples(record)),
+            (true, None, samples(record)),
+            (true, Some((folder.path(), true)), 0),
+        ] {
+            let mut reader = Reader(0);
+            let run = Run { records: Vec::new(), ..stored.clone() };
+            let mut results = RunResults::new(run, &mut reader, is_done);
+            results.start(&[], store);
+            results.begin(&plan);
             results.keep((0, &job), record.clone());
             results.job_done(0);
             let kept = &results.run.records[0];
@@ -179,7 +226,7 @@ mod tests {
             let figures =
                 |record: &Record| record.measurement.as_ref().map(|measured| measured.samples.time.clone());
             assert_eq!(figures(kept), figures(record));
-            assert_eq!(reader.seen, samples(record));
+            assert_eq!(reader.0, samples(record));
         }
     }
 }

@@ -1,11 +1,9 @@
-//! The valid part of an earlier run. In: that run, and the settings of this one. Out: the records that need
-//! no new measurement, and a sentence about all others. A record is valid if the same build measured the same
-//! case in the same way on the same device.
+//! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
 
 use std::collections::BTreeMap;
 
 use crate::peaks::PeakSources;
-use crate::plan::{Job, JobStatus, Plan};
+use crate::plan::{Job, Plan};
 use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
@@ -36,7 +34,7 @@ impl ResumedRecords {
     /// Selects the records of `earlier` that are valid for a run of `plan` by `program` with this sampling
     /// and `timeout`.
     #[must_use]
-    pub fn of_earlier(
+    pub fn from_earlier(
         earlier: EarlierRun,
         plan: &Plan,
         program: &Program,
@@ -46,7 +44,7 @@ impl ResumedRecords {
         let EarlierRun { name, mut run, remarks } = earlier;
         let mut resumed = Self { name, remarks, ..Self::default() };
         if let Some(difference) = difference(&run, program, sampling) {
-            resumed.remark(format!("{difference}: all cases are measured again"));
+            resumed.remarks.push(format!("{difference}: all cases are measured again"));
             return resumed;
         }
         (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
@@ -64,7 +62,9 @@ impl ResumedRecords {
         }
         if again > 0 {
             let cases = format::counted(again, "case");
-            resumed.remark(format!("{cases} that failed for want of a device or of time: measured again"));
+            resumed
+                .remarks
+                .push(format!("{cases} that failed for want of a device or of time: measured again"));
         }
         resumed.leave_out_others(plan);
         resumed
@@ -74,7 +74,7 @@ impl ResumedRecords {
     fn leave_out_others(&mut self, plan: &Plan) {
         let before = self.records.len();
         let mut planned = BTreeMap::new();
-        for (job, cache) in cases(plan) {
+        for (job, cache) in plan.planned_cases() {
             let case = planned_case(job, cache);
             planned.extend(self.records.remove(&case).map(|record| (case, record)));
         }
@@ -83,7 +83,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let cache = case.cache;
             let cases = format::counted(before - self.records.len(), "case");
-            self.remark(format!(
+            self.remarks.push(format!(
                 "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
             ));
         }
@@ -93,10 +93,6 @@ impl ResumedRecords {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
-    }
-
-    fn remark(&mut self, remark: String) {
-        self.remarks.push(remark);
     }
 
     /// Returns the time that the earlier run took.
@@ -109,7 +105,7 @@ impl ResumedRecords {
     /// user gives the same peaks as then.
     #[must_use]
     pub fn instead_of(&self, device: &str, plan: &Plan, peak_sources: &PeakSources) -> Option<DeviceInfo> {
-        let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
+        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
         let info = self.info(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
         // Only the facts that the device reports: peaks from other sources may have changed.
@@ -128,7 +124,7 @@ impl ResumedRecords {
         let before = self.records.len();
         self.records.retain(|(case, _), _| case.device != info.device);
         let cases = format::counted(before - self.records.len(), "case");
-        self.remark(format!("{difference}: {cases} measured again"));
+        self.remarks.push(format!("{difference}: {cases} measured again"));
         info
     }
 
@@ -151,13 +147,13 @@ impl ResumedRecords {
     /// Returns the records in the order of `plan`.
     #[must_use]
     pub fn of(&self, plan: &Plan) -> Vec<&Record> {
-        cases(plan).filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
+        plan.planned_cases().filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
     }
 
     /// Returns true if no case of `plan` is left to measure.
     #[must_use]
     pub fn is_all_of(&self, plan: &Plan) -> bool {
-        cases(plan).all(|(job, cache)| self.has(job, cache))
+        plan.planned_cases().all(|(job, cache)| self.has(job, cache))
     }
 
     /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it
@@ -166,12 +162,6 @@ impl ResumedRecords {
     pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
         (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
     }
-}
-
-/// Returns all cases that will be measured, or that have already failed.
-fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
-    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, JobStatus::Skipped(_)));
-    planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
 }
 
 fn case(record: &Record) -> CaseKey {

@@ -1,96 +1,66 @@
-//! The order in which jobs are measured. In: the jobs of a plan, each with its lane; out: the next job that may begin. Jobs
-//! that share nothing run side by side, one on each lane. Of those that share a link, one runs at a time, beside others that
-//! do not. Those that share the machine run alone, behind all others.
-
-use std::collections::VecDeque;
+//! The order in which jobs are measured. Jobs that share nothing run side by side, one on each device. Of those that share a link, one
+//! runs at a time, with others that do not. Those that share the machine run alone, after all others.
 
 use crate::plan::SharedResource;
 
 /// A job as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
-    /// The lane that measures it.
+    /// The number of the thread that measures it.
     pub(super) lane: usize,
     /// The number of its row: jobs that differ in their device alone have the same.
     pub(super) row: usize,
-    /// What it shares with jobs on other lanes.
+    /// What it shares with jobs on other devices.
     pub(super) shares: SharedResource,
 }
 
-/// The jobs that are left, and those in progress.
+impl Scheduled {
+    fn runs_beside(&self, other: &Self) -> bool {
+        let is = |shared| self.shares == shared || other.shares == shared;
+        let both_on_link = self.shares == SharedResource::Link && other.shares == SharedResource::Link;
+        self.lane != other.lane && !is(SharedResource::Machine) && !both_on_link
+    }
+}
+
+/// The jobs that are left, and those in progress, with their numbers.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    jobs: Vec<Scheduled>,
-    /// For each lane, the jobs that share nothing, and those that share a link.
-    beside: Vec<[VecDeque<usize>; 2]>,
-    alone: VecDeque<usize>,
-    /// The job in progress on each lane.
-    running: Vec<Option<usize>>,
+    waiting: Vec<(usize, Scheduled)>,
+    running: Vec<(usize, Scheduled)>,
 }
 
 impl Schedule {
-    /// Schedules `jobs` on so many lanes; all of them alone if there is one lane. Each kind is in the order of its rows.
-    pub(super) fn of(jobs: &[Scheduled], lanes: usize) -> Self {
-        let mut by_row: Vec<usize> = (0..jobs.len()).collect();
-        by_row.sort_by_key(|job| jobs[*job].row);
-        let (mut beside, mut alone) = (vec![<[VecDeque<usize>; 2]>::default(); lanes], VecDeque::new());
-        for job in by_row {
-            let Scheduled { lane, shares, .. } = jobs[job];
-            match shares {
-                _ if lanes < 2 => alone.push_back(job),
-                SharedResource::Nothing => beside[lane][0].push_back(job),
-                SharedResource::Link => beside[lane][1].push_back(job),
-                SharedResource::Machine => alone.push_back(job),
-            }
-        }
-        Self { jobs: jobs.to_vec(), running: vec![None; lanes], beside, alone }
+    /// Schedules `jobs` on this many lanes. Each kind is in the order of its rows.
+    pub(super) fn new(jobs: &[Scheduled], lanes: usize) -> Self {
+        let mut waiting: Vec<(usize, Scheduled)> = jobs.iter().copied().enumerate().collect();
+        let rank = |shares| match shares {
+            _ if lanes < 2 => 0,
+            // First: at the end other devices would have to wait for the link.
+            SharedResource::Link => 0,
+            SharedResource::Nothing => 1,
+            SharedResource::Machine => 2,
+        };
+        waiting.sort_by_key(|(_, job)| (rank(job.shares), job.row));
+        Self { waiting, running: Vec::new() }
     }
 
     /// Begins the next job, if one may begin now.
     pub(super) fn next(&mut self) -> Option<usize> {
-        let in_progress = || self.running.iter().flatten().map(|job| self.jobs[*job].shares);
-        if self.alone_in_progress() {
-            return None;
-        }
-        let link_is_free = in_progress().all(|shares| shares != SharedResource::Link);
-        let free: Vec<usize> = (0..self.running.len()).filter(|lane| self.running[*lane].is_none()).collect();
-        let mut beside = None;
-        for lane in free {
-            let [nothing, link] = &mut self.beside[lane];
-            // Those over links first: at the end other lanes would have to wait for them.
-            beside = if link_is_free { link.pop_front() } else { None }.or_else(|| nothing.pop_front());
-            if beside.is_some() {
-                break;
-            }
-        }
-        let next = match beside {
-            Some(job) => job,
-            None if self.is_idle() => self.alone.pop_front()?,
-            None => return None,
-        };
-        self.running[self.jobs[next].lane] = Some(next);
-        Some(next)
-    }
-
-    /// Returns true if the job in progress is one that runs alone.
-    fn alone_in_progress(&self) -> bool {
-        let one_lane = self.running.len() < 2;
-        self.running.iter().flatten().any(|job| one_lane || self.jobs[*job].shares == SharedResource::Machine)
+        let may_begin =
+            |(_, job): &(usize, Scheduled)| self.running.iter().all(|(_, other)| job.runs_beside(other));
+        let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);
+        self.running.push(next);
+        Some(next.0)
     }
 
     /// Ends a job in progress.
     pub(super) fn end(&mut self, job: usize) {
-        self.running[self.jobs[job].lane] = None;
+        self.running.retain(|(number, _)| *number != job);
     }
 
-    /// The job in progress on a lane.
+    /// Returns the job in progress on a lane.
     pub(super) fn on(&self, lane: usize) -> Option<usize> {
-        self.running[lane]
-    }
-
-    /// Returns true if no job is in progress.
-    pub(super) fn is_idle(&self) -> bool {
-        self.running.iter().all(Option::is_none)
+        self.running.iter().find(|(_, job)| job.lane == lane).map(|(number, _)| *number)
     }
 }
 
@@ -121,27 +91,27 @@ mod tests {
 
     #[test]
     fn jobs_run_side_by_side_transfers_one_at_a_time_and_the_cpus_alone() {
-        let schedule = Schedule::of(&jobs(), 2);
-        assert_eq!(steps(schedule), [vec![1, 4], vec![0, 5], vec![3, 7], vec![2], vec![6]]);
+        let schedule = Schedule::new(&jobs(), 2);
+        assert_eq!(steps(schedule), [vec![1, 4], vec![5, 0], vec![3, 7], vec![2], vec![6]]);
     }
 
     #[test]
     fn jobs_that_all_run_alone_are_in_the_order_of_rows() {
         let alone: Vec<_> =
             jobs().into_iter().map(|job| Scheduled { shares: SharedResource::Machine, ..job }).collect();
-        assert_eq!(steps(Schedule::of(&alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
+        assert_eq!(steps(Schedule::new(&alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
     }
 
     #[test]
     fn one_lane_measures_in_the_order_of_the_plan() {
         let jobs: Vec<_> = jobs().into_iter().filter(|job| job.lane == 0).collect();
-        assert_eq!(steps(Schedule::of(&jobs, 1)), [[0], [1], [2], [3]]);
+        assert_eq!(steps(Schedule::new(&jobs, 1)), [[0], [1], [2], [3]]);
     }
 
     /// A lane that is done early waits for the others before anything runs alone.
     #[test]
     fn nothing_begins_beside_a_job_that_runs_alone() {
-        let mut schedule = Schedule::of(&jobs(), 2);
+        let mut schedule = Schedule::new(&jobs(), 2);
         let first: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
         assert_eq!(first, [1, 4]);
         schedule.end(4);
@@ -149,7 +119,7 @@ mod tests {
         schedule.end(1);
         schedule.end(7);
         let next: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
-        assert_eq!(next, [0, 5]);
+        assert_eq!(next, [5, 0]);
         schedule.end(5);
         assert_eq!(schedule.next(), None, "lane 0 is still at work");
         schedule.end(0);

@@ -1,14 +1,11 @@
 //! Cases that are measured one at a time, in the order in which an extension asks for them. One worker of a device measures all of them
-//! as long as it survives; a case that fails is tried once more in a new worker.
+//! as long as it survives. A case that fails is tried once more in a new worker.
 
-use std::collections::BTreeMap;
-
-use super::devices::facts_with_peaks;
-use super::job::CONFIRMED;
+use super::device_thread::{CONFIRMED, Confirmed, device_info};
 use super::supervisor::Supervisor;
 use super::{RunConfig, RunError};
 use crate::plan::Job;
-use crate::worker::{Reply, Request};
+use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::record::Record;
@@ -19,7 +16,7 @@ pub(crate) struct SingleCases<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// The number of cases of each benchmark that have failed twice at a stage.
-    confirmed: BTreeMap<(String, Stage), usize>,
+    confirmed: Confirmed,
     /// The facts of the devices that were used so far.
     pub(crate) devices: Vec<DeviceInfo>,
     /// Notes on their peaks.
@@ -31,7 +28,7 @@ pub type Answer<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
-        Self { supervisor, config, confirmed: BTreeMap::new(), devices: Vec::new(), notes: Vec::new() }
+        Self { supervisor, config, confirmed: Confirmed::new(), devices: Vec::new(), notes: Vec::new() }
     }
 
     /// Returns the facts of a device.
@@ -39,7 +36,7 @@ impl<'a> SingleCases<'a> {
         if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
         }
-        let (info, notes) = facts_with_peaks(&mut self.supervisor, self.config, device)?;
+        let (info, notes) = info_with_peaks(&mut self.supervisor, self.config, device)?;
         self.notes.extend(notes);
         self.devices.push(info.clone());
         Ok(info)
@@ -47,10 +44,10 @@ impl<'a> SingleCases<'a> {
 
     /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
     pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
-        let (limit, info) = (self.config.limit(job), Box::new(self.info(&job.device)?));
+        let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
-            Request::Measure { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
-        self.confirm(job, &request, |reply| match reply {
+            MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
+        self.confirm(job, &Request::Measure(Box::new(request)), |reply| match reply {
             Reply::Record(record) => Some(usable(*record)),
             _ => None,
         })
@@ -106,4 +103,16 @@ fn usable(record: Record) -> Result<Record, Failure> {
     }
     let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
     Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
+}
+
+/// Returns the properties of a device with its peaks, and notes on these.
+pub(crate) fn info_with_peaks(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<(DeviceInfo, Vec<String>), RunError> {
+    let info = device_info(supervisor, config, device)?;
+    let mut info = info.map_err(|why| RunError::Device(format!("device `{device}`: {why}")))?;
+    let notes = config.peak_sources.add_to(&mut info);
+    Ok((info, notes))
 }

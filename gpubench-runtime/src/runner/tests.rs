@@ -16,15 +16,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use super::audit::audit;
+use super::completeness_check::check;
 use super::resume::ResumedRecords;
-use super::supervisor::Supervisor;
-use super::{Beginning, Plans, RunConfig, RunError, RunEvents, Stop, measure_by};
+use super::supervisor::{Loss, Supervisor, Warn, Worker};
+use super::{Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, SharedResource};
-use crate::worker::Libraries;
-use crate::worker::{Loss, Reply, Request, Worker};
+use crate::worker::{Reply, Request};
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -116,7 +115,8 @@ impl Worker for FakeWorker {
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        if let Request::Measure { job, info, .. } = request {
+        if let Request::Measure(request) = request {
+            let (job, info) = (&request.job, &request.info);
             assert_eq!(info.device, job.device, "a job comes with the facts of its device");
             if job.benchmark.starts_with("slow") {
                 self.shared.take_part(format!("{job} on {}", job.device));
@@ -137,7 +137,8 @@ impl Worker for FakeWorker {
                     false => Reply::DeviceInfo(info(device)),
                 });
             }
-            Request::Measure { job, .. } => {
+            Request::Measure(request) => {
+                let job = &request.job;
                 script.asked.push((self.number, format!("{job} on {}", job.device)));
                 if stop() {
                     return Err(Loss::Interrupted);
@@ -172,7 +173,9 @@ impl Worker for FakeWorker {
             Request::Test { .. }
             | Request::Writes { .. }
             | Request::Profile { .. }
-            | Request::Planning(_)
+            | Request::List { .. }
+            | Request::Pair { .. }
+            | Request::Devices { .. }
             | Request::End => {
                 unreachable!("nobody asks for it")
             }
@@ -200,20 +203,14 @@ struct Heard {
 }
 
 impl RunEvents for Heard {
-    fn job_finished(&mut self, _: &[Record]) {
-        self.rows += 1;
-    }
-
-    fn job_started(&mut self, job: &Job) {
-        self.jobs.push(job.to_string());
-    }
-
-    fn record_finished(&mut self, record: &Record) {
-        self.records.push(record.case.to_string());
-    }
-
-    fn warning(&mut self, warning: &str) {
-        self.warnings.push(warning.to_owned());
+    fn event(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::JobFinished(_) => self.rows += 1,
+            RunEvent::JobStarted(job) => self.jobs.push(job.to_string()),
+            RunEvent::RecordFinished(record) => self.records.push(record.case.to_string()),
+            RunEvent::Warning(warning) => self.warnings.push((*warning).to_owned()),
+            _ => {}
+        }
     }
 }
 
@@ -265,7 +262,7 @@ impl Outcome {
         stop: &Stop<'_>,
     ) -> Self {
         let shared = Arc::new(Shared { script: Mutex::new(script), ..Shared::default() });
-        let supervisor = || {
+        let supervisor = |warn| {
             let start = || -> io::Result<Box<dyn Worker>> {
                 let mut script = shared.lock();
                 if script.most == Some(script.started) {
@@ -274,7 +271,7 @@ impl Outcome {
                 script.started += 1;
                 Ok(Box::new(FakeWorker { number: script.started, shared: Arc::clone(&shared) }))
             };
-            Supervisor::with_workers(Box::new(start), stop)
+            Supervisor::with_workers(Box::new(start), stop, warn)
         };
         let mut devices: Vec<Available> = Vec::new();
         for (job, _) in &plans.plan.jobs {
@@ -283,7 +280,7 @@ impl Outcome {
             }
         }
         let mut heard = Heard::default();
-        let (run, ended) = measure_by(&supervisor, plans, &devices, beginning, config, &mut heard, stop);
+        let (run, _, ended) = measure_by(&supervisor, plans, &devices, beginning, config, &mut heard, stop);
         let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
@@ -301,7 +298,7 @@ impl Outcome {
 
 fn beginning() -> Beginning<'static> {
     let (notes, resumed) = (Vec::new(), ResumedRecords::default());
-    Beginning { program: Program::default(), notes, resumed, task: None, locks: &mut [] }
+    Beginning { program: Program::default(), notes, resumed, task: None, locks: &mut [], store: None }
 }
 
 pub(super) fn config(runs: usize) -> RunConfig {
@@ -313,8 +310,9 @@ pub(super) fn config(runs: usize) -> RunConfig {
         in_process: false,
         locked: Vec::new(),
         runs,
-        libraries: Libraries::default(),
+        driver: None,
         verify: false,
+        drops_samples: false,
     }
 }
 
@@ -433,19 +431,19 @@ fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
 fn the_records_of_a_run_that_ended_are_those_of_its_plan() {
     let plan = plan(&["a", "b"], &["fake"]);
     let records = measured(&plan, &[]).run.records;
-    assert!(audit(&plan, &records, 1).is_ok());
+    assert!(check(&plan, &records, 1).is_ok());
     let mut others = records.clone();
     others.truncate(3);
     others.push(records[0].clone());
     others.push(records[1].clone());
     others[4].device = "other".to_owned();
-    let error = audit(&plan, &others, 1).expect_err("they differ").to_string();
+    let error = check(&plan, &others, 1).expect_err("they differ");
     assert_eq!(
         error,
         "the records are not those of the plan: missing: `b cold` on `fake` (1 case); too often: `a hot` on `fake` (1 case); \
          not planned: `a cold` on `other` (1 case)"
     );
-    assert!(audit(&plan, &records, 2).is_err(), "each repetition has its own");
+    assert!(check(&plan, &records, 2).is_err(), "each repetition has its own");
 }
 
 #[test]
@@ -548,7 +546,7 @@ fn a_closed_device_costs_its_own_rows_where_there_is_another() {
     assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), valid("a hot"), valid("a cold")]);
     let alone = Script { closed: vec!["fake:0"], ..Script::default() };
     let done = Outcome::of(&plan(&["a"], &["fake:0"]), alone, 1, &|| false);
-    assert!(matches!(done.ended, Err(RunError::Device { device, .. }) if device == "fake:0"));
+    assert!(matches!(done.ended, Err(RunError::Device(why)) if why.starts_with("device `fake:0`: ")));
 }
 
 #[test]
@@ -613,11 +611,11 @@ fn what_is_measured_again_joins_its_row() {
 fn no_worker_at_all_ends_the_run() {
     let stop = || false;
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
-    let supervisor = || Supervisor::with_workers(Box::new(start), &stop);
+    let supervisor = |warn| Supervisor::with_workers(Box::new(start), &stop, warn);
     let device = Available::new("fake", "fake");
     let plan = plan(&["a"], &["fake"]);
     let plans = Plans { plan: &plan, again: &mut |_| None };
-    let (run, ended) =
+    let (run, _, ended) =
         measure_by(&supervisor, plans, &[device], beginning(), &config(1), &mut Heard::default(), &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();

@@ -1,5 +1,4 @@
-//! Test mode: launches every job once, checks its outputs and times nothing. In: a plan. Out: the outcome of
-//! each job. A job that crashes or hangs costs itself and no other.
+//! Test mode: launches every job once, checks its outputs and times nothing. A job that crashes or hangs costs itself and no other.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -48,34 +47,20 @@ impl Display for Outcome {
     }
 }
 
-/// Tries every job of `plan`, until all are done or `stop` returns true; with `fail_fast`, until one fails. Calls `job_started` before each launch, and `warn` with
-/// what the user needs to know beside the outcomes.
+/// Tries every job of `plan` with the workers of `supervisor`, until all are done or the user wants to stop; with `fail_fast`, until
+/// one fails. Calls `job_started` before each launch.
 pub(crate) fn run(
-    plan: &Plan,
-    config: &RunConfig,
-    fail_fast: bool,
-    job_started: &mut dyn FnMut(&Job),
-    warn: &mut dyn FnMut(&str),
-    stop: &dyn Fn() -> bool,
-) -> (Vec<Trial>, Result<(), RunError>) {
-    let supervisor = Supervisor::new(config.in_process, config.libraries.clone(), stop);
-    run_by(supervisor, plan, config, fail_fast, job_started, warn)
-}
-
-/// Tries jobs with the workers of `supervisor`.
-pub(super) fn run_by(
     mut supervisor: Supervisor<'_>,
     plan: &Plan,
     config: &RunConfig,
     fail_fast: bool,
     job_started: &mut dyn FnMut(&Job),
-    warn: &mut dyn FnMut(&str),
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
     let mut jobs_by_name: BTreeMap<String, usize> = BTreeMap::new();
     plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
-    for (job, fate) in &plan.jobs {
-        let outcome = match fate {
+    for (job, status) in &plan.jobs {
+        let outcome = match status {
             JobStatus::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
             JobStatus::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
             JobStatus::Measured if supervisor.stops() => Err(RunError::Interrupted),
@@ -92,7 +77,6 @@ pub(super) fn run_by(
                 }
             }
         };
-        supervisor.take_remarks().iter().for_each(|remark| warn(remark));
         match outcome {
             Ok(outcome) => {
                 let name = job.to_string();

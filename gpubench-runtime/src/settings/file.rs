@@ -253,7 +253,6 @@ mod tests {
 
     /// A file that is there and cannot be read is not passed over.
     #[test]
-    #[cfg(unix)]
     fn an_unreadable_file_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);

@@ -24,7 +24,7 @@ const QUICK: Sampling = Sampling {
 /// Settings that cannot be used. The message names the flag and says what to give.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct SettingsError(String);
+pub(crate) struct SettingsError(String);
 
 impl SettingsError {
     pub(crate) fn new(message: impl Display) -> Self {

@@ -26,7 +26,7 @@ pub(super) struct MeasureAgain<'a> {
 
 impl<'a> MeasureAgain<'a> {
     /// Begins with a run of `plan`.
-    pub(super) fn of(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
+    pub(super) fn new(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
         Self { plan, baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
     }
 

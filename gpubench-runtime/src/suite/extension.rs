@@ -4,8 +4,8 @@ use clap::{ArgMatches, Command};
 
 use super::SuiteError;
 use super::cli::Exit;
+use super::printer::Printer;
 use super::progress::Progress;
-use super::show::Printer;
 use crate::plan::{Job, JobStatus};
 use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::RunError;
@@ -39,7 +39,7 @@ pub struct Session<'a> {
     /// Notes on the selection.
     pub notes: Vec<String>,
     pub(super) cases: SingleCases<'a>,
-    pub(super) progress: &'a mut Progress,
+    pub(super) progress: &'a mut Progress<'static>,
     pub(super) printer: &'a Printer<'a>,
 }
 

@@ -1,81 +1,78 @@
-//! The list of a suite's benchmarks. In: the selection. Out: its jobs for people, for test runners, or for programs.
+//! Lists the selected benchmarks: for people, for test runners, or for programs.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use super::SuiteError;
-use super::cli::TextFormat;
-use super::prepare::{found, kinds_of, lister};
-use super::sharing::Sharing;
+use super::cli::{Exit, TextFormat};
+use super::prepare::{Planner, Task, kinds_of};
+use super::share::Share;
 use crate::devices::select;
 use crate::plan::{Ignored, Job, JobStatus, Plan, PlanError, Selection};
-use crate::registry::Entry;
 use crate::settings::Settings;
 use gpubench_records::method::Cache;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 
-/// Lists the selected benchmarks of `entries`, with or without their devices; of a `suite` that is shared, those of this task.
-pub(super) fn list(entries: &[&Entry], options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
-    let device = options.device.as_deref();
-    let kinds = kinds_of(entries)
+/// Lists the selected benchmarks of `task`, with or without their devices; of a run that is shared, those of this task.
+pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
+    let (entries, device) = (task.entries(), options.device.as_deref());
+    let kinds = kinds_of(&entries)
         .into_iter()
         .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
         .map(|kind| (kind.to_owned(), kind));
     let kinds: Vec<_> = kinds.collect();
     // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
     if let (Some(device), [], false) = (device, &kinds[..], format == TextFormat::Terse) {
-        return Err(SuiteError::NothingFor { device: device.to_owned() });
+        let message = format!(
+            "--device {device}: no benchmark of this program runs on such a device: leave out --device and GPUBENCH_DEVICE to list all"
+        );
+        return Err(SuiteError::new(message, Exit::NoDevice));
     }
-    // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
-    // a device.
-    let mut selection = options.selection()?;
-    let runner_asks = selection.ignored == Ignored::Only && format == TextFormat::Terse;
+    let mut selection = options.selection().map_err(SuiteError::usage)?;
+    let mut planner = Planner::new(task, &entries, options, Share::new(options).map_err(SuiteError::usage)?)?;
+    // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
+    let missing = match selection.ignored == Ignored::Only && format == TextFormat::Terse {
+        true => planner.found(device).missing(device),
+        false => Vec::new(),
+    };
     let all = Selection { ignored: Ignored::Included, ..selection.clone() };
     // Test runners expect ignored benchmarks in a list.
     if selection.ignored == Ignored::Left {
         selection.ignored = Ignored::Included;
     }
-    let mut lister = lister(options);
-    let missing = if runner_asks {
-        let kinds: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
-        found(&kinds, device, &mut lister).missing(device)
-    } else {
-        Vec::new()
-    };
     let (lacking, there): (Vec<_>, Vec<_>) =
         kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
     let mut plan = Plan::default();
     for (selection, kinds) in [(&selection, there), (&all, lacking)] {
-        match Plan::with_missing(entries, selection, &kinds, &[], &mut lister) {
+        match Plan::with_missing(&entries, selection, &kinds, &[], &mut planner.lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
             Err(PlanError::Nothing { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let mut sharing = Sharing::of(options)?;
-    Ok(text(&sharing.narrow(plan), format))
+    Ok(text(&planner.share.narrow(plan), format))
 }
 
 /// Writes one line for each job of `plan`.
 fn text(plan: &Plan, format: TextFormat) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for (job, fate) in &plan.jobs {
+    for (job, status) in &plan.jobs {
         let name = printable(&job.to_string());
-        _ = match (format, fate) {
+        _ = match (format, status) {
             (TextFormat::Pretty | TextFormat::Junit, JobStatus::Skipped(why)) => {
                 writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
             }
             (TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse, _) => {
                 writeln!(text, "{name}: benchmark")
             }
-            (TextFormat::Json, _) => writeln!(text, "{}", as_json(job, fate)),
+            (TextFormat::Json, _) => writeln!(text, "{}", as_json(job, status)),
         };
     }
     if matches!(format, TextFormat::Pretty | TextFormat::Junit) {
-        let skipped = plan.jobs.iter().filter(|(_, fate)| matches!(fate, JobStatus::Skipped(_))).count();
+        let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
         _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
@@ -92,8 +89,8 @@ struct ListedJob<'a> {
     skipped: Option<&'a str>,
 }
 
-fn as_json(job: &Job, fate: &JobStatus) -> String {
-    let skipped = if let JobStatus::Skipped(why) = fate { Some(&**why) } else { None };
+fn as_json(job: &Job, status: &JobStatus) -> String {
+    let skipped = if let JobStatus::Skipped(why) = status { Some(&**why) } else { None };
     let line = ListedJob { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
     serde_json::to_string(&line).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! A measurement, from options to a run. In: the task, the program and its [`Settings`]. Out: a [`MeasuredRun`],
-//! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
+//! A measurement, from settings to a run that is compared with baselines and stored. Nothing here prints: observers get
+//! [`RunEvent`]s.
 
 use std::path::{Path, PathBuf};
 
@@ -9,25 +9,22 @@ use super::again::MeasureAgain;
 use super::checkout::Lookup;
 use super::cli::Exit;
 use super::extension::{Extension, Session};
-use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
+use super::prepare::{Planner, RunSetup, Task, runs_folder};
+use super::printer::Printer;
 use super::progress::Progress;
-use super::recorder::{Recorder, RunFile};
-use super::sharing::Sharing;
-use super::show::Printer;
-use super::signals::Stop;
-use super::{SuiteError, ceilings};
+use super::share::Share;
+use super::{SuiteError, peaks};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::{Job, Plan, Selection};
+use crate::plan::{Job, Selection};
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
-use crate::runner::lock::Lock;
-use crate::runner::resume::ResumedRecords;
+use crate::runner::lock::{self, Lock, NotLocked};
 use crate::runner::single_cases::SingleCases;
 use crate::runner::supervisor::Supervisor;
-use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
+use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, RunFile};
 use crate::settings::{RunsDir, Settings};
-use crate::worker::Libraries;
+use crate::system::stopping::SignalWatch;
 use gpubench_records::baseline::{Baseline, BaselineOptions, OpenBaselines};
 use gpubench_records::files::{self as store, StoredRuns};
 use gpubench_records::history::{self, AddError};
@@ -36,7 +33,7 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_stats::format::counted;
 
-/// A run that can begin: everything that could refuse it has been asked, except for the devices themselves.
+/// A run that can begin: only the devices themselves may still refuse it.
 pub(super) struct Prepared<'a> {
     task: Task,
     options: &'a Settings,
@@ -45,15 +42,12 @@ pub(super) struct Prepared<'a> {
     program: Program,
     checkout: Lookup,
     runs_folder: Option<PathBuf>,
-    plan: Plan,
-    devices: Vec<Available>,
-    notes: Vec<String>,
-    resumed: ResumedRecords,
+    setup: RunSetup,
     peak_sources: PeakSources,
     baselines: OpenBaselines,
-    sharing: Sharing,
+    share: Share,
     /// The path of the driver's library, if it was found.
-    library: Option<PathBuf>,
+    driver: Option<PathBuf>,
 }
 
 /// A run that has ended.
@@ -63,8 +57,8 @@ pub(super) struct MeasuredRun {
     pub(super) run: Run,
     /// The problems, in the order in which they happened.
     pub(super) problems: Vec<SuiteError>,
-    /// False if its file could not be written. A warning has said so.
-    pub(super) is_stored: bool,
+    /// The file of the run.
+    pub(super) file: RunFile,
 }
 
 impl MeasuredRun {
@@ -79,49 +73,51 @@ impl MeasuredRun {
 
 impl<'a> Prepared<'a> {
     /// Plans the run, and opens everything that it reads from.
-    pub(super) fn of(
+    pub(super) fn new(
         task: Task,
         mut program: Program,
         options: &'a Settings,
         events: &mut dyn RunEvents,
     ) -> Result<Self, SuiteError> {
-        let (entries, selection) = (task.entries(), options.selection()?);
+        let entries = task.entries();
+        let selection = options.selection().map_err(SuiteError::usage)?;
         // Ceilings are stored elsewhere, and are no run of the suite.
-        let runs_folder = match task {
-            Task::MeasurePeaks | Task::Extension => None,
-            Task::Measure | Task::Test => runs_folder(options, events)?,
+        let (runs_folder, share) = match task {
+            Task::Measure => (runs_folder(options)?, Share::new(options).map_err(SuiteError::usage)?),
+            _ => (Ok(None), Share::default()),
         };
+        let runs_folder = runs_folder.unwrap_or_else(|warning| {
+            events.event(&RunEvent::Warning(&warning));
+            None
+        });
         let checkout = Lookup::begin(program.package.take());
         let is_stored = runs_folder.is_some() || task == Task::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
-        let mut sharing = match task {
-            Task::Measure => Sharing::of(options)?,
-            Task::MeasurePeaks | Task::Test | Task::Extension => Sharing::default(),
-        };
-        let mut lister = lister(options);
-        let RunSetup { mut plan, devices, mut notes, resumed } =
-            run_setup(task, &entries, options, &program, runs_folder.as_deref(), &mut sharing, &mut lister)?;
-        let library = lister.library.take();
+        let mut planner = Planner::new(task, &entries, options, share)?;
+        let mut setup = planner.run_setup(&program, runs_folder.as_deref())?;
+        let (driver, share) = (planner.lister.library.take(), std::mem::take(&mut planner.share));
+        drop(planner);
         if task == Task::MeasurePeaks {
-            ceilings::settle(&mut plan);
+            peaks::set_cache_states(&mut setup.plan);
         }
         if options.one_at_a_time || options.in_process {
-            plan.one_at_a_time();
+            setup.plan.one_at_a_time();
         }
-        let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options);
-        notes.extend(remarks);
+        let (peak_sources, remarks) = peaks::sources(task, &entries, options);
+        setup.notes.extend(remarks);
         let (wanted, last) = match task {
             Task::Extension => (BaselineOptions::default(), None),
             _ => (options.baselines(), last_baseline(&program.suite, options)?),
         };
-        let baselines = wanted.open(last).map_err(SuiteError::Baseline)?;
+        let baselines = wanted.open(last).map_err(SuiteError::usage)?;
         if let Some(folder) = history_of(task, options) {
-            history::prepare(folder).map_err(SuiteError::History)?;
+            let history = |error| SuiteError::usage(format_args!("history: {error}"));
+            history::prepare(folder).map_err(history)?;
         }
         if program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
-            notes.push(slow.to_owned());
+            setup.notes.push(slow.to_owned());
         }
         Ok(Self {
             task,
@@ -131,70 +127,81 @@ impl<'a> Prepared<'a> {
             program,
             checkout,
             runs_folder,
-            plan,
-            devices,
-            notes,
-            resumed,
+            setup,
             peak_sources,
             baselines,
-            sharing,
-            library,
+            share,
+            driver,
         })
     }
 
     /// Returns a sentence if no case is this task's.
     pub(super) fn empty_share(&self) -> Option<String> {
-        let task = self.sharing.task().filter(|_| self.plan.jobs.is_empty())?;
+        let task = self.share.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "case");
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
     }
 
-    /// Measures the plan until it is done or a signal comes.
+    /// Measures the plan until it is done or a signal comes. If nobody reads the samples of a finished job again, `drops_samples` saves
+    /// their memory.
     ///
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
-    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, SuiteError> {
-        let options = self.options;
-        let stop = Stop::on_signals();
-        let stops = || stop.signal().is_some();
-        events.planned(&self.plan, options.repeats());
+    pub(super) fn measure(
+        mut self,
+        events: &mut dyn RunEvents,
+        drops_samples: bool,
+    ) -> Result<MeasuredRun, SuiteError> {
+        let (options, RunSetup { plan, devices, notes, resumed }) =
+            (self.options, std::mem::take(&mut self.setup));
+        let watch = SignalWatch::start();
+        events.event(&RunEvent::Planned(&plan, options.repeats()));
         // If nothing is left to measure, the devices are not touched.
-        let is_measured = !self.resumed.is_all_of(&self.plan);
+        let is_measured = !resumed.is_all_of(&plan);
         let (mut locks, clock_lock) = match is_measured {
-            true => self.lock(&stop, events)?,
+            true => self.lock(&devices, &watch, events)?,
             false => (Vec::new(), None),
         };
-        events.devices_opening();
+        events.event(&RunEvent::DevicesOpening);
         self.program.package = self.checkout.end();
-        let task = self.sharing.task().cloned();
-        let (program, notes, resumed) = (self.program, self.notes, self.resumed);
-        let beginning = Beginning { program, notes, resumed, task, locks: &mut locks };
-        let config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.library);
-        let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), options);
+        let required = matches!(options.runs_dir, Some(RunsDir::In(_)));
+        let beginning = Beginning {
+            program: self.program,
+            notes,
+            resumed,
+            task: self.share.task,
+            locks: &mut locks,
+            store: self.runs_folder.as_deref().map(|folder| (folder, required)),
+        };
+        let mut config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
+        config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
-        let threshold = options.fail_on_regression.filter(|_| !options.in_process);
-        let mut again = MeasureAgain::of(&self.plan, &self.baselines, threshold.filter(|_| is_measured));
-        let plans = Plans { plan: &self.plan, again: &mut |run| again.next(run) };
-        let (mut run, ended) =
-            runner::measure(plans, &self.devices, beginning, &config, &mut recorder, &stops);
-        let file = recorder.end(&run);
-        events.run_ended(&run);
+        let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
+        let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
+        let plans = Plans { plan: &plan, again: &mut |run| again.next(run) };
+        let (mut run, file, ended) =
+            runner::measure(plans, &devices, beginning, &config, events, &|| watch.has_signal());
+        events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
-        let resumable = file == RunFile::Stored && options.repeats() == 1;
+        let resumable = matches!(file, RunFile::Stored(_)) && config.runs == 1;
         let mut problems: Vec<SuiteError> = Vec::new();
-        problems.extend(ended.err().map(|cause| ended_early(cause, &stop, resumable)));
+        problems.extend(ended.err().map(|cause| ended_early(cause, &watch, resumable)));
         problems.extend(release(clock_lock).err());
         if self.task == Task::MeasurePeaks {
-            problems.extend(ceilings::store(&mut run, options, events));
+            problems.extend(peaks::store(&mut run, options, events));
         }
         compare(&mut run, &self.baselines, &self.entries, options, &self.selection);
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
-            problems.extend(save(&mut run, &self.baselines).err());
-            problems.extend(add_to_history(&run, self.task, options).err());
+            // It is stored without its own comparison.
+            let comparison = run.baseline_comparison.take();
+            problems.extend(self.baselines.save(&run).err().map(SuiteError::failed));
+            run.baseline_comparison = comparison;
+            problems.extend(add_to_history(&run, history_of(self.task, options)).err());
         }
-        Ok(MeasuredRun { run, problems, is_stored: file != RunFile::Failed })
+        Ok(MeasuredRun { run, problems, file })
     }
 
     /// Lets an extension measure the cases of its benchmarks one at a time.
@@ -203,32 +210,34 @@ impl<'a> Prepared<'a> {
         extension: &Extension,
         flags: &ArgMatches,
         printer: &Printer<'_>,
-        progress: &mut Progress,
+        progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
+        let RunSetup { plan, mut devices, notes, .. } = std::mem::take(&mut self.setup);
         let mut jobs = Vec::new();
-        for (job, fate) in self.plan.jobs.drain(..) {
+        for (job, status) in plan.jobs {
             let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
             if let Some(entry) = entry.filter(|entry| (extension.is_for)(&entry.options)) {
-                let one = |cache: &Cache| (*entry, Job { caches: vec![*cache], ..job.clone() }, fate.clone());
+                let one =
+                    |cache: &Cache| (*entry, Job { caches: vec![*cache], ..job.clone() }, status.clone());
                 jobs.extend(job.caches.iter().map(one));
             }
         }
-        self.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
-        let stop = Stop::on_signals();
-        let stops = || stop.signal().is_some();
-        let (_locks, clock_lock) = self.lock(&stop, progress)?;
+        devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
+        let watch = SignalWatch::start();
+        let (_locks, clock_lock) = self.lock(&devices, &watch, progress)?;
         self.program.package = self.checkout.end();
-        let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.library);
-        let supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &stops);
+        let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let stops = || watch.has_signal();
+        let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, Box::new(drop));
         progress.begin_uncounted();
         let cases = SingleCases::new(supervisor, &config);
-        let (program, notes, sampling) = (self.program, self.notes, config.sampling);
+        let (program, sampling) = (self.program, config.sampling);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
         session.cases.dismiss();
         let released = release(clock_lock);
         match ended {
-            Err(SuiteError::Ended { cause, .. }) => Err(ended_early(cause, &stop, false)),
+            Err(SuiteError::Ended { cause, .. }) => Err(ended_early(cause, &watch, false)),
             ended => released.and(ended),
         }
     }
@@ -236,21 +245,29 @@ impl<'a> Prepared<'a> {
     /// Locks the devices, and their clocks if the user wants that.
     fn lock(
         &self,
-        stop: &Stop,
+        devices: &[Available],
+        watch: &SignalWatch,
         events: &mut dyn RunEvents,
     ) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
-        let (suite, wait) = (&self.program.suite, !self.options.no_wait);
-        let (mut warn, stops) = (|warning: &str| events.warning(warning), || stop.signal().is_some());
-        let locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
-            .map_err(|error| SuiteError::of_lock(error, stop.signal()))?;
-        Ok((locks, lock_clocks(self.options, &self.devices)?))
+        let wait = !self.options.no_wait;
+        let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
+        let locks = lock::lock(devices, &self.program.suite, wait, &mut warn, &|| watch.has_signal());
+        let locks = locks.map_err(|error| match error {
+            NotLocked::Busy(_) => SuiteError::new(error, Exit::NoDevice),
+            NotLocked::Interrupted => ended_early(RunError::Interrupted, watch, false),
+        })?;
+        // If clocks cannot be locked, nothing is measured with other clocks instead.
+        let clocks = self.options.lock_clocks.map(|target| {
+            ClockLock::lock(devices, target)
+                .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))
+        });
+        Ok((locks, clocks.transpose()?))
     }
 }
 
 /// Unlocks clocks.
 fn release(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
-    let released = clock_lock.map_or(Ok(()), ClockLock::release);
-    released.map_err(|why| SuiteError::ClocksNotReset(why.into()))
+    clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
 }
 
 /// Returns the baseline that `--baseline last` means: the newest complete run of `suite`.
@@ -262,12 +279,14 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
         Some(RunsDir::In(folder)) => Some(&**folder),
         _ => None,
     };
-    let found = StoredRuns::of_program(folder).before(suite, u64::MAX).map_err(SuiteError::NoLastRun)?;
+    let found = StoredRuns::of_program(folder)
+        .before(suite, u64::MAX)
+        .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
     Ok(Some(Baseline::of(found.name, found.run)))
 }
 
 /// Compares a run with the baseline.
-pub(super) fn compare(
+fn compare(
     run: &mut Run,
     baselines: &OpenBaselines,
     entries: &[&Entry],
@@ -286,25 +305,16 @@ pub(super) fn compare(
     baselines.check(run, &is_selected);
 }
 
-/// Stores a run as a baseline, without its own comparison.
-pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), SuiteError> {
-    let check = run.baseline_comparison.take();
-    let saved = baselines.save(run).map_err(SuiteError::BaselineNotSaved);
-    run.baseline_comparison = check;
-    saved
-}
-
 /// Returns the history that a run is added to, if there is one. Ceilings are no run of the suite.
 fn history_of(task: Task, options: &Settings) -> Option<&Path> {
     options.history.as_deref().filter(|_| task == Task::Measure)
 }
 
-/// Adds a run to the history, if there is one. A run without a number is told elsewhere.
-fn add_to_history(run: &Run, task: Task, options: &Settings) -> Result<(), SuiteError> {
-    let Some(folder) = history_of(task, options) else { return Ok(()) };
-    match history::add(folder, run, None) {
-        Ok(_) | Err(AddError::NoCases) => Ok(()),
-        Err(error) => Err(SuiteError::HistoryNotAdded(error)),
+/// Adds a run to the history, if there is one. A run without a valid case is reported elsewhere.
+fn add_to_history(run: &Run, folder: Option<&Path>) -> Result<(), SuiteError> {
+    match folder.map(|folder| history::add(folder, run, None)) {
+        None | Some(Ok(_) | Err(AddError::NoCases)) => Ok(()),
+        Some(Err(error)) => Err(SuiteError::failed(format_args!("history: {error}"))),
     }
 }
 
@@ -323,19 +333,13 @@ pub(super) fn run_config(
         in_process: options.in_process,
         locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
         runs: options.repeats(),
-        libraries: Libraries { driver },
+        driver,
         verify: options.verify.is_some(),
+        drops_samples: false,
     }
 }
 
 /// Returns the error of a run that ended before its plan did.
-pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> SuiteError {
-    SuiteError::Ended { cause, signal: stop.signal(), resumable }
-}
-
-/// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
-fn lock_clocks(options: &Settings, devices: &[Available]) -> Result<Option<ClockLock>, SuiteError> {
-    let Some(target) = options.lock_clocks else { return Ok(None) };
-    let locked = ClockLock::lock(devices, target);
-    locked.map(Some).map_err(|why| SuiteError::ClocksNotLocked { target, why: why.into() })
+pub(super) fn ended_early(cause: RunError, watch: &SignalWatch, resumable: bool) -> SuiteError {
+    SuiteError::Ended { cause, signal: watch.signal(), resumable }
 }

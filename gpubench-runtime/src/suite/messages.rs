@@ -1,7 +1,5 @@
-//! Messages on standard error. In: a sentence. Out: a line. If standard error is closed, nobody reads it, and the exit
-//! code still reports an error.
+//! Messages on standard error. If standard error is closed, nobody reads them, and the exit code still reports an error.
 
-use std::fmt::Display;
 use std::io::{self, Write};
 
 use super::SuiteError;
@@ -9,32 +7,27 @@ use crate::suite::cli::Exit;
 use crate::system::stdio::Patient;
 use gpubench_records::text::printable_lines;
 
-/// Returns the exit code of a suite. Prints the error, if it ended with one: nothing else in the runtime does both.
+/// Returns the exit code of a benchmark binary. Prints the error, if it ended with one.
 pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
     ended.unwrap_or_else(|error| {
-        print_problems(&error, |problem| match problem.hint() {
-            Some(hint) => format!("{problem} ({hint})"),
-            None => problem.to_string(),
-        });
+        print_problems(&error, true);
         error.exit()
     })
 }
 
-/// Prints a line for each problem of an error, in the words of `text`.
-pub(super) fn print_problems(error: &SuiteError, text: impl Fn(&SuiteError) -> String) {
+/// Prints a line for each problem of an error, with hints that name flags if the command line has them.
+pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
     match error {
         SuiteError::Incomplete { problems, .. } => {
-            problems.iter().for_each(|problem| print_error(&text(problem)));
+            problems.iter().for_each(|problem| print_problems(problem, has_flags));
         }
         // It brings its own words before the message.
         SuiteError::Environment(error) => drop(error.print()),
-        error => print_error(&text(error)),
+        SuiteError::Ended { resumable: true, .. } if has_flags => {
+            say(&format!("error: {error} (--resume goes on with what is left)"));
+        }
+        error => say(&format!("error: {error}")),
     }
-}
-
-/// Prints an error.
-pub(super) fn print_error(error: &dyn Display) {
-    say(&format!("error: {error}"));
 }
 
 /// Prints a warning.
@@ -42,12 +35,7 @@ pub(super) fn warn(warning: &str) {
     say(&format!("warning: {warning}"));
 }
 
-/// Prints a remark.
-pub(super) fn remark(remark: &str) {
-    say(remark);
-}
-
-/// Prints a message, whose names, paths and words of drivers change nothing on a terminal.
-fn say(message: &str) {
+/// Prints a message. Names, paths and driver messages in it cannot control a terminal.
+pub(super) fn say(message: &str) {
     _ = writeln!(Patient(io::stderr()), "{}", printable_lines(message));
 }

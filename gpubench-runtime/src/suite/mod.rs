@@ -2,50 +2,38 @@
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
 mod again;
-mod ceilings;
 mod checkout;
-mod child;
 pub(crate) mod cli;
-pub(crate) mod error;
+mod error;
 pub(crate) mod extension;
 mod list;
-mod live;
-mod machine_peaks;
 mod measure;
 mod messages;
-mod output;
+mod peaks;
 mod prepare;
+mod printer;
 pub(crate) mod program;
-pub(crate) mod program_error;
 pub(crate) mod progress;
-mod recorder;
-mod scheduled;
-mod sharing;
-mod show;
-mod signals;
+mod share;
 mod test_mode;
-mod trials;
 
 use std::env;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-pub(crate) use self::error::{RunsFolderError, SuiteError};
-pub(crate) use self::progress::Progress;
+pub use self::error::SuiteError;
 
-use clap::ArgMatches;
-
-use self::child::run_as_child;
 use self::cli::{Action, Caller, Exit, Options};
 use self::extension::Extension;
-use self::live::Live;
 use self::measure::Prepared;
 use self::messages::{conclude, warn};
 use self::prepare::Task;
-use self::show::Printer;
-use crate::runner::RunEvents;
+use self::printer::Printer;
+use self::progress::Progress;
+use crate::runner::clock_lock;
 use crate::settings::Settings;
 use crate::system::{children, stopping};
+use crate::worker::{self, profiled};
 use gpubench_records::record::Program;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
@@ -63,11 +51,23 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
             // If even this cannot be printed, the exit code still reports it.
             _ if message.use_stderr() => Exit::Usage.into(),
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                conclude(Err(SuiteError::NotPrinted(error))).into()
+                conclude(Err(SuiteError::not_printed(error))).into()
             }
             _ => Exit::Done.into(),
         },
     }
+}
+
+/// Measures, keeps clocks locked or launches for a profiler, for the process that started this one. Returns `None` in any other process.
+fn run_as_child() -> Option<Result<Exit, SuiteError>> {
+    let mut arguments = env::args_os().skip(1);
+    let served = match arguments.next()? {
+        flag if flag == worker::FLAG => worker::serve(),
+        flag if flag == clock_lock::FLAG => clock_lock::serve(&env::args().skip(2).collect::<Vec<_>>()),
+        flag if flag == profiled::FLAG => profiled::serve(arguments.next().unwrap_or_default().as_ref()),
+        _ => return None,
+    };
+    Some(served.map(|()| Exit::Done).map_err(SuiteError::failed))
 }
 
 /// Returns the program as its help and its version name it.
@@ -88,19 +88,26 @@ fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>
 fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let Options { action, settings, warning } = options;
     let printer = Printer::new(settings)?;
-    if let Some(warning) = warning {
-        warn(warning);
-    }
-    let progress = if settings.quiet { Progress::quiet() } else { Progress::default() };
+    warning.iter().for_each(|warning| warn(warning));
+    let measure = |task| measure_and_show(task, program.clone(), settings, &printer);
     match action {
-        Action::Measure => measure_and_show(Task::Measure, program, settings, &printer, progress),
-        Action::MeasurePeaks => measure_peaks(program, settings, &printer, progress),
+        Action::Measure => measure(Task::Measure),
+        // Of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
+        Action::MeasurePeaks => match peaks::of_this_machine(settings.device.as_deref()) {
+            Some(device) if settings.device.is_some() => peaks::measure_again(device, settings, &printer),
+            this_machine => match (measure(Task::MeasurePeaks), this_machine) {
+                (Err(SuiteError::NoGpu), Some(device)) => peaks::measure_again(device, settings, &printer),
+                (measured, _) => measured,
+            },
+        },
         Action::Extension(extension, flags) => {
-            extend(extension, flags, program, settings, &printer, progress)
+            let mut progress = progress(settings);
+            let prepared = Prepared::new(Task::Extension, program, settings, &mut progress)?;
+            prepared.extend(extension, flags, &printer, &mut progress)
         }
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
-            printer.print(&list::list(&task.entries(), settings, *format)?)?;
+            printer.print(&list::list(task, settings, *format)?)?;
             Ok(Exit::Done)
         }
         Action::Test { format, fail_fast } => {
@@ -111,23 +118,8 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     }
 }
 
-/// Measures the peaks of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
-fn measure_peaks(
-    program: Program,
-    options: &Settings,
-    printer: &Printer<'_>,
-    progress: Progress,
-) -> Result<Exit, SuiteError> {
-    let measured = match machine_peaks::of_this_machine(options.device.as_deref()) {
-        Some(device) if options.device.is_some() => {
-            return machine_peaks::measure_again(device, options, printer);
-        }
-        _ => measure_and_show(Task::MeasurePeaks, program, options, printer, progress),
-    };
-    match (measured, machine_peaks::of_this_machine(options.device.as_deref())) {
-        (Err(SuiteError::NoGpu), Some(device)) => machine_peaks::measure_again(device, options, printer),
-        (measured, _) => measured,
-    }
+fn progress<'a>(options: &Settings) -> Progress<'a> {
+    if options.quiet { Progress::quiet() } else { Progress::default() }
 }
 
 fn measure_and_show(
@@ -135,28 +127,15 @@ fn measure_and_show(
     program: Program,
     options: &Settings,
     printer: &Printer<'_>,
-    progress: Progress,
 ) -> Result<Exit, SuiteError> {
-    let mut live = Live::new(printer, progress);
-    let prepared = Prepared::of(task, program, options, &mut live)?;
+    let mut progress = progress(options);
+    progress.show_rows(printer);
+    let prepared = Prepared::new(task, program, options, &mut progress)?;
     if let Some(empty) = prepared.empty_share() {
-        live.warning(&empty);
+        warn(&empty);
         return Ok(Exit::Done);
     }
     let outputs = printer.open_outputs()?;
-    let measured = prepared.measure(&mut live)?;
-    printer.show(measured, live.end(), &outputs)
-}
-
-/// Lets an extension measure the selected cases in its own way.
-fn extend(
-    extension: &Extension,
-    flags: &ArgMatches,
-    program: Program,
-    options: &Settings,
-    printer: &Printer<'_>,
-    mut progress: Progress,
-) -> Result<Exit, SuiteError> {
-    let prepared = Prepared::of(Task::Extension, program, options, &mut progress)?;
-    prepared.extend(extension, flags, printer, &mut progress)
+    let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
+    printer.show(measured, progress.into_output(), &outputs)
 }

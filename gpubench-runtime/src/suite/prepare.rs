@@ -1,25 +1,21 @@
-//! The setup of a run: the selection, or the rest of an earlier run, with its devices. In: the task, the registered
-//! entries and the options. Out: a [`RunSetup`], or the reason that there is none.
+//! Plans a run: the selection, or with `--resume` the rest of an earlier run, and its devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::sharing::Sharing;
-use super::{RunsFolderError, SuiteError};
-use crate::device::Available;
-use crate::device::Missing;
+use super::SuiteError;
+use super::share::Share;
 use crate::device::kind::DeviceKind;
+use crate::device::{Available, Missing};
 use crate::devices::kinds;
 use crate::devices::select::{self, Devices, Selected};
 use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
-use crate::runner::RunEvents;
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
 use crate::settings::{RunsDir, Settings};
-use crate::worker::Libraries;
 use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
@@ -47,16 +43,8 @@ impl Task {
     }
 }
 
-/// Returns what lists arguments and devices: a worker, or this process with `--in-process`.
-pub(super) fn lister(options: &Settings) -> WorkerLister<'static> {
-    // A signal ends this process while it plans, and with it the worker.
-    WorkerLister::new(
-        Supervisor::new(options.in_process, Libraries::default(), &|| false),
-        options.time_limit(),
-    )
-}
-
 /// The cases to measure, and the devices to measure them on.
+#[derive(Default)]
 pub(super) struct RunSetup {
     pub(super) plan: Plan,
     pub(super) devices: Vec<Available>,
@@ -64,132 +52,182 @@ pub(super) struct RunSetup {
     pub(super) resumed: ResumedRecords,
 }
 
-/// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's.
-pub(super) fn run_setup(
+/// Plans cases on devices.
+pub(super) struct Planner<'a> {
     task: Task,
-    entries: &[&Entry],
-    options: &Settings,
-    program: &Program,
-    runs: Option<&Path>,
-    sharing: &mut Sharing,
-    lister: &mut WorkerLister<'_>,
-) -> Result<RunSetup, SuiteError> {
-    if let (Some(name), Some(runs)) = (&options.resume, runs)
-        && let Some(earlier) = earlier_run(runs, name, &program.suite, sharing)?
-    {
-        return resumed(task, entries, options, program, earlier, sharing, lister);
+    entries: &'a [&'a Entry],
+    options: &'a Settings,
+    selection: Selection,
+    /// The kinds of device that the entries run on.
+    kinds: Vec<&'static str>,
+    /// Lists arguments and devices.
+    pub(super) lister: WorkerLister<'static>,
+    /// The share that is this task's.
+    pub(super) share: Share,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        task: Task,
+        entries: &'a [&'a Entry],
+        options: &'a Settings,
+        share: Share,
+    ) -> Result<Self, SuiteError> {
+        let (selection, kinds) = (options.selection().map_err(SuiteError::usage)?, kinds_of(entries));
+        // A signal ends this process while it plans, and with it the worker.
+        let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
+        let lister = WorkerLister::new(supervisor, options.time_limit());
+        Ok(Self { task, entries, options, selection, kinds, lister, share })
     }
-    let (planned, Selected { devices, mut notes, .. }) =
-        plan_on_devices(task, entries, options, options.device.as_deref(), sharing, lister)?;
-    let planned = planned.and_then(Plan::on_this_machine)?;
-    notes.extend(note_unmatched(&planned));
-    let plan = sharing.narrow(planned);
-    notes.extend(runs.filter(|_| options.resume.is_some()).and_then(|runs| lost_run(runs, sharing)));
-    Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
-}
 
-/// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
-/// that can be started again says `--resume` the first time too.
-fn earlier_run(
-    runs: &Path,
-    name: &str,
-    suite: &str,
-    sharing: &Sharing,
-) -> Result<Option<EarlierRun>, SuiteError> {
-    match sharing.task() {
-        Some(task) if name == store::LAST => Ok(EarlierRun::of_task(runs, task, suite, host().as_deref())?),
-        _ => Ok(Some(EarlierRun::open(runs, name, suite)?)),
+    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's.
+    pub(super) fn run_setup(
+        &mut self,
+        program: &Program,
+        runs: Option<&Path>,
+    ) -> Result<RunSetup, SuiteError> {
+        let mut setup = RunSetup::default();
+        if let (Some(name), Some(runs)) = (&self.options.resume, runs) {
+            if let Some(earlier) = self.earlier_run(runs, name, &program.suite)? {
+                return self.resumed(program, earlier);
+            }
+            // A node that a task was started again on may see another folder than the one before.
+            let restarted =
+                |task: &&gpubench_records::task::Task| task.restarts.is_some_and(|restarts| restarts > 0);
+            setup.notes.extend(self.share.task.as_ref().filter(restarted).map(|task| {
+                format!(
+                    "{task} was started again and has no earlier run in {}: all is measured",
+                    runs.display()
+                )
+            }));
+        }
+        let (planned, Selected { devices, mut notes, .. }) =
+            self.plan_on_devices(self.options.device.as_deref())?;
+        let planned = planned.and_then(Plan::on_this_machine)?;
+        notes.extend(note_unmatched(&planned));
+        notes.append(&mut setup.notes);
+        Ok(RunSetup { plan: self.share.narrow(planned), devices, notes, ..setup })
     }
-}
 
-/// Returns a note about a task that was started again and has no run, as if its node saw another folder than the one before.
-fn lost_run(runs: &Path, sharing: &Sharing) -> Option<String> {
-    let task = sharing.task().filter(|task| task.restarts.is_some_and(|restarts| restarts > 0))?;
-    Some(format!("{task} was started again and has no earlier run in {}: all is measured", runs.display()))
-}
+    /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
+    /// that can be started again says `--resume` the first time too.
+    fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, SuiteError> {
+        let earlier = match &self.share.task {
+            Some(task) if name == store::LAST => EarlierRun::of_task(runs, task, suite, host().as_deref()),
+            _ => EarlierRun::open(runs, name, suite).map(Some),
+        };
+        earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
+    }
 
-/// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing
-/// device.
-pub(super) fn plan_on_devices(
-    task: Task,
-    entries: &[&Entry],
-    options: &Settings,
-    device: Option<&str>,
-    sharing: &Sharing,
-    lister: &mut WorkerLister<'_>,
-) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
-    let (kinds, selection) = (kinds_of(entries), options.selection()?);
-    let mut selected = match (sharing.given(), device) {
-        (Some((given, all)), None) => found(&kinds, None, lister).given(given, all)?,
-        (_, Some(device)) => match found(&kinds, Some(device), lister).select(Some(device)) {
-            Ok(selected) => selected,
+    /// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they may be missing.
+    fn resumed(&mut self, program: &Program, earlier: EarlierRun) -> Result<RunSetup, SuiteError> {
+        let mut notes = earlier.run.notes.clone();
+        let options = self.options;
+        let still_valid = |earlier, plan: &Plan| {
+            let limit = options.time_limit().into();
+            ResumedRecords::from_earlier(earlier, plan, program, &options.sampling(), limit)
+        };
+        // A task that is started again is given others, perhaps on another node.
+        let is_free = options.device.is_none() && self.share.given().is_none();
+        let names: Vec<String> =
+            earlier.run.devices.iter().filter(|_| is_free).map(|info| info.device.clone()).collect();
+        if !names.is_empty() {
+            let devices: Vec<Available> = names.iter().filter_map(|device| self.as_named(device)).collect();
+            let planned = self.plan(&devices, &[])?;
+            notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
+            let plan = self.share.narrow(planned);
+            let resumed = still_valid(earlier.clone(), &plan);
+            if resumed.is_all_of(&plan) {
+                return Ok(RunSetup { plan, devices, notes, resumed });
+            }
+        }
+        let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
+        let (planned, Selected { devices, .. }) = self.plan_on_devices(device.as_deref())?;
+        let planned = planned.and_then(Plan::on_this_machine)?;
+        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
+        let plan = self.share.narrow(planned);
+        let resumed = still_valid(earlier, &plan);
+        Ok(RunSetup { plan, devices, notes, resumed })
+    }
+
+    /// Returns a device by its name in a run, present or not.
+    fn as_named(&self, device: &str) -> Option<Available> {
+        let kind = self.kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
+        Some(Available::new(device, kind))
+    }
+
+    /// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing
+    /// device.
+    pub(super) fn plan_on_devices(
+        &mut self,
+        device: Option<&str>,
+    ) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
+        let no_device = |error| SuiteError::new(error, super::Exit::NoDevice);
+        let given = self.share.given().map(|(given, all)| (given.to_owned(), all));
+        let selected = match (&given, device) {
+            (Some((given, all)), None) => self.found(None).given(given, *all),
             // The error names all that is there.
-            Err(_) => found(&kinds, None, lister).select(Some(device))?,
-        },
-        // Nothing is timed, so that the CPU is no stand-in for a GPU.
-        (_, None) if task == Task::Test => found(&kinds, None, lister).one_of_each_kind()?,
-        (_, None) => found(&kinds, None, lister).select(None)?,
-    };
-    let plan_on = |selected: &Selected, lister: &mut WorkerLister<'_>| {
-        let devices = names(&selected.devices);
-        planned(task, entries, &selection, &devices, &selected.missing, lister)
-    };
-    let mut planned = plan_on(&selected, lister);
-    // A test runner starts a process for each listed name, whatever its device.
-    let is_one_name = options.exact && device.is_none() && sharing.given().is_none();
-    if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
-        let all = found(&kinds, None, lister).one_of_each_kind()?;
-        let on_others = plan_on(&all, lister);
-        if let Ok(plan) = &on_others {
-            let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
-            selected = all;
-            selected.devices.retain(is_used);
-            planned = on_others;
+            (_, Some(_)) => self.found(device).select(device).or_else(|_| self.found(None).select(device)),
+            // Nothing is timed, so that the CPU is no stand-in for a GPU.
+            (_, None) if self.task == Task::Test => self.found(None).one_of_each_kind(),
+            (_, None) => self.found(None).select(None),
+        };
+        let mut selected = selected.map_err(no_device)?;
+        let mut planned = self.plan_all(&selected);
+        // A test runner starts a process for each listed name, whatever its device.
+        let is_one_name = self.options.exact && device.is_none() && given.is_none();
+        if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
+            let all = self.found(None).one_of_each_kind().map_err(no_device)?;
+            let on_others = self.plan_all(&all);
+            if let Ok(plan) = &on_others {
+                let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
+                selected = all;
+                selected.devices.retain(is_used);
+                planned = on_others;
+            }
+        }
+        if let Ok(plan) = &planned {
+            note_absent(plan, &mut selected.notes);
+        }
+        if self.task == Task::MeasurePeaks && selected.devices.is_empty() {
+            return Err(SuiteError::NoGpu);
+        }
+        Ok((planned, selected))
+    }
+
+    /// Searches for devices of the entries' kinds, or only for those that `wanted` may name: a driver that nobody needs is not started.
+    pub(super) fn found(&mut self, wanted: Option<&str>) -> Devices {
+        let searched: Vec<&DeviceKind> = kinds::listed()
+            .iter()
+            .copied()
+            .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
+            .collect();
+        Devices::of(&self.kinds, self.lister.devices(&searched))
+    }
+
+    fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {
+        let devices: Vec<_> = devices.iter().map(|found| (found.device.clone(), found.kind)).collect();
+        Plan::with_missing(self.entries, &self.selection, &devices, missing, &mut self.lister)
+    }
+
+    /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
+    /// too.
+    fn plan_all(&mut self, Selected { devices, missing, .. }: &Selected) -> Result<Plan, PlanError> {
+        if self.task != Task::Test || self.selection.ignored != Ignored::Only {
+            return self.plan(devices, missing);
+        }
+        let all = Selection { ignored: Ignored::Included, ..self.selection.clone() };
+        let own = self.plan(devices, &[]);
+        let absent = Plan::with_missing(self.entries, &all, &[], missing, &mut self.lister);
+        match (own, absent) {
+            (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
+            (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
+            (plan, _) => plan,
         }
     }
-    if let Ok(plan) = &planned {
-        note_absent(plan, &mut selected.notes);
-    }
-    if task == Task::MeasurePeaks && selected.devices.is_empty() {
-        return Err(SuiteError::NoGpu);
-    }
-    Ok((planned, selected))
 }
 
-/// Searches for devices of these `kinds`, or only for those that `wanted` may name: a driver that nobody needs is not started.
-pub(super) fn found(kinds: &[&'static str], wanted: Option<&str>, lister: &mut WorkerLister<'_>) -> Devices {
-    let searched: Vec<&DeviceKind> = kinds::listed()
-        .iter()
-        .copied()
-        .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
-        .collect();
-    Devices::of(kinds, lister.devices(&searched))
-}
-
-/// Plans the selection while devices are `missing`. In test mode, benchmarks that need one are ignored, so
-/// `--ignored` selects them too.
-fn planned(
-    task: Task,
-    entries: &[&Entry],
-    selection: &Selection,
-    devices: &[(String, &str)],
-    missing: &[Missing],
-    lister: &mut WorkerLister<'_>,
-) -> Result<Plan, PlanError> {
-    if !(task == Task::Test && selection.ignored == Ignored::Only) {
-        return Plan::with_missing(entries, selection, devices, missing, lister);
-    }
-    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
-    let own = Plan::with_missing(entries, selection, devices, &[], lister);
-    match (own, Plan::with_missing(entries, &all, &[], missing, lister)) {
-        (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
-        (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
-        (plan, _) => plan,
-    }
-}
-
-/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that
-/// device.
+/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device.
 fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
     let left_out = match plan.absent.len() {
@@ -202,92 +240,31 @@ fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     }
 }
 
-/// Returns a note about filters that match nothing, beside others that do.
+/// Returns a note about filters that match nothing, with others that do.
 fn note_unmatched(plan: &Plan) -> Option<String> {
     let filters: Vec<String> = plan.unmatched.iter().map(|filter| format!("`{filter}`")).collect();
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
 }
 
-/// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they
-/// may be missing.
-fn resumed(
-    task: Task,
-    entries: &[&Entry],
-    options: &Settings,
-    program: &Program,
-    earlier: EarlierRun,
-    sharing: &mut Sharing,
-    lister: &mut WorkerLister<'_>,
-) -> Result<RunSetup, SuiteError> {
-    let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|info| info.device.clone()).collect();
-    let mut notes = earlier.run.notes.clone();
-    let still_valid = |earlier, plan: &Plan| {
-        let limit = options.time_limit().into();
-        ResumedRecords::of_earlier(earlier, plan, program, &options.sampling(), limit)
-    };
-    // A task that is started again is given others, perhaps on another node.
-    let is_free = options.device.is_none() && sharing.given().is_none();
-    let earlier_devices = Some(earlier_devices).filter(|devices| is_free && !devices.is_empty());
-    if let Some(devices) = &earlier_devices {
-        let devices = as_named(devices, &kinds_of(entries));
-        let planned = Plan::with_missing(entries, &options.selection()?, &names(&devices), &[], lister)?;
-        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
-        let plan = sharing.narrow(planned);
-        let resumed = still_valid(earlier.clone(), &plan);
-        if resumed.is_all_of(&plan) {
-            return Ok(RunSetup { plan, devices, notes, resumed });
-        }
-    }
-    let device = options.device.clone().or_else(|| Some(earlier_devices?.join(",")));
-    let (planned, Selected { devices, .. }) =
-        plan_on_devices(task, entries, options, device.as_deref(), sharing, lister)?;
-    let planned = planned.and_then(Plan::on_this_machine)?;
-    notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
-    let plan = sharing.narrow(planned);
-    let resumed = still_valid(earlier, &plan);
-    Ok(RunSetup { plan, devices, notes, resumed })
-}
-
-/// Returns devices by their names in a run, present or not.
-fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
-    let found = devices.iter().filter_map(|device| {
-        let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
-        Some(Available::new(device, kind))
-    });
-    found.collect()
-}
-
-/// Returns the folder for this run and earlier ones. Without one the run is not stored, which is a warning unless the
-/// user needs the folder.
-pub(super) fn runs_folder(
-    options: &Settings,
-    events: &mut dyn RunEvents,
-) -> Result<Option<PathBuf>, SuiteError> {
+/// Returns the folder for this run and earlier ones, or a warning. Without the folder the run is not stored, which is an error if the
+/// user needs it.
+pub(super) fn runs_folder(options: &Settings) -> Result<Result<Option<PathBuf>, String>, SuiteError> {
     let (folder, required) = match &options.runs_dir {
-        Some(RunsDir::Nowhere) => return Ok(None),
+        Some(RunsDir::Nowhere) => return Ok(Ok(None)),
         Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
         None => (store::runs(), options.resume.is_some()),
     };
-    match made(folder) {
-        Ok(folder) => Ok(Some(folder)),
-        Err(error) if required => Err(error.into()),
-        Err(error) => {
-            events.warning(&format!("this run is not kept: {error}"));
-            Ok(None)
+    let made = match &folder {
+        None => Err("this program has no folder for its runs: --runs-dir names one".to_owned()),
+        Some(folder) => {
+            fs::create_dir_all(folder).map_err(|error| format!("--runs-dir {}: {error}", folder.display()))
         }
+    };
+    match made {
+        Ok(()) => Ok(Ok(folder)),
+        Err(error) if required => Err(SuiteError::usage(error)),
+        Err(error) => Ok(Err(format!("this run is not kept: {error}"))),
     }
-}
-
-fn made(folder: Option<PathBuf>) -> Result<PathBuf, RunsFolderError> {
-    let folder = folder.ok_or(RunsFolderError::Unknown)?;
-    match fs::create_dir_all(&folder) {
-        Ok(()) => Ok(folder),
-        Err(error) => Err(RunsFolderError::Unusable { folder, error }),
-    }
-}
-
-fn names(devices: &[Available]) -> Vec<(String, &'static str)> {
-    devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
 }
 
 /// Returns the kinds of device that the entries run on, in order of first appearance.

@@ -1,19 +1,68 @@
 //! Measurement in the user's own programs: an experiment with its own tables and drawings, a tuner, a test.
-//! In: [`Settings`]. Out: [`Run`]s, for the program to read.
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
 
-use super::SuiteError;
-use super::child::run_as_child;
 use super::cli::{self, Exit};
 use super::measure::Prepared;
-use super::messages::{conclude, print_error, print_problems};
+use super::messages::{conclude, print_problems, say};
 use super::prepare::Task;
-use super::program_error::Error;
+use super::{SuiteError, run_as_child};
 use crate::runner::RunEvents;
 use crate::settings::Settings;
 use gpubench_records::record::{Program, Run};
+
+/// Anything that keeps [`Suite::measure`] from its task, as a sentence.
+///
+/// ```
+/// # fn measure(suite: &gpubench_runtime::Suite) -> Result<(), Box<dyn std::error::Error>> {
+/// let run = match suite.measure(&Default::default()) {
+///     Ok(run) => run,
+///     Err(error) => match error.into_run() {
+///         Ok(interrupted) => *interrupted,
+///         Err(error) => return Err(error.into()), // nothing was measured
+///     },
+/// };
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<SuiteError>);
+
+impl Error {
+    /// Returns the exit code of a program that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.0.exit()
+    }
+
+    /// Returns everything that was measured, if the run began.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match &*self.0 {
+            SuiteError::Incomplete { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns everything that was measured, if the run began.
+    ///
+    /// # Errors
+    /// Returns the error itself if it did not begin.
+    pub fn into_run(self) -> Result<Box<Run>, Self> {
+        match *self.0 {
+            SuiteError::Incomplete { run, .. } => Ok(run),
+            other => Err(other.into()),
+        }
+    }
+}
+
+impl From<SuiteError> for Error {
+    fn from(error: SuiteError) -> Self {
+        Self(Box::new(error))
+    }
+}
 
 /// The benchmarks of this program, which its code can measure repeatedly and in any order.
 #[derive(Clone, Debug)]
@@ -39,12 +88,12 @@ impl Suite {
     /// # Errors
     /// Returns an [`Error`] in the same cases.
     pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
-        Ok(self.measured(options, events)?)
-    }
-
-    fn measured(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, SuiteError> {
-        options.validate()?;
-        Prepared::of(Task::Measure, self.build.clone(), options, events)?.measure(events)?.into_result()
+        let mut measured = || {
+            options.validate().map_err(SuiteError::usage)?;
+            let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
+            prepared.measure(events, false)?.into_result()
+        };
+        Ok(measured()?)
     }
 }
 
@@ -73,15 +122,14 @@ pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn S
 
 /// Prints the error of a program, and returns its exit code.
 fn conclude_any(error: Box<dyn StdError>) -> Exit {
-    if let Some(error) = error.downcast_ref::<Error>() {
-        print_problems(error.reason(), SuiteError::to_string);
-        return error.exit();
-    }
     if let Some(exit) = error.downcast_ref::<Exit>() {
         return *exit;
     }
-    print_error(&error);
-    let mut cause = error.source();
+    match error.downcast_ref::<Error>() {
+        Some(error) => print_problems(&error.0, false),
+        None => say(&format!("error: {error}")),
+    }
+    let mut cause = Some(&*error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<Error>() {
             return error.exit();

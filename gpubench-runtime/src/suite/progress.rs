@@ -1,20 +1,20 @@
-//! The progress of a run on standard error, with its warnings. In: the events of the run. Out: one line that moves, if
-//! standard error is a terminal; else a line now and then; and of several runs a line for each.
+//! Shows a run in progress: one line that moves, if standard error is a terminal, else a line now and then, and its warnings. In a benchmark
+//! binary, rows go to standard output as soon as all cases of a benchmark are measured.
 
 use std::fmt::Debug;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::messages::{remark, warn};
-use crate::plan::{Job, Plan};
-use crate::runner::RunEvents;
-use gpubench_records::failure::Step;
-use gpubench_records::record::{Record, Run};
+use super::messages::say;
+use super::printer::{LiveOutput, Printer};
+use crate::plan::{Job, JobStatus, Plan};
+use crate::runner::{RunEvent, RunEvents};
+use gpubench_records::record::Run;
 use gpubench_records::text::printable;
 use gpubench_stats::format;
+use gpubench_table::{self as report, Planned, TableWriter};
 
 /// The time between two lines where nobody sees a line move.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
@@ -22,41 +22,29 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its samples and
 /// interval so far, and the number of cases done.
 #[derive(Debug)]
-pub struct Progress {
+pub struct Progress<'a> {
     bar: ProgressBar,
     mode: Mode,
     messages: Box<dyn Messages>,
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
-    repeats: Repeats,
-    /// True once cases are measured again.
-    is_again: bool,
-}
-
-/// The runs of a repeated measurement.
-#[derive(Clone, Copy, Debug, Default)]
-struct Repeats {
-    runs: usize,
-    /// The number of cases of each.
-    cases: usize,
+    /// The number of runs and the number of cases of each.
+    repeats: (usize, usize),
     /// The number of cases that are done, of all runs.
     done: usize,
-}
-
-impl Repeats {
-    /// Counts a case. Returns the number of the run that ends with it, if there are several.
-    fn count(&mut self) -> Option<usize> {
-        self.done += 1;
-        let ends = self.cases > 0 && self.done.is_multiple_of(self.cases);
-        (self.runs > 1 && ends).then(|| self.done / self.cases)
-    }
+    /// True once cases are measured again.
+    is_again: bool,
+    /// Prints the rows, in a benchmark binary.
+    printer: Option<&'a Printer<'a>>,
+    /// The jobs that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
+    jobs: Vec<Job>,
+    shown: LiveOutput,
 }
 
 /// The clock, and the place of messages.
 trait Messages: Debug + Send {
     fn now(&self) -> Instant;
-    fn warn(&self, warning: &str);
-    fn remark(&self, remark: &str);
+    fn say(&self, message: &str);
 }
 
 /// The machine's clock, and standard error.
@@ -68,12 +56,8 @@ impl Messages for StandardError {
         Instant::now()
     }
 
-    fn warn(&self, warning: &str) {
-        warn(warning);
-    }
-
-    fn remark(&self, text: &str) {
-        remark(text);
+    fn say(&self, message: &str) {
+        say(message);
     }
 }
 
@@ -88,26 +72,33 @@ enum Mode {
     Quiet,
 }
 
-impl Default for Progress {
+impl Default for Progress<'_> {
     fn default() -> Self {
-        Self::new(if io::stderr().is_terminal() { Mode::Bar } else { Mode::Lines(Instant::now()) })
+        let mode = if io::stderr().is_terminal() { Mode::Bar } else { Mode::Lines(Instant::now()) };
+        Self::with(mode, Box::new(StandardError))
     }
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// Shows warnings and no progress.
     #[must_use]
     pub fn quiet() -> Self {
-        Self::new(Mode::Quiet)
-    }
-
-    fn new(mode: Mode) -> Self {
-        Self::with(mode, Box::new(StandardError))
+        Self::with(Mode::Quiet, Box::new(StandardError))
     }
 
     fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
-        let (bar, repeats) = (ProgressBar::hidden(), Repeats::default());
-        Self { bar, mode, messages, several_devices: false, repeats, is_again: false }
+        Self {
+            bar: ProgressBar::hidden(),
+            mode,
+            messages,
+            several_devices: false,
+            repeats: (0, 0),
+            done: 0,
+            is_again: false,
+            printer: None,
+            jobs: Vec::new(),
+            shown: LiveOutput::default(),
+        }
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -118,21 +109,23 @@ impl Progress {
         progress
     }
 
+    /// Prints rows as soon as they are measured.
+    pub(super) fn show_rows(&mut self, printer: &'a Printer<'a>) {
+        self.printer = Some(printer);
+    }
+
+    /// Ends the progress, and returns what is printed.
+    pub(super) fn into_output(mut self) -> LiveOutput {
+        std::mem::take(&mut self.shown)
+    }
+
     fn begin(&mut self, total: usize, what: &str) {
         self.bar = match self.mode {
             Mode::Bar => ProgressBar::new(total as u64),
-            Mode::Lines(_) | Mode::Quiet => {
-                let bar = ProgressBar::hidden();
-                bar.set_length(total as u64);
-                bar
-            }
+            Mode::Lines(_) | Mode::Quiet => ProgressBar::hidden(),
         };
-        // A mistake in the template would leave the plain style.
-        if let Ok(style) = ProgressStyle::with_template(&format!(
-            "{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}  {{wide_msg}}"
-        )) {
-            self.bar.set_style(style);
-        }
+        self.bar.set_length(total as u64);
+        self.set_style(&format!("{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}  {{wide_msg}}"));
     }
 
     /// Counts measurements, of which nobody knows how many there will be.
@@ -140,15 +133,17 @@ impl Progress {
         if self.mode == Mode::Bar {
             self.bar = ProgressBar::new_spinner();
         }
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} measurements {elapsed}  {wide_msg}")
-        {
-            self.bar.set_style(style);
-        }
+        self.set_style("{spinner} {pos} measurements {elapsed}  {wide_msg}");
+    }
+
+    /// Sets the template of the line. A mistake in it would leave the plain style.
+    fn set_style(&mut self, template: &str) {
+        _ = ProgressStyle::with_template(template).map(|style| self.bar.set_style(style));
     }
 
     /// Shows a job that ends without a record, and counts it.
     pub(super) fn try_job(&mut self, job: &Job) {
-        self.job_started(job);
+        self.show(self.name(job));
         self.bar.inc(1);
     }
 
@@ -157,7 +152,11 @@ impl Progress {
         self.bar.suspend(print)
     }
 
-    /// The name of a job, with its device if there are several.
+    fn say(&self, message: &str) {
+        self.aside(|| self.messages.say(message));
+    }
+
+    /// Returns the name of a job, with its device if there are several.
     fn name(&self, job: &Job) -> String {
         let on = if self.several_devices { format!(" on {}", job.device) } else { String::new() };
         printable(&format!("{job}{on}"))
@@ -174,76 +173,92 @@ impl Progress {
                 Some(all) if all > 0 => format!("{done} of {all} done"),
                 _ => format::counted(done as usize, "measurement"),
             };
-            self.messages.remark(&format!("{done}: {activity}"));
+            self.messages.say(&format!("{done}: {activity}"));
             self.mode = Mode::Lines(now);
         }
         self.bar.set_message(activity);
     }
-}
 
-impl RunEvents for Progress {
-    fn planned(&mut self, plan: &Plan, runs: usize) {
+    fn plan(&mut self, plan: &Plan, runs: usize) {
         self.begin(plan.cases() * runs, "cases");
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
         self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
-        self.repeats = Repeats { runs, cases: plan.cases(), done: 0 };
-    }
-
-    fn devices_opening(&mut self) {
-        self.show("measuring the device's peaks".to_owned());
-    }
-
-    fn run_started(&mut self, _: &Run, resumed: &[&Record]) {
-        self.bar.inc(resumed.len() as u64);
-    }
-
-    fn job_started(&mut self, job: &Job) {
-        self.show(self.name(job));
-    }
-
-    fn step_reached(&mut self, job: &Job, step: Step) {
-        self.show(format!("{step}: {}", self.name(job)));
-    }
-
-    fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {
-        let samples = format::counted(samples, "sample");
-        self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
-    }
-
-    fn record_finished(&mut self, _: &Record) {
-        self.bar.inc(1);
-        if let (Some(run), false) = (self.repeats.count(), self.mode == Mode::Quiet) {
-            let all = self.repeats.runs;
-            self.aside(|| self.messages.remark(&format!("run {run} of {all} is done")));
+        self.repeats = (runs, plan.cases());
+        if runs == 1 && self.printer.is_some_and(Printer::prints_rows) {
+            let has_row = |status: &JobStatus| !matches!(status, JobStatus::Skipped(_));
+            let jobs = plan.jobs.iter().filter(|(_, status)| has_row(status));
+            self.jobs = jobs.map(|(job, _)| job.clone()).collect();
         }
     }
 
-    fn measured_again(&mut self, plan: &Plan) {
-        self.bar.inc_length(plan.cases() as u64);
-        self.repeats = Repeats::default();
-        if !self.is_again && self.mode != Mode::Quiet {
-            let (cases, seem) = (plan.cases(), if plan.cases() == 1 { "seems" } else { "seem" });
-            let cases = format::counted(cases, "case");
-            let told = format!("measuring {cases} again, which {seem} slower than the baseline");
-            self.aside(|| self.messages.remark(&told));
+    /// Prints the header, and begins the table.
+    fn begin_table(&mut self, run: &Run) {
+        if let Some(printer) = self.printer.filter(|_| !self.jobs.is_empty()) {
+            let page = printer.page();
+            let planned = self.jobs.iter().map(|job| Planned {
+                benchmark: &job.benchmark,
+                args: &job.args,
+                device: &job.device,
+            });
+            self.shown.table = Some(TableWriter::new(run, planned, page));
+            self.print(&report::header(run, page));
         }
-        self.is_again = true;
     }
 
-    fn run_ended(&mut self, _: &Run) {
-        self.bar.finish_and_clear();
-    }
-
-    fn ceilings_stored(&mut self, file: &Path) {
-        self.aside(|| self.messages.remark(&format!("kept for later runs in {}", file.display())));
-    }
-
-    fn warning(&mut self, warning: &str) {
-        self.aside(|| self.messages.warn(warning));
+    fn print(&mut self, text: &str) {
+        if let Some(Err(error)) = self.printer.map(|printer| self.aside(|| printer.print(text))) {
+            self.shown.problem.get_or_insert(error);
+        }
     }
 }
 
-impl Drop for Progress {
+impl RunEvents for Progress<'_> {
+    fn event(&mut self, event: &RunEvent<'_>) {
+        match *event {
+            RunEvent::Planned(plan, runs) => self.plan(plan, runs),
+            RunEvent::DevicesOpening => self.show("measuring the device's peaks".to_owned()),
+            RunEvent::RunStarted(run, resumed) => {
+                self.bar.inc(resumed.len() as u64);
+                self.begin_table(run);
+            }
+            RunEvent::JobStarted(job) => self.show(self.name(job)),
+            RunEvent::StepReached(job, step) => self.show(format!("{step}: {}", self.name(job))),
+            RunEvent::IntervalNarrowed { job, samples, half_width } => {
+                let samples = format::counted(samples, "sample");
+                self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
+            }
+            RunEvent::RecordFinished(_) => {
+                self.bar.inc(1);
+                self.done += 1;
+                let (runs, cases) = self.repeats;
+                let ends = runs > 1 && cases > 0 && self.done.is_multiple_of(cases);
+                if ends && self.mode != Mode::Quiet {
+                    self.say(&format!("run {} of {runs} is done", self.done / cases));
+                }
+            }
+            RunEvent::JobFinished(records) => {
+                let records: Vec<_> = records.iter().collect();
+                if let Some(rows) = self.shown.table.as_mut().map(|table| table.rows(&records)) {
+                    self.print(&rows);
+                }
+            }
+            RunEvent::MeasuredAgain(plan) => {
+                self.bar.inc_length(plan.cases() as u64);
+                self.repeats = (0, 0);
+                if !std::mem::replace(&mut self.is_again, true) && self.mode != Mode::Quiet {
+                    let seem = if plan.cases() == 1 { "seems" } else { "seem" };
+                    let cases = format::counted(plan.cases(), "case");
+                    self.say(&format!("measuring {cases} again, which {seem} slower than the baseline"));
+                }
+            }
+            RunEvent::RunEnded(_) => self.bar.finish_and_clear(),
+            RunEvent::Warning(warning) => self.say(&format!("warning: {warning}")),
+            RunEvent::Remark(remark) => self.say(remark),
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -255,8 +270,10 @@ mod tests {
 
     use super::*;
     use crate::plan::{JobStatus, SharedResource};
+    use gpubench_records::failure::Step;
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::Cache;
+    use gpubench_records::record::Record;
 
     /// A clock that is set, and the lines that were written.
     #[derive(Clone, Debug)]
@@ -286,12 +303,8 @@ mod tests {
             self.lock().0
         }
 
-        fn warn(&self, warning: &str) {
-            self.lock().1.push(format!("warning: {warning}"));
-        }
-
-        fn remark(&self, remark: &str) {
-            self.lock().1.push(remark.to_owned());
+        fn say(&self, message: &str) {
+            self.lock().1.push(message.to_owned());
         }
     }
 
@@ -313,19 +326,20 @@ mod tests {
     }
 
     /// Measures both cases of a job, which take four seconds each.
-    fn measure(progress: &mut Progress, recorded: &Recorded, benchmark: &str) {
-        progress.job_started(&job(benchmark));
+    fn measure(progress: &mut Progress<'_>, recorded: &Recorded, benchmark: &str) {
+        progress.event(&RunEvent::JobStarted(&job(benchmark)));
         for cache in [Cache::Hot, Cache::Cold] {
-            progress.step_reached(&job(benchmark), Step::WarmUp(0));
+            progress.event(&RunEvent::StepReached(&job(benchmark), Step::WarmUp(0)));
             recorded.pass(2);
-            progress.interval_narrowed(&job(benchmark), 64, 0.012);
+            let (job, samples, half_width) = (&job(benchmark), 64, 0.012);
+            progress.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
             recorded.pass(2);
             let failure = Failure::new(Stage::Launch, "no");
-            progress.record_finished(&Record::failed(job(benchmark).case(cache), failure));
+            progress.event(&RunEvent::RecordFinished(&Record::failed(job.case(cache), failure)));
         }
     }
 
-    fn lines(recorded: &Recorded) -> Progress {
+    fn lines(recorded: &Recorded) -> Progress<'static> {
         let began = recorded.now();
         Progress::with(Mode::Lines(began), Box::new(recorded.clone()))
     }
@@ -334,7 +348,7 @@ mod tests {
     fn without_a_terminal_there_is_a_line_every_ten_seconds() {
         let recorded = Recorded::new();
         let mut progress = lines(&recorded);
-        progress.planned(&plan(&["copy", "sum", "dot\u{1b}"]), 1);
+        progress.event(&RunEvent::Planned(&plan(&["copy", "sum", "dot\u{1b}"]), 1));
         measure(&mut progress, &recorded, "copy");
         assert_eq!(recorded.lines(), [""; 0], "eight seconds");
         measure(&mut progress, &recorded, "sum");
@@ -343,7 +357,7 @@ mod tests {
         measure(&mut progress, &recorded, "dot\u{1b}");
         // However late, one line; and no escape of a name.
         assert_eq!(recorded.lines(), ["4 of 6 done: dot\\u{1b}"]);
-        progress.warning("no clock");
+        progress.event(&RunEvent::Warning("no clock"));
         assert_eq!(recorded.lines(), ["warning: no clock"]);
     }
 
@@ -351,14 +365,14 @@ mod tests {
     fn a_quiet_run_shows_warnings_and_nothing_else() {
         let recorded = Recorded::new();
         let mut progress = Progress::with(Mode::Quiet, Box::new(recorded.clone()));
-        progress.planned(&plan(&["copy", "sum"]), 3);
-        progress.devices_opening();
+        progress.event(&RunEvent::Planned(&plan(&["copy", "sum"]), 3));
+        progress.event(&RunEvent::DevicesOpening);
         for benchmark in ["copy", "sum", "copy", "sum"] {
             measure(&mut progress, &recorded, benchmark);
             recorded.pass(60);
         }
         assert_eq!(recorded.lines(), [""; 0]);
-        progress.warning("no clock");
+        progress.event(&RunEvent::Warning("no clock"));
         assert_eq!(recorded.lines(), ["warning: no clock"]);
     }
 
@@ -366,7 +380,7 @@ mod tests {
     fn each_of_several_runs_tells_its_end() {
         let recorded = Recorded::new();
         let mut progress = lines(&recorded);
-        progress.planned(&plan(&["copy"]), 3);
+        progress.event(&RunEvent::Planned(&plan(&["copy"]), 3));
         for run in 1..=3 {
             measure(&mut progress, &recorded, "copy");
             let told = recorded.lines();
@@ -378,7 +392,7 @@ mod tests {
         }
         // One alone needs no number.
         let mut progress = lines(&recorded);
-        progress.planned(&plan(&["copy"]), 1);
+        progress.event(&RunEvent::Planned(&plan(&["copy"]), 1));
         measure(&mut progress, &recorded, "copy");
         assert_eq!(recorded.lines(), [""; 0]);
     }

@@ -1,20 +1,27 @@
-//! Test mode: each benchmark is launched once. In: the options. Out: the text that `trials` makes of the outcomes, and the end of the
-//! program.
+//! Test mode: launches each benchmark once, and prints the outcomes much as `cargo test` does, in the formats of libtest: a line or a letter
+//! for each benchmark, then the failures with their reasons, then a line that counts them; or an object of JSON a line.
 
-use std::time::Instant;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
 
+use serde_json::json;
+
+use super::SuiteError;
 use super::cli::{Exit, TextFormat};
 use super::measure::{ended_early, run_config};
-use super::prepare::{Task, lister, plan_on_devices};
+use super::messages::warn;
+use super::prepare::{Planner, Task};
 use super::progress::Progress;
-use super::sharing::Sharing;
-use super::signals::Stop;
-use super::trials::{self, Uncounted};
-use super::{SuiteError, messages};
+use super::share::Share;
 use crate::peaks::PeakSources;
-use crate::plan::{Ignored, Plan, PlanError};
+use crate::plan::{Plan, PlanError};
+use crate::runner::supervisor::Supervisor;
 use crate::runner::trial::{self, Outcome, Trial};
 use crate::settings::Settings;
+use crate::system::stopping::SignalWatch;
+use gpubench_records::text::{printable, printable_lines};
+use gpubench_records::verdict::State;
+use gpubench_table::style::{BOLD, of_state};
 
 /// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is
 /// no error: `cargo test FILTER` passes it to every target. Benchmarks that need a missing device are ignored, unless
@@ -27,42 +34,137 @@ pub(super) fn test(
 ) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
     let began = Instant::now();
     let entries = Task::Test.entries();
-    let mut lister = lister(options);
-    let (planned, _) = plan_on_devices(
-        Task::Test,
-        &entries,
-        options,
-        options.device.as_deref(),
-        &Sharing::default(),
-        &mut lister,
-    )?;
-    let plan = match planned {
+    let mut planner = Planner::new(Task::Test, &entries, options, Share::default())?;
+    let plan = match planner.plan_on_devices(options.device.as_deref())?.0 {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let plan = Sharing::of(options)?.narrow(plan);
-    let stop = Stop::on_signals();
+    let plan = Share::new(options).map_err(SuiteError::usage)?.narrow(plan);
+    let driver = planner.lister.library.take();
+    drop(planner);
+    let watch = SignalWatch::start();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
-    let config = run_config(options, PeakSources::default(), None, lister.library.take());
-    drop(lister);
-    let stops = || stop.signal().is_some();
+    let config = run_config(options, PeakSources::default(), None, driver);
+    let stops = || watch.has_signal();
+    let show_warning = Box::new(|warning: String| warn(&warning));
+    let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, show_warning);
     let (mut trials, ended) =
-        trial::run(&plan, &config, fail_fast, &mut |job| progress.try_job(job), &mut messages::warn, &stops);
+        trial::run(supervisor, &plan, &config, fail_fast, &mut |job| progress.try_job(job));
     drop(progress);
     let left = plan.jobs.len() - trials.len();
-    let demanded = options.selection()?.ignored == Ignored::Only;
+    let demanded = options.ignored && !options.include_ignored;
     trials.extend(trial::absent(&plan, demanded));
+    let counts = Counts::new(&trials, plan.ignored, left);
     let ended = match ended {
-        Ok(()) => Ok(exit(&trials, demanded && !plan.absent.is_empty())),
-        Err(cause) => Err(ended_early(cause, &stop, false)),
+        Ok(()) => {
+            let exit = if counts.failed > 0 { Exit::Failed } else { Exit::Done };
+            Ok(if demanded && !plan.absent.is_empty() { exit.min(Exit::NoDevice) } else { exit })
+        }
+        Err(cause) => Err(ended_early(cause, &watch, false)),
     };
-    let elapsed = began.elapsed();
-    Ok((trials::text(&trials, &Uncounted { ignored: plan.ignored, left, elapsed }, format), ended))
+    let text = match format {
+        TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse => lines(&trials, &counts, format),
+        TextFormat::Json => json(&trials, &counts, began.elapsed()),
+    };
+    Ok((text, ended))
 }
 
-fn exit(trials: &[Trial], lacks_device: bool) -> Exit {
-    let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
-    let exit = if failed { Exit::Failed } else { Exit::Done };
-    if lacks_device { exit.min(Exit::NoDevice) } else { exit }
+/// The numbers of outcomes.
+struct Counts {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    /// Also the benchmarks that are marked `ignore`.
+    ignored: usize,
+    /// Benchmarks without an outcome, since an earlier one failed or a signal came.
+    left: usize,
+}
+
+impl Counts {
+    fn new(trials: &[Trial], ignored: usize, left: usize) -> Self {
+        let mut counts = Self { passed: 0, failed: 0, skipped: 0, ignored, left };
+        for trial in trials {
+            *match trial.outcome {
+                Outcome::Passed | Outcome::Launched => &mut counts.passed,
+                Outcome::Failed(_) => &mut counts.failed,
+                Outcome::Skipped(_) => &mut counts.skipped,
+                Outcome::Ignored(_) => &mut counts.ignored,
+            } += 1;
+        }
+        counts
+    }
+}
+
+fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
+    // Writing to a string cannot fail.
+    let (mut text, mut failures) = (String::new(), String::new());
+    for Trial { name, outcome } in trials {
+        let (name, words) = (printable(name), printable(&outcome.to_string()));
+        let (state, letter) = match outcome {
+            Outcome::Passed | Outcome::Launched => (State::Valid, '.'),
+            Outcome::Skipped(_) => (State::Valid, 'i'),
+            // It is unknown if it works.
+            Outcome::Ignored(_) => (State::Suspect, 'i'),
+            Outcome::Failed(failure) => {
+                _ = writeln!(failures, "  {name}: {}", printable_lines(&failure.to_string()));
+                (State::Invalid, 'F')
+            }
+        };
+        let style = of_state(state);
+        _ = match format {
+            TextFormat::Terse => write!(text, "{style}{letter}{style:#}"),
+            _ => writeln!(text, "test {name} ... {style}{words}{style:#}"),
+        };
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if !failures.is_empty() {
+        _ = write!(text, "\n{BOLD}failures{BOLD:#}:\n{failures}");
+    }
+    let Counts { passed, failed, skipped, ignored, left } = counts;
+    let (word, state) = match (failed, left) {
+        (0, 0) => ("ok", State::Valid),
+        (0, _) => ("incomplete", State::Suspect),
+        _ => ("FAILED", State::Invalid),
+    };
+    let style = of_state(state);
+    let left = if *left == 0 { String::new() } else { format!("{left} not tested; ") };
+    _ = writeln!(
+        text,
+        "\ntest result: {style}{word}{style:#}. {passed} passed; {failed} failed; {skipped} skipped; {ignored} ignored; \
+         {left}nothing timed"
+    );
+    text
+}
+
+/// Returns the events of libtest's JSON, which editors read.
+fn json(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
+    let mut events = vec![json!({"type": "suite", "event": "started", "test_count": trials.len()})];
+    for Trial { name, outcome } in trials {
+        events.push(json!({"type": "test", "event": "started", "name": name}));
+        events.push(match outcome {
+            Outcome::Passed | Outcome::Launched => json!({"type": "test", "event": "ok", "name": name}),
+            Outcome::Skipped(why) | Outcome::Ignored(why) => {
+                json!({"type": "test", "event": "ignored", "name": name, "message": why})
+            }
+            // Editors show this as output of the test.
+            Outcome::Failed(failure) => {
+                json!({"type": "test", "event": "failed", "name": name, "stdout": format!("{failure}\n")})
+            }
+        });
+    }
+    let Counts { passed, failed, skipped, ignored, left } = *counts;
+    events.push(json!({
+        "type": "suite",
+        "event": if failed + left == 0 { "ok" } else { "failed" },
+        "passed": passed,
+        "failed": failed,
+        "ignored": ignored + skipped,
+        "measured": 0,
+        "filtered_out": left,
+        "exec_time": elapsed.as_secs_f64(),
+    }));
+    events.iter().map(|event| format!("{event}\n")).collect()
 }

@@ -1,12 +1,11 @@
-//! Untimed actions on a job: its test, and the detection of its writes. In: a job and its open device; out: one reply, with the
-//! result or the failure.
+//! Untimed actions on a job: its test, the detection of its writes, and launches for a profiler.
 
 use super::Reply;
-use super::prepared::{Launches, PreparedCase, launch, report_lost_device, select, set_up};
+use super::prepared::{Launches, PreparedCase, launch, report_lost_device, set_up};
 use crate::catch::catch;
 use crate::device::Device;
 use crate::plan::Job;
-use crate::registry::{ArgAxis, Case, Entry, Variant, Visitor};
+use crate::registry::{Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_stats::units::Bytes;
 
@@ -19,7 +18,7 @@ pub(super) fn test(
     reply: &mut dyn FnMut(Reply),
 ) {
     run_action(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
-        let prepared = catch(Stage::Device, || PreparedCase::of(case, &entry.options, device, reply))?;
+        let prepared = catch(Stage::Device, || PreparedCase::new(case, Some(&entry.options), device, reply))?;
         Ok(prepared.checked)
     });
 }
@@ -75,35 +74,16 @@ fn run_action<T>(
     to_reply: &dyn Fn(Result<T, Failure>) -> Reply,
     action: JobAction<'_, T>,
 ) {
-    let mut visitor = ActionVisitor { job, device, reply, to_reply, action, replied: false };
-    let visited = catch(Stage::Args, || {
-        (variant.visit)(&mut visitor);
+    let shown = variant.show(|sweeps, case| {
+        let done = select(&job.args, sweeps).and_then(|()| action(case, device, reply));
+        let failed = done.is_err();
+        reply(to_reply(done));
+        if failed {
+            report_lost_device(device, reply);
+        }
         Ok(())
     });
-    let nothing = || Failure::new(Stage::Args, "the benchmark showed no case");
-    if let Some(failure) = visited.err().or_else(|| (!visitor.replied).then(nothing)) {
+    if let Err(failure) = shown {
         reply(to_reply(Err(failure)));
-    }
-}
-
-struct ActionVisitor<'a, T> {
-    job: &'a Job,
-    device: &'a mut dyn Device,
-    reply: &'a mut dyn FnMut(Reply),
-    to_reply: &'a dyn Fn(Result<T, Failure>) -> Reply,
-    action: JobAction<'a, T>,
-    /// True once a case was visited and its result sent.
-    replied: bool,
-}
-
-impl<T> Visitor for ActionVisitor<'_, T> {
-    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        let done = select(&self.job.args, sweeps).and_then(|()| (self.action)(case, self.device, self.reply));
-        let failed = done.is_err();
-        (self.reply)((self.to_reply)(done));
-        self.replied = true;
-        if failed {
-            report_lost_device(self.device, self.reply);
-        }
     }
 }

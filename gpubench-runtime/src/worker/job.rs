@@ -1,20 +1,18 @@
-//! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each
-//! cache state. In: a job and its open device; out: a record for each of its cases.
+//! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each cache state.
 
 use std::time::{Duration, Instant};
 
-use super::Reply;
 use super::afterwards::{Afterwards, OnUsedInputs, no_time_for_fresh_inputs};
 use super::measurement::MeasurementContext;
 use super::places::{may_move, restore_inputs, trace_options};
-use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
+use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
 use super::progress::StepReporter;
+use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
 use crate::measure;
 use crate::plan::Job;
-use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
-use gpubench_records::device_info::DeviceInfo;
+use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
@@ -24,37 +22,22 @@ use gpubench_records::verdict::{Reason, State, Verdict, launched, methods_disagr
 use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Nanoseconds;
 
-/// Measures the cases of `job`, and passes each record to `reply` as soon as it is made; behind all of them go the checks by other
-/// clocks, which leave traces in this process. After a failure that lost the
-/// device, the remaining cases get no record: another process may still measure them. A case is killed at `limit`, with its
-/// samples, so that they end well before.
-pub(super) fn run(task: &JobTask<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
-    let JobTask { job, found: (entry, variant), .. } = *task;
-    let sampling = own_sampling(&entry.options, task.sampling);
-    let (options, left, case_began) = (entry.options, &job.caches[..], Instant::now());
-    let mut visitor =
-        JobVisitor { task, options, device, sampling, left, case_began, no_inputs: None, reply };
-    let visited = catch(Stage::Args, || {
-        (variant.visit)(&mut visitor);
-        Ok(())
-    });
-    if let Err(failure) = visited {
-        visitor.fail(&failure);
+/// Measures the cases of a job, and passes each record to `reply` as soon as it is made. CUPTI traces launches after all of them, since
+/// tracing changes this process. After a failure that lost the device, the remaining cases get no record: another process may still
+/// measure them. A case is killed at its limit, with its samples, so that they end well before.
+pub(super) fn run(
+    task: &MeasureRequest,
+    (entry, variant): (&Entry, &Variant),
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+) {
+    let sampling = own_sampling(&entry.options, &task.sampling);
+    let (options, left, case_began) = (entry.options, &task.job.caches[..], Instant::now());
+    let mut measuring =
+        JobInProgress { task, options, device, sampling, left, case_began, no_inputs: None, reply };
+    if let Err(failure) = variant.show(|sweeps, case| Ok(measuring.measure(sweeps, case))) {
+        measuring.fail(&failure);
     }
-}
-
-/// A job, and the options of its measurement.
-pub(super) struct JobTask<'a> {
-    pub(super) job: &'a Job,
-    pub(super) found: (&'a Entry, &'a Variant),
-    pub(super) sampling: &'a Sampling,
-    pub(super) info: &'a DeviceInfo,
-    /// The longest wall time of a case.
-    pub(super) limit: Duration,
-    /// True if CUPTI traces launches after the samples.
-    pub(super) verify: bool,
-    /// True to check neither outputs nor writes nor, behind the samples, the times.
-    pub(super) unchecked: bool,
 }
 
 /// Replies with the same failure for every case of `job`.
@@ -64,15 +47,20 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
     }
 }
 
+/// Returns the median of a measurement that is not invalid.
+pub(super) fn valid_median(measurement: Option<&Measurement>, verdict: &Verdict) -> Option<Nanoseconds> {
+    measurement.filter(|_| verdict.state != State::Invalid).map(Measurement::median)
+}
+
 /// Returns `sampling` with the benchmark's own options applied.
 pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.benchmark_max_time);
     Sampling { max_time: own.map_or(sampling.max_time, Nanoseconds::from_seconds), ..*sampling }
 }
 
-/// Selects the job's arguments, then measures the resulting cases.
-struct JobVisitor<'a> {
-    task: &'a JobTask<'a>,
+/// A job whose cases are measured one after the other.
+struct JobInProgress<'a> {
+    task: &'a MeasureRequest,
     options: BenchmarkOptions,
     device: &'a mut dyn Device,
     sampling: Sampling,
@@ -85,13 +73,12 @@ struct JobVisitor<'a> {
     reply: &'a mut dyn FnMut(Reply),
 }
 
-impl Visitor for JobVisitor<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
+impl JobInProgress<'_> {
+    /// Selects the job's arguments, then measures the resulting cases.
+    fn measure(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
+        let options = (!self.task.unchecked).then_some(&self.options);
         let prepared = select(&self.task.job.args, sweeps).and_then(|()| {
-            catch(Stage::Device, || match self.task.unchecked {
-                true => PreparedCase::of_unchecked(case, self.device, self.reply),
-                false => PreparedCase::of(case, &self.options, self.device, self.reply),
-            })
+            catch(Stage::Device, || PreparedCase::new(case, options, self.device, self.reply))
         });
         let prepared = match prepared {
             Ok(prepared) => prepared,
@@ -113,9 +100,7 @@ impl Visitor for JobVisitor<'_> {
                 sampled.extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));
             }
             if cache == Cache::Hot {
-                let measured = record.measurement.as_ref();
-                let holds = record.verdict.state != State::Invalid;
-                hot = measured.filter(|_| holds).map(Measurement::median);
+                hot = valid_median(record.measurement.as_ref(), &record.verdict);
             }
             self.finish(record);
             if failed && report_lost_device(self.device, self.reply) {
@@ -126,22 +111,19 @@ impl Visitor for JobVisitor<'_> {
             sampled.iter().for_each(|wanted| self.trace(case, wanted));
         }
     }
-}
 
-impl JobVisitor<'_> {
     /// Traces launches of a case whose samples are taken.
     fn trace(&mut self, case: &mut dyn Case, wanted: &TraceOptions) {
-        let traced = match self.options.host_work {
-            true => Ok(Err("it does not see the host's part, which belongs to this launch".to_owned())),
-            false => catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)).map(Ok),
+        let pass = if self.options.host_work {
+            CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
+        } else {
+            match catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)) {
+                Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
+                Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
+                Err(failure) => CuptiPass::Failed(failure.message),
+            }
         };
         restore_inputs(&mut Launches(case), self.device);
-        let pass = match traced {
-            Ok(Ok(Some(times))) => CuptiPass::Traced(Box::new(times)),
-            Ok(Ok(None)) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
-            Ok(Err(why)) => CuptiPass::Failed(why),
-            Err(failure) => CuptiPass::Failed(failure.message),
-        };
         (self.reply)(Reply::Traced { cache: wanted.cache, pass });
     }
 
@@ -174,15 +156,14 @@ impl JobVisitor<'_> {
         prepared: &PreparedCase,
         measurement: &mut Measurement,
     ) -> Vec<Reason> {
-        let (at, host_work) =
-            (Step::Afterwards(measurement.samples.event_times.len()), self.options.host_work);
+        let at = Step::Afterwards(measurement.samples.event_times.len());
         let used = match has_time_for_used_inputs(self.sampling.max_time, &measurement.samples) {
-            true => Afterwards { case, device: self.device, host_work }.on_used_inputs().map(Some),
-            false => Ok(None),
+            true => self.afterwards(case).on_used_inputs(),
+            false => Ok(OnUsedInputs::default()),
         };
-        let (left, used) = match left.and_then(|left| Ok((left, used?))) {
+        let (left, OnUsedInputs { relaunch, check_failed }) = match left.and_then(|left| Ok((left, used?))) {
             // Other programs can make most samples slow, and this launch not.
-            Ok((left, used)) => (left.map(|left| left.max(measurement.median())), used.unwrap_or_default()),
+            Ok((left, used)) => (left.map(|left| left.max(measurement.median())), used),
             Err(failure) => {
                 let mut failure = remarked(failure.at(at), self.device);
                 if measurement.samples.relocations > 0 {
@@ -191,15 +172,12 @@ impl JobVisitor<'_> {
                 return vec![Reason::FailedAfterwards(failure)];
             }
         };
-        let OnUsedInputs { relaunch, check_failed } = used;
         let left_until_timeout = self.task.limit.saturating_sub(self.case_began.elapsed());
         let samples = &measurement.samples;
         let (relaunch, unchecked) =
             match no_time_for_fresh_inputs(prepared.set_up, samples, left_until_timeout) {
                 Some(reason) => (relaunch, Some(reason)),
-                None => {
-                    Afterwards { case, device: self.device, host_work }.on_fresh_inputs(at, left, relaunch)
-                }
+                None => self.afterwards(case).on_fresh_inputs(at, left, relaunch),
             };
         if let Some(Reason::SetupNotRepeatable(failure)) = &unchecked {
             self.no_inputs = Some(failure.clone());
@@ -209,6 +187,10 @@ impl JobVisitor<'_> {
         reasons.extend(unchecked);
         measurement.relaunch = relaunch;
         reasons
+    }
+
+    fn afterwards<'b>(&'b mut self, case: &'b mut dyn Case) -> Afterwards<'b> {
+        Afterwards { case, device: self.device, host_work: self.options.host_work }
     }
 
     fn record(
@@ -221,7 +203,7 @@ impl JobVisitor<'_> {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampling = Sampling { max_time: self.budget(), ..self.sampling };
-        let may_move = may_move(cache, prepared, self.options.accumulates, self.task.info);
+        let may_move = may_move(cache, prepared, self.options.accumulates, &self.task.info);
         let deadline = self.case_began + self.task.limit;
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
@@ -236,29 +218,25 @@ impl JobVisitor<'_> {
             let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
             Ok((samples, energy))
         });
+        let step = progress.step;
         let has_time = |(samples, _): &(Samples, _)| has_time_for_used_inputs(sampling.max_time, samples);
         let left = match sampled.as_ref().is_ok_and(has_time) && !self.task.unchecked {
-            true => {
-                Afterwards { case, device: self.device, host_work: self.options.host_work }.on_left_inputs()
-            }
+            true => self.afterwards(case).on_left_inputs(),
             false => Ok(None),
         };
         restore_inputs(&mut Launches(case), self.device);
-        let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
+        let planned = self.task.job.case(cache);
+        let (samples, energy) = match sampled {
             Ok(sampled) => sampled,
-            // The sampler's own failures already contain the driver's words.
-            Err(failure) if failure.stage == Stage::Sampling => {
-                return Record::failed(self.task.job.case(cache), failure);
-            }
-            Err(failure) => return Record::failed(self.task.job.case(cache), remarked(failure, self.device)),
+            Err(failure) => return Record::failed(planned, remarked(failure.at(step), self.device)),
         };
         let context =
-            MeasurementContext { options: &self.options, sampling: &self.sampling, info: self.task.info };
+            MeasurementContext { options: &self.options, sampling: &self.sampling, info: &self.task.info };
         let (mut measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
         if self.task.unchecked {
-            return Record::new(self.task.job.case(cache), Some(measurement), verdict);
+            return Record::new(planned, Some(measurement), verdict);
         }
-        let sampled = Record::new(self.task.job.case(cache), Some(measurement.clone()), verdict.clone());
+        let sampled = Record::new(planned.clone(), Some(measurement.clone()), verdict.clone());
         (self.reply)(Reply::Sampled(Box::new(sampled)));
         let reasons = self.launched_afterwards(case, left, prepared, &mut measurement);
         let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
@@ -267,7 +245,7 @@ impl JobVisitor<'_> {
         if !verdict.reasons.iter().any(is_unsteady) {
             verdict = methods_disagree(&measurement.samples).into_iter().fold(verdict, Verdict::and);
         }
-        Record::new(self.task.job.case(cache), Some(measurement), verdict)
+        Record::new(planned, Some(measurement), verdict)
     }
 }
 

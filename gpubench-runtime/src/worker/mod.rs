@@ -1,5 +1,5 @@
-//! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent at once. It is a process of
-//! its own, so that a launch function that crashes costs one case and not the run.
+//! The process that measures: it answers [`Request`]s, one at a time, by [`Reply`]s. It is a process of its own, so that a launch
+//! function that crashes costs one case and not the run.
 
 mod action;
 mod afterwards;
@@ -7,51 +7,47 @@ mod comparison;
 mod job;
 mod leaks;
 mod measurement;
-mod message;
 mod mirrored;
 mod pipe;
 mod places;
-mod planning;
 mod prepared;
-mod process;
 pub(crate) mod profiled;
 mod progress;
-mod seam;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::catch::ThreadPanics;
-use crate::device::{Device, DeviceError};
+use crate::device::{Available, Device, FoundDevice};
 use crate::devices::kinds;
 use crate::peaks::{CeilingCache, device_of};
-use crate::plan::Job;
+use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
 use crate::registry::{self, Entry, Variant};
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::Arg;
-use gpubench_records::id::DeviceId;
+use gpubench_records::id::{Arg, BenchmarkId, DeviceId};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
+use gpubench_records::selection::CaseSelection;
 use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Bytes;
 
+pub(crate) use self::pipe::send;
 pub use self::pipe::serve;
-pub(crate) use self::planning::{PlanningReply, PlanningRequest};
-pub use self::process::FLAG;
-pub(crate) use self::process::Libraries;
-pub(crate) use self::process::Process;
-pub(crate) use self::seam::{Loss, Worker};
+
+/// The first argument of a worker process.
+pub const FLAG: &str = "--gpubench-worker";
 
 /// A request to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Send the facts of a device.
+    /// Send the properties of a device.
     DeviceInfo {
         /// The device.
         device: String,
@@ -60,60 +56,81 @@ pub enum Request {
         ceilings: Option<CeilingCache>,
     },
     /// Measure the cases of a job.
-    Measure {
-        /// The job.
-        job: Job,
-        /// The sampling options.
-        sampling: Sampling,
-        /// The facts of its device.
-        info: Box<DeviceInfo>,
-        /// The longest wall time of a case.
-        limit: Duration,
-        /// True if CUPTI traces launches after the samples.
-        #[serde(default)]
-        verify: bool,
-        /// True for a race, which tests by itself what it names: outputs and writes are not checked, and behind the samples there is
-        /// neither another launch nor a second method.
-        #[serde(default)]
-        unchecked: bool,
-    },
+    Measure(Box<MeasureRequest>),
     /// Launch a job once, check its outputs, and time nothing.
     Test {
         /// The job.
         job: Job,
     },
-    /// Detect the writes of a job whose first launch changed less memory than it claims, by launching it on memory that holds
-    /// other values. Afterwards this process is of no more use: its other memory may have changed too.
+    /// Detect the writes of a job whose first launch changed less memory than it declares, by launching it on memory that holds
+    /// other values. This process cannot be used afterwards: its other memory may have changed too.
     Writes {
         /// The job.
         job: Job,
         /// The size of the memory that need not be exceeded.
         enough: Bytes,
     },
-    /// Launch a job so often between marks that number it, each for a profiler that looks on.
+    /// Launch a job this many times between numbered marks, for a profiler.
     Profile {
         /// The job.
         job: Job,
         /// Its number, from 0.
         number: usize,
-        /// The launches.
+        /// The number of launches.
         launches: usize,
     },
-    /// Find out something for the plan.
-    Planning(PlanningRequest),
+    /// List the selected cases of each of these instances.
+    List {
+        /// The instances.
+        variants: Vec<ListedVariant>,
+        /// The selection.
+        cases: CaseSelection,
+    },
+    /// Find the arguments of a benchmark that each of these jobs is compared with.
+    Pair {
+        /// The benchmark, with the arguments that the user gives.
+        with: BenchmarkId,
+        /// The jobs.
+        jobs: Vec<Job>,
+    },
+    /// List the devices of each of these kinds.
+    Devices {
+        /// The kinds.
+        kinds: Vec<String>,
+    },
     /// End: there is nothing more to do.
     End,
 }
 
-/// A reply of a worker.
+/// A job to measure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MeasureRequest {
+    /// The job.
+    pub job: Job,
+    /// The sampling options.
+    pub sampling: Sampling,
+    /// The properties of its device.
+    pub info: DeviceInfo,
+    /// The longest wall time of a case.
+    pub limit: Duration,
+    /// True if CUPTI traces launches after the samples.
+    #[serde(default)]
+    pub verify: bool,
+    /// True for a race, which tests each variant itself: outputs and writes are not checked, and after the samples there is neither
+    /// another launch nor a second method.
+    #[serde(default)]
+    pub unchecked: bool,
+}
+
+/// A reply of a worker. Each is sent at once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// The facts of the device in the request.
+    /// The properties of the device in the request.
     DeviceInfo(DeviceInfo),
     /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
-    /// The median of the current case is known to this part of it, as a fraction, from so many samples.
+    /// The relative precision of the median of the current case.
     Interval {
         /// The number of samples so far.
         samples: usize,
@@ -135,75 +152,59 @@ pub enum Reply {
     Tested(Result<bool, Failure>),
     /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
     Writes(Option<Bytes>),
-    /// Something for the plan.
-    Planning(PlanningReply),
+    /// The cases of the next instance.
+    Listed(Result<Listed, Failure>),
+    /// The partner of the next job, or the reason that it has none.
+    Paired(Result<Partner, String>),
+    /// The path of the driver's library, for other workers.
+    Library(Option<PathBuf>),
+    /// The devices of the next kind, or the reason that there are none.
+    Devices(Result<Vec<FoundDevice>, String>),
     /// The device cannot be used.
     NoDevice(String),
     /// Something that the user needs to know and that is no result.
     Remark(String),
     /// The job left another current context, another rounding mode, or running threads: the next job needs a new process.
     Changed,
-    /// After an error the device is of no more use to this process; another process may use it. A worker process says
-    /// nothing after this: it ends at once, so that nothing is dropped on a lost device.
+    /// After an error this process cannot use the device any more; another process may. A worker process ends at once after this, so
+    /// that nothing is dropped on a lost device.
     DeviceLost,
     /// The request is done; the next one may come.
     Done,
 }
 
 impl Request {
-    /// Returns the device of the request, if it has one.
+    /// Returns the device of the request; empty if it has none.
     #[must_use]
-    pub fn device(&self) -> Option<&str> {
+    pub fn device(&self) -> &str {
         match self {
-            Self::DeviceInfo { device, .. } => Some(device),
-            Self::Measure { job, .. }
-            | Self::Test { job }
-            | Self::Writes { job, .. }
-            | Self::Profile { job, .. } => Some(&job.device),
-            Self::Planning(_) | Self::End => None,
+            Self::DeviceInfo { device, .. } => device,
+            Self::Measure(request) => &request.job.device,
+            Self::Test { job } | Self::Writes { job, .. } | Self::Profile { job, .. } => &job.device,
+            Self::List { .. } | Self::Pair { .. } | Self::Devices { .. } | Self::End => "",
         }
     }
-}
 
-impl Request {
     /// Returns true if it runs a benchmark.
     #[must_use]
     pub fn is_job(&self) -> bool {
-        matches!(self, Self::Measure { .. } | Self::Test { .. } | Self::Writes { .. })
+        matches!(self, Self::Measure(_) | Self::Test { .. } | Self::Writes { .. })
     }
 }
 
-/// The reason why a worker cannot do what a request asks for.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum WorkerError {
-    /// The benchmark is not in this program.
-    #[error("there is no benchmark `{0}` in this program")]
-    InvalidBenchmarkId(String),
-    /// The benchmark is written for another kind of device.
-    #[error("`{benchmark}` does not run on `{device}`")]
-    OtherDevice {
-        /// The benchmark's path.
-        benchmark: String,
-        /// The device of the request.
-        device: String,
-    },
-    /// No benchmark is written for this kind of device.
-    #[error("no benchmark runs on `{device}`")]
-    NoneRuns {
-        /// The device of the request.
-        device: String,
-    },
-    /// The worker has another device open.
-    #[error("a worker process opens one device, and this one has {open} open: `{device}` needs another")]
-    Full {
-        /// The open devices.
-        open: String,
-        /// The device of the request.
-        device: String,
-    },
-    /// The device cannot be used.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
+impl Reply {
+    /// Returns true if the time limit begins anew after this reply.
+    pub(crate) fn ends_case(&self) -> bool {
+        matches!(
+            self,
+            Self::Record(_)
+                | Self::Traced { .. }
+                | Self::Listed(_)
+                | Self::Paired(_)
+                | Self::Library(_)
+                | Self::Devices(_)
+        )
+    }
 }
 
 /// The open devices and the linked entries: the state that a worker keeps between requests.
@@ -237,34 +238,20 @@ impl WorkerState {
         match request {
             Request::DeviceInfo { device, ceilings } => {
                 let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
-                let info = opened.and_then(|device| Ok(device_of(device, ceilings.as_ref())?));
-                reply(info.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::DeviceInfo));
+                let info = opened.and_then(|device| {
+                    device_of(device, ceilings.as_ref()).map_err(|error| error.to_string())
+                });
+                reply(info.map_or_else(Reply::NoDevice, Reply::DeviceInfo));
             }
-            Request::Measure { job, sampling, info, limit, verify, unchecked } => {
+            Request::Measure(request) => {
+                let job = &request.job;
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
-                    None => {
-                        let (limit, verify, unchecked) = (*limit, *verify, *unchecked);
-                        let task = job::JobTask { job, found, sampling, info, limit, verify, unchecked };
-                        job::run(&task, device, reply);
-                    }
+                    None => job::run(request, found, device, reply),
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
                     Some((with, Ok(partner))) => {
-                        let (found, limit, unchecked) = ([found, partner], *limit, *unchecked);
-                        comparison::run(
-                            &comparison::ComparisonTask {
-                                job,
-                                with,
-                                found,
-                                sampling,
-                                info,
-                                limit,
-                                unchecked,
-                            },
-                            device,
-                            reply,
-                        );
+                        comparison::run(request, with, [found, partner], device, reply);
                     }
                 });
             }
@@ -281,8 +268,21 @@ impl WorkerState {
                     action::profile(job, (*number, *launches), variant, device, reply);
                 });
             }
-            Request::Planning(request) => {
-                planning::answer(request, &self.entries, &mut |answer| reply(Reply::Planning(answer)));
+            Request::List { variants, cases } => {
+                reply(Reply::Step(Step::Preparation));
+                variants.iter().for_each(|variant| reply(Reply::Listed(variant.list(&self.entries, cases))));
+            }
+            Request::Pair { with, jobs } => {
+                reply(Reply::Step(Step::Preparation));
+                jobs.iter().for_each(|job| reply(Reply::Paired(partner_of(job, with, &self.entries))));
+            }
+            Request::Devices { kinds } => {
+                reply(Reply::Step(Step::Preparation));
+                // Opens the library, which need not be there.
+                reply(Reply::Library(
+                    gpubench_driver::load().ok().and_then(|_| gpubench_driver::library_path()),
+                ));
+                kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
             }
             Request::End => {}
         }
@@ -315,7 +315,7 @@ impl WorkerState {
                     reply(Reply::Changed);
                 }
             }
-            Err(error) => reply(Reply::NoDevice(error.to_string())),
+            Err(error) => reply(Reply::NoDevice(error)),
         }
     }
 
@@ -325,42 +325,50 @@ impl WorkerState {
         benchmark: &str,
         args: &[Arg],
         device: &str,
-    ) -> Result<(&'static Entry, &'static Variant), WorkerError> {
+    ) -> Result<(&'static Entry, &'static Variant), String> {
         let entry = self.entries.iter().find(|entry| entry.path() == benchmark);
-        let entry = entry.ok_or_else(|| WorkerError::InvalidBenchmarkId(benchmark.to_owned()))?;
+        let entry = entry.ok_or_else(|| format!("there is no benchmark `{benchmark}` in this program"))?;
         let kind = DeviceId::parse(device).kind;
-        let chosen = |variant: &Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
-        let variant = entry.variants.iter().find(|variant| variant.device == kind && chosen(variant));
-        let other_device =
-            || WorkerError::OtherDevice { benchmark: benchmark.to_owned(), device: device.to_owned() };
-        Ok((entry, variant.ok_or_else(other_device)?))
+        let variant = entry.variants.iter().find(|variant| variant.device == kind && variant.has(args));
+        Ok((entry, variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?))
     }
 
-    fn variant_on(&self, device: &str) -> Result<&'static Variant, WorkerError> {
+    fn variant_on(&self, device: &str) -> Result<&'static Variant, String> {
         let kind = DeviceId::parse(device).kind;
         let mut variants = self.entries.iter().flat_map(|entry| entry.variants);
         variants
             .find(|variant| variant.device == kind)
-            .ok_or_else(|| WorkerError::NoneRuns { device: device.to_owned() })
+            .ok_or_else(|| format!("no benchmark runs on `{device}`"))
     }
 
     /// Opens the device of this name if needed, and makes it current.
-    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, WorkerError> {
-        if !self.devices.contains_key(device) && self.devices.len() >= self.most {
-            let open: Vec<String> = self.devices.keys().map(|open| format!("`{open}`")).collect();
-            return Err(WorkerError::Full { open: open.join(", "), device: device.to_owned() });
+    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
+        if !self.devices.contains_key(device)
+            && self.devices.len() >= self.most
+            && let Some(open) = self.devices.keys().next()
+        {
+            return Err(format!(
+                "a worker process opens one device, and this one has `{open}` open: `{device}` needs another"
+            ));
         }
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
-                let ordinal = DeviceId::parse(device).ordinal;
-                slot.insert((variant.open)(ordinal)?)
+                let opened = (variant.open)(DeviceId::parse(device).ordinal);
+                slot.insert(opened.map_err(|error| error.to_string())?)
             }
         };
-        // Earlier jobs have already been told if they left another device current.
-        slot.make_current()?;
+        // The reply to an earlier job says so if that left another device current.
+        slot.make_current().map_err(|error| error.to_string())?;
         Ok(slot.as_mut())
     }
+}
+
+/// Lists the devices of a kind.
+fn devices(kind: &str) -> Result<Vec<FoundDevice>, String> {
+    let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
+    let found = (kind.list)().map_err(|error| error.to_string())?;
+    Ok(found.into_iter().map(Available::into_found).collect())
 }
 
 /// Does the work of a job, and fails its cases if a thread panics that it has started and does not wait for. A panic of a thread

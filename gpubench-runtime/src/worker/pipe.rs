@@ -1,13 +1,14 @@
-//! The transport of requests and replies: a line of JSON each, over the channel that a worker gets in place of its standard
-//! input. Output of a launch function or a kernel goes elsewhere, so that it cannot mix with a reply. When the channel
-//! closes, a worker knows that its supervisor is gone.
+//! The worker process: it reads requests and sends replies, a line of JSON each, over the channel that it gets in place of its standard
+//! input. Output of a launch function or a kernel goes elsewhere, so that it cannot mix with a reply. When the channel closes, a worker
+//! knows that its supervisor is gone.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process;
 use std::sync::mpsc::{Sender, channel};
 
-use super::message::{Numbered, decode, send};
+use serde::Serialize;
+
 use super::{Reply, Request, WorkerState};
 use crate::system::stdio::Patient;
 use crate::system::{children, stdio};
@@ -20,7 +21,7 @@ use gpubench_records::threads;
 pub fn serve() -> io::Result<()> {
     // Before any launch function's code, which may open the driver. `interposed` has the reason if this fails.
     _ = gpubench_driver::interpose();
-    children::begin_work();
+    children::set_process_name();
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
@@ -29,45 +30,46 @@ pub fn serve() -> io::Result<()> {
     let mut replies = Patient(replies);
     let mut worker = WorkerState::for_one_device();
     for request in requests {
-        let Numbered { number, message } = request?;
-        worker.answer(&message, &mut |reply| say(&mut replies, &Numbered { number, message: reply }));
+        let (number, request) = request?;
+        worker.answer(&request, &mut |reply| send_reply(&mut replies, number, &reply));
     }
     Ok(())
 }
 
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
-fn receive(from: File, to: &Sender<io::Result<Numbered<Request>>>) {
+fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(Patient(from)).lines() {
-        match line.and_then(|line| decode(&line)) {
-            Ok(Numbered { message: Request::End, .. }) => return,
-            request => {
-                // The receiver is gone only when this process ends.
-                _ = to.send(request);
-            }
+        match line.and_then(|line| Ok(serde_json::from_str(&line)?)) {
+            Ok((_, Request::End)) => return,
+            // The receiver is gone only when this process ends.
+            request => _ = to.send(request),
         }
     }
     children::end_own_family();
 }
 
-/// Sends a reply of the worker.
-fn say(replies: &mut Patient<File>, reply: &Numbered<Reply>) {
-    end_if_copied();
-    // Printed output comes before the reply.
-    let sent = Patient(io::stdout()).flush().and_then(|()| send(replies, reply));
-    if sent.is_err() {
-        children::end_own_family();
-    }
-    if let Reply::DeviceLost = reply.message {
-        leave();
-    }
+/// Writes a request or a reply, with the number of the request: the reply of a forked copy of a worker is never taken for the reply to
+/// a later request.
+pub(crate) fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<()> {
+    let mut line = serde_json::to_vec(numbered)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
 }
 
-/// Ends the process at once. Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers are
-/// still written, since they may hold a kernel's last output.
-#[expect(clippy::exit, reason = "the supervisor has been told, and starts another process")]
-fn leave() -> ! {
-    process::exit(0)
+#[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
+fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
+    end_if_copied();
+    // Printed output comes before the reply.
+    if Patient(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
+        children::end_own_family();
+    }
+    if let Reply::DeviceLost = reply {
+        // Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers, which may hold a kernel's last
+        // output, are written.
+        process::exit(0)
+    }
 }
 
 /// Ends the worker if this process is a forked copy of it, which a launch makes that calls `fork` and returns in both processes.

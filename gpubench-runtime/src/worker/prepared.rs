@@ -1,5 +1,4 @@
-//! The untimed steps of a case: set-up, reset, counts, one checked launch. In: the user's code and an open device; out: the
-//! facts that all samples share, or the failure of the step, with the device's words.
+//! The untimed steps of a case: set-up, reset, counts and one checked launch.
 
 use std::time::{Duration, Instant};
 
@@ -7,23 +6,12 @@ use super::Reply;
 use super::pipe::end_if_copied;
 use crate::catch::catch;
 use crate::device::{Device, Memory, Work, not_left};
-use crate::registry::{ArgAxis, BenchmarkOptions, Case};
+use crate::registry::{BenchmarkOptions, Case};
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::Arg;
 use gpubench_records::launch::LaunchInfo;
 use gpubench_records::observation::Observation;
 use gpubench_records::verdict::observed;
 use gpubench_records::work::Counts;
-
-/// Selects the values of `args` on the axes.
-pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
-    for axis in sweeps.iter().copied().flatten() {
-        if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
-            axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
-        }
-    }
-    Ok(())
-}
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {
@@ -37,52 +25,26 @@ pub(super) struct PreparedCase {
 }
 
 impl PreparedCase {
-    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed.
-    pub(super) fn of(
+    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed. If `options` is `None`, checks nothing.
+    pub(super) fn new(
         case: &mut dyn Case,
-        options: &BenchmarkOptions,
+        options: Option<&BenchmarkOptions>,
         device: &mut dyn Device,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Self, Failure> {
         let mut report_step = |step| reply(Reply::Step(step));
         report_step(Step::Setup);
-        let set_up = opened(case, device)?;
+        case.open(device)?;
+        let begin = Instant::now();
+        set_up(case, device)?;
+        let set_up = begin.elapsed();
         Ok(Self { set_up, ..Self::launched(case, options, device, &mut report_step)? })
     }
 
-    /// Makes the inputs, and launches once on them.
-    pub(super) fn of_unchecked(
-        case: &mut dyn Case,
-        device: &mut dyn Device,
-        reply: &mut dyn FnMut(Reply),
-    ) -> Result<Self, Failure> {
-        let mut report_step = |step| reply(Reply::Step(step));
-        report_step(Step::Setup);
-        let set_up = opened(case, device)?;
-        Ok(Self { set_up, ..Self::unchecked(case, device, &mut report_step)? })
-    }
-
-    /// Launches once on inputs that are there, and looks at nothing.
-    pub(super) fn unchecked(
-        case: &mut dyn Case,
-        device: &mut dyn Device,
-        report_step: &mut dyn FnMut(Step),
-    ) -> Result<Self, Failure> {
-        report_step(Step::Reset);
-        reset(case, device)?;
-        report_step(Step::Counts);
-        let counts = on(device, Stage::Counts, || case.counts())?;
-        report_step(Step::CheckedLaunch);
-        let begin = Instant::now();
-        launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
-        let first_launch = begin.elapsed();
-        Ok(Self { counts, checked: false, seen: LaunchInfo::default(), set_up: Duration::ZERO, first_launch })
-    }
-
-    /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
+    /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch makes calls that falsify any time.
     pub(super) fn launched(
         case: &mut dyn Case,
-        options: &BenchmarkOptions,
+        options: Option<&BenchmarkOptions>,
         device: &mut dyn Device,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
@@ -93,35 +55,43 @@ impl PreparedCase {
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
-        let mut seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
-            .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
-        let first_launch = begin.elapsed();
-        let ignored =
-            |seen: &LaunchInfo| matches!(seen.observations.first(), Some(Observation::IgnoresError { .. }));
-        if ignored(&seen) {
-            return Err(refusal(&seen, options));
+        let prepared = |checked, seen| Self {
+            counts,
+            checked,
+            seen,
+            set_up: Duration::ZERO,
+            first_launch: begin.elapsed(),
+        };
+        let Some(options) = options else {
+            launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
+            return Ok(prepared(false, LaunchInfo::default()));
+        };
+        let mut prepared = prepared(
+            false,
+            catch(Stage::Launch, || device.observe(&mut Launches(case)))
+                .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?,
+        );
+        let seen = &mut prepared.seen;
+        let refusal = |seen: &LaunchInfo| {
+            observed::refused(seen, options.host_work).map(|why| Failure::new(Stage::Launch, why))
+        };
+        if let (Some(Observation::IgnoresError { .. }), Some(failure)) =
+            (seen.observations.first(), refusal(seen))
+        {
+            return Err(failure);
         }
         report_step(Step::Check);
-        let checked =
+        prepared.checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
         synchronize(device, Stage::Check)?;
-        if observed::needs_another_look(&seen, options.host_work) {
+        if observed::needs_another_look(seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
             seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case)))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         }
-        match observed::refused(&seen, options.host_work) {
-            Some(_) => Err(refusal(&seen, options)),
-            None => Ok(Self { counts, checked, seen, set_up: Duration::ZERO, first_launch }),
-        }
+        refusal(seen).map_or(Ok(prepared), Err)
     }
-}
-
-/// Returns the failure of a launch that does what no time can stand for.
-fn refusal(seen: &LaunchInfo, options: &BenchmarkOptions) -> Failure {
-    let why = observed::refused(seen, options.host_work).unwrap_or_default();
-    Failure::new(Stage::Launch, why)
 }
 
 /// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.
@@ -132,14 +102,6 @@ pub(super) fn on<T>(
 ) -> Result<T, Failure> {
     let done = step();
     not_left(stage, done, device.make_current())
-}
-
-/// Makes the stream and the inputs. Returns the time that the inputs took.
-fn opened(case: &mut dyn Case, device: &mut dyn Device) -> Result<Duration, Failure> {
-    case.open(device)?;
-    let begin = Instant::now();
-    set_up(case, device)?;
-    Ok(begin.elapsed())
 }
 
 /// Makes the inputs.
@@ -172,9 +134,9 @@ pub(super) fn synchronize(device: &mut dyn Device, stage: Stage) -> Result<(), F
     device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
-/// Adds the device's knowledge of the error to a failure that the user's code returned.
+/// Adds the driver's message to a failure of the user's code. Failures of a sampler have it already.
 pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
-    match device.remark() {
+    match device.remark().filter(|_| failure.stage != Stage::Sampling) {
         Some(remark) => {
             let message = format!("{}; the driver says: {remark}", failure.message);
             failure.with_message(message)

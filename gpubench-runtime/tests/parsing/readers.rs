@@ -107,7 +107,7 @@ fn resumed(run: Run) {
     let info = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
     let mut resumed =
-        ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
+        ResumedRecords::from_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
     drop(info.as_ref().map(|info| resumed.instead_of(&info.device, &plan, &PeakSources::default())));
     drop(info.map(|info| resumed.on(info)));
     assert!(resumed.of(&plan).len() <= plan.cases());

@@ -17,7 +17,6 @@ mod placement;
 mod quota;
 mod stream;
 mod threads;
-#[cfg_attr(windows, path = "topology_windows.rs")]
 mod topology;
 
 use std::time::Instant;

@@ -17,15 +17,15 @@ fn repeats_that_were_interrupted_are_joined() {
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
 }
 
-/// A panic of this program is told where its threads are joined, and nobody waits for the lane for ever.
+/// A panic of this program is told where its threads are joined, and nobody waits for it for ever.
 #[test]
-fn a_lane_that_panics_ends_the_run() {
+fn a_thread_that_panics_ends_the_run() {
     let ended = panic::catch_unwind(|| {
         let scripted = Scripted::by(|_, request| match request {
             Request::DeviceInfo { device, .. } => (vec![Reply::DeviceInfo(info(device))], None),
             _ => panic!("this test wants it"),
         });
-        let supervisor = || scripted.supervisor(&|| false);
+        let supervisor = |warn| scripted.supervisor(&|| false, warn);
         let plan = plan(&["a"], &["fake"]);
         let plans = Plans { plan: &plan, again: &mut |_| None };
         let devices = [Available::new("fake", "fake")];

@@ -20,8 +20,8 @@ fn program() -> Program {
 fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome {
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));
-    let resumed = ResumedRecords::of_earlier(earlier, plan, &program, &sampling, limit.into());
-    let beginning = Beginning { program, notes: Vec::new(), resumed, task: None, locks: &mut [] };
+    let resumed = ResumedRecords::from_earlier(earlier, plan, &program, &sampling, limit.into());
+    let beginning = Beginning { program, notes: Vec::new(), resumed, task: None, locks: &mut [], store: None };
     let config = RunConfig { sampling, timeout: limit, ..config(1) };
     Outcome::beginning_with(plan, Script::default(), beginning, &config, &|| false)
 }
@@ -30,7 +30,7 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
 fn valid_of(earlier: Run, plan: &Plan) -> ResumedRecords {
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let limit = Duration::from_secs(7);
-    ResumedRecords::of_earlier(earlier, plan, &program(), &Sampling::USUAL, limit.into())
+    ResumedRecords::from_earlier(earlier, plan, &program(), &Sampling::USUAL, limit.into())
 }
 
 /// A run of `plan` that ended before the cases of `lost`.
@@ -87,7 +87,7 @@ fn other_settings_or_another_build_measure_everything_again() {
     unknown.program.fingerprint = None;
     let then = EarlierRun { name: "then".to_owned(), run: unknown.clone(), remarks: Vec::new() };
     let limit = Duration::from_secs(7).into();
-    let none = ResumedRecords::of_earlier(then, &plan, &unknown.program, &Sampling::USUAL, limit);
+    let none = ResumedRecords::from_earlier(then, &plan, &unknown.program, &Sampling::USUAL, limit);
     assert_eq!((none.of(&plan).len(), none.remarks()), (0, vec![told.to_owned()]));
 }
 
@@ -206,7 +206,7 @@ fn other_peaks_of_the_user_measure_everything_again() {
         let peak = BTreeMap::from([("memory".to_owned(), format!("{}GB/s", bytes / 1e9))]);
         config.peak_sources.stated.insert("fake".to_owned(), peak);
         let beginning =
-            Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
+            Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [], store: None };
         Outcome::beginning_with(&plan, Script::default(), beginning, &config, &|| false)
     };
     let mut then = with_peak(1e12, ResumedRecords::default()).run;
@@ -250,8 +250,8 @@ fn damage_of_the_earlier_file_is_told() {
     let remarks = vec!["line 3 is damaged".to_owned()];
     let earlier = EarlierRun { name: "then".to_owned(), run, remarks };
     let limit = Duration::from_secs(7);
-    let resumed = ResumedRecords::of_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
-    let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
+    let resumed = ResumedRecords::from_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
+    let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [], store: None };
     let done = Outcome::beginning_with(&plan, Script::default(), beginning, &config(1), &|| false);
     assert_eq!(done.heard.warnings, ["resuming then: line 3 is damaged"]);
 }

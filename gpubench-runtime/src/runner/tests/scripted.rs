@@ -32,13 +32,13 @@ impl Scripted {
         Arc::new(Self { script: Box::new(script), started, ended, asked })
     }
 
-    pub(super) fn supervisor<'a>(self: &Arc<Self>, stop: &'a Stop<'a>) -> Supervisor<'a> {
+    pub(super) fn supervisor<'a>(self: &Arc<Self>, stop: &'a Stop<'a>, warn: Warn<'a>) -> Supervisor<'a> {
         let scripted = Arc::clone(self);
         let start = move || -> io::Result<Box<dyn Worker>> {
             let number = scripted.started.fetch_add(1, Ordering::SeqCst) + 1;
             Ok(Box::new(ScriptedWorker { number, scripted: Arc::clone(&scripted) }))
         };
-        Supervisor::with_workers(Box::new(start), stop)
+        Supervisor::with_workers(Box::new(start), stop, warn)
     }
 
     pub(super) fn asked(&self) -> Vec<(usize, Request)> {

@@ -2,8 +2,8 @@
 
 use super::scripted::{Replies, Scripted, failed, job, killed, measurement, record};
 use super::*;
-use crate::runner::devices::facts_with_peaks;
-use crate::runner::single_cases::SingleCases;
+use crate::runner::single_cases::{SingleCases, info_with_peaks};
+use crate::worker::MeasureRequest;
 use gpubench_records::device_info::{Property, Value};
 use gpubench_records::record::Measurement;
 
@@ -14,7 +14,7 @@ fn with_cases<T>(
     ask: impl FnOnce(&mut SingleCases<'_>) -> T,
 ) -> (T, Vec<(usize, Request)>) {
     let scripted = Scripted::by(script);
-    let mut cases = SingleCases::new(scripted.supervisor(&|| false), config);
+    let mut cases = SingleCases::new(scripted.supervisor(&|| false, Box::new(drop)), config);
     cases.devices.push(info("fake"));
     let done = ask(&mut cases);
     (done, scripted.asked())
@@ -24,8 +24,8 @@ fn with_cases<T>(
 fn sends(measurement: &Measurement) -> impl Fn(usize, &Request) -> Replies + Send + Sync + 'static {
     let measurement = measurement.clone();
     move |_, request| {
-        let Request::Measure { job, .. } = request else { panic!("{request:?}") };
-        (vec![Reply::Record(Box::new(record(job, measurement.clone())))], None)
+        let Request::Measure(request) = request else { panic!("{request:?}") };
+        (vec![Reply::Record(Box::new(record(&request.job, measurement.clone())))], None)
     }
 }
 
@@ -44,8 +44,9 @@ fn a_case_is_measured_as_requested_and_not_checked() {
     let wanted = Sampling { samples: Some(3), ..Sampling::USUAL };
     let (found, asked) = with_cases(&config(1), sends(&known), |cases| cases.measure(&job("a"), wanted));
     assert_eq!(found.expect("a worker").expect("a record").measurement, Some(known));
-    let Request::Measure { job: asked, sampling, unchecked: true, verify: false, .. } = &asked[0].1 else {
-        panic!("{asked:?}")
+    let Request::Measure(request) = &asked[0].1 else { panic!("{asked:?}") };
+    let MeasureRequest { job: asked, sampling, unchecked: true, verify: false, .. } = &**request else {
+        panic!("{request:?}")
     };
     assert_eq!((asked, *sampling), (&job("a"), wanted));
 }
@@ -81,7 +82,7 @@ fn a_case_without_a_usable_time_says_why() {
     ];
     for (expected, answers) in cases {
         let script = move |_, request: &Request| match request {
-            Request::Measure { job, .. } => answers(job),
+            Request::Measure(request) => answers(&request.job),
             _ => unreachable!("nobody asks for it"),
         };
         let (found, asked) = with_cases(&config(1), script, |cases| measured(cases, "a"));
@@ -137,7 +138,7 @@ fn single_cases_have_the_facts_of_their_device() {
         vec![("fake".to_owned(), "1,980 MHz".to_owned()), ("other".to_owned(), "1 MHz".to_owned())];
     let facts_by = |script: fn(usize, &Request) -> Replies| {
         let scripted = Scripted::by(script);
-        facts_with_peaks(&mut scripted.supervisor(&|| false), &locked, "fake")
+        info_with_peaks(&mut scripted.supervisor(&|| false, Box::new(drop)), &locked, "fake")
             .map_err(|error| error.to_string())
     };
     let (found, notes) =

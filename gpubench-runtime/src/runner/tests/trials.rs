@@ -31,9 +31,9 @@ fn tried(
 ) -> Tried {
     let (scripted, mut started, mut warnings) = (Scripted::by(script), Vec::new(), Vec::new());
     let mut begun = |job: &Job| started.push(job.to_string());
-    let mut warn = |warning: &str| warnings.push(warning.to_owned());
-    let supervisor = scripted.supervisor(stop);
-    let (trials, ended) = trial::run_by(supervisor, plan, config, fail_fast, &mut begun, &mut warn);
+    let warn = Box::new(|warning| warnings.push(warning));
+    let supervisor = scripted.supervisor(stop, warn);
+    let (trials, ended) = trial::run(supervisor, plan, config, fail_fast, &mut begun);
     let (workers, lives) = (scripted.workers(), scripted.lives());
     Tried { outcomes: outcomes(&trials), ended, started, warnings, workers, lives }
 }

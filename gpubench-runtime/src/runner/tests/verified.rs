@@ -17,12 +17,12 @@ fn run(
         other => script(other),
     };
     let (scripted, stop) = (Scripted::by(whole), || false);
-    let supervisor = || scripted.supervisor(&stop);
+    let supervisor = |warn| scripted.supervisor(&stop, warn);
     let plan =
         Plan { jobs: jobs.into_iter().map(|job| (job, JobStatus::Measured)).collect(), ..Plan::default() };
     let plans = Plans { plan: &plan, again: &mut |_| None };
     let devices = [Available::new("fake", "fake")];
-    let (run, ended) =
+    let (run, _, ended) =
         measure_by(&supervisor, plans, &devices, beginning(), config, &mut Heard::default(), &stop);
     ended.expect("nothing ends it");
     let asked = scripted.asked();
@@ -54,7 +54,8 @@ fn each_sampled_case_is_traced_or_says_why_not() {
     ] {
         let of = of.clone();
         let script = move |request: &Request| {
-            let Request::Measure { job, .. } = request else { panic!("{request:?}") };
+            let Request::Measure(request) = request else { panic!("{request:?}") };
+            let job = &request.job;
             let mut replies = vec![Reply::Step(Step::Setup)];
             replies.extend(job.caches.iter().map(|cache| of(job, *cache)));
             let is_first = job.benchmark == "a";
@@ -65,13 +66,14 @@ fn each_sampled_case_is_traced_or_says_why_not() {
         assert_eq!(run.records.iter().map(cupti).take(2).collect::<Vec<_>>(), expected.map(failed));
         let next = asked
             .iter()
-            .find(|(_, request)| matches!(request, Request::Measure { job, .. } if job.benchmark == "b"));
+            .find(|(_, request)| matches!(request, Request::Measure(request) if request.job.benchmark == "b"));
         assert_eq!(next.map(|(number, _)| *number), Some(2), "tracing leaves something behind");
     }
     // Without it nothing is said of it.
     config.verify = false;
     let script = move |request: &Request| {
-        let Request::Measure { job, .. } = request else { panic!("{request:?}") };
+        let Request::Measure(request) = request else { panic!("{request:?}") };
+        let job = &request.job;
         (job.caches.iter().map(|cache| of(job, *cache)).collect(), None)
     };
     let (run, _) = run(vec![both()], &config, script);
@@ -87,7 +89,9 @@ fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
     let answers = |found: Option<Bytes>, lost: fn() -> Option<Loss>, in_process| {
         let known = known.clone();
         let script = move |request: &Request| match request {
-            Request::Measure { job, .. } => (vec![Reply::Record(Box::new(record(job, known.clone())))], None),
+            Request::Measure(request) => {
+                (vec![Reply::Record(Box::new(record(&request.job, known.clone())))], None)
+            }
             Request::Writes { enough, .. } => {
                 assert_eq!(*enough, claimed);
                 (vec![Reply::Writes(found)], lost())

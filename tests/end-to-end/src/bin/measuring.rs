@@ -9,10 +9,9 @@ use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 use end_to_end::clockwork::Clockwork;
-use gpubench::plan::{Job, Plan};
-use gpubench::record::{Record, Run};
+use gpubench::record::Run;
 use gpubench::settings::{ArgValues, CacheStates, RunsDir};
-use gpubench::{Error, Progress, RunEvents, Settings, Suite, gpu_bench};
+use gpubench::{Error, Progress, RunEvent, RunEvents, Settings, Suite, gpu_bench};
 use gpubench_runtime::__private::steps as worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
@@ -106,32 +105,19 @@ fn sizes(suite: &Suite) -> Result<(), Box<dyn StdError>> {
 struct Printed;
 
 impl RunEvents for Printed {
-    fn planned(&mut self, plan: &Plan, runs: usize) {
-        println!("{} cases, {runs} times", plan.cases());
-    }
-
-    fn devices_opening(&mut self) {
-        println!("opening devices");
-    }
-
-    fn run_started(&mut self, run: &Run, resumed: &[&Record]) {
-        println!("started on {}, {} resumed", run.devices[0].device, resumed.len());
-    }
-
-    fn job_started(&mut self, job: &Job) {
-        println!("{job}");
-    }
-
-    fn record_finished(&mut self, record: &Record) {
-        println!("{} {}", record.case.name(), record.case.cache);
-    }
-
-    fn run_ended(&mut self, run: &Run) {
-        println!("ended with {}", run.records.len());
-    }
-
-    fn warning(&mut self, warning: &str) {
-        println!("warning: {warning}");
+    fn event(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Planned(plan, runs) => println!("{} cases, {runs} times", plan.cases()),
+            RunEvent::DevicesOpening => println!("opening devices"),
+            RunEvent::RunStarted(run, resumed) => {
+                println!("started on {}, {} resumed", run.devices[0].device, resumed.len());
+            }
+            RunEvent::JobStarted(job) => println!("{job}"),
+            RunEvent::RecordFinished(record) => println!("{} {}", record.case.name(), record.case.cache),
+            RunEvent::RunEnded(run) => println!("ended with {}", run.records.len()),
+            RunEvent::Warning(warning) => println!("warning: {warning}"),
+            _ => {}
+        }
     }
 }
 

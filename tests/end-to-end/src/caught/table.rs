@@ -5,12 +5,11 @@ use std::env;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use gpubench::RunEvents;
 use gpubench::format;
-use gpubench::plan::Job;
 use gpubench::record::{Record, Run};
 use gpubench::units::Nanoseconds;
 use gpubench::verdict::State;
+use gpubench::{RunEvent, RunEvents};
 
 use super::{Group, Line, Needs};
 
@@ -33,13 +32,15 @@ impl Default for Watch {
 }
 
 impl RunEvents for Watch {
-    fn job_started(&mut self, _: &Job) {
-        self.since = Instant::now();
-    }
-
-    fn record_finished(&mut self, _: &Record) {
-        self.walls.push(self.since.elapsed());
-        self.since = Instant::now();
+    fn event(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::JobStarted(_) => self.since = Instant::now(),
+            RunEvent::RecordFinished(_) => {
+                self.walls.push(self.since.elapsed());
+                self.since = Instant::now();
+            }
+            _ => {}
+        }
     }
 }
 

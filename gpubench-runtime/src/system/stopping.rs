@@ -43,13 +43,19 @@ impl SignalWatch {
         Self { some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
     }
 
-    /// Returns the number of the signal that came, 0 before.
-    pub(crate) fn signal(&self) -> usize {
-        match SEEN.load(Ordering::SeqCst) {
+    /// Returns the number of the signal that came, if any.
+    pub(crate) fn signal(&self) -> Option<u8> {
+        let signal = match SEEN.load(Ordering::SeqCst) {
             // A blocked signal reaches no handler, and waits.
             0 if self.some_blocked => waiting().unwrap_or(0) as usize,
             seen => seen,
-        }
+        };
+        u8::try_from(signal).ok().filter(|signal| *signal > 0)
+    }
+
+    /// Returns true if a signal came.
+    pub(crate) fn has_signal(&self) -> bool {
+        self.signal().is_some()
     }
 }
 

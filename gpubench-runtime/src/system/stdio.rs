@@ -21,12 +21,11 @@ pub(crate) fn take_channel() -> io::Result<(File, File)> {
     Ok((socket, replies))
 }
 
-/// Takes standard output, so that all other output of this process goes to standard error. Nothing where that cannot be, which here
-/// is nowhere.
-pub(crate) fn take_output() -> io::Result<Option<File>> {
+/// Takes standard output, so that all other output of this process goes to standard error.
+pub(crate) fn take_output() -> io::Result<File> {
     let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    Ok(Some(File::from(ours)))
+    Ok(File::from(ours))
 }
 
 /// A stream that is waited for while it takes or has nothing. All processes that share a pipe share that it does not block: whoever

@@ -18,7 +18,7 @@ pub(crate) enum Tried {
     /// It is locked until this is dropped.
     Locked(File),
     /// Another has it locked: the file, for reading who.
-    Held(Option<File>),
+    Held(File),
 }
 
 /// Tries to lock the file at `path`, and makes it if it is missing.
@@ -34,7 +34,7 @@ pub(crate) fn try_lock(path: &Path) -> io::Result<Tried> {
             Ok(()) if !is_at(&file, path) => {}
             Ok(()) => return Ok(Tried::Locked(file)),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => return Ok(Tried::Held(Some(file))),
+            Err(TryLockError::WouldBlock) => return Ok(Tried::Held(file)),
         }
     }
 }

@@ -60,11 +60,10 @@ impl Family {
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// Asks all of it to end. Returns true, since a system of this kind has a way to ask.
-    pub(crate) fn ask_to_end(&self) -> bool {
+    /// Asks all of it to end.
+    pub(crate) fn ask_to_end(&self) {
         // Fails only if nobody is left.
         _ = kill_process_group(self.group, Signal::TERM);
-        true
     }
 
     /// Ends all of it at once.
@@ -98,8 +97,8 @@ pub(crate) fn this_program() -> io::Result<PathBuf> {
     if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
 }
 
-/// Begins the work of a child: sets its name, so that `top` shows the program's and not `exe`, the name of `/proc/self/exe`.
-pub(crate) fn begin_work() {
+/// Sets the name of this process, so that `top` shows the program's and not `exe`, the name of `/proc/self/exe`.
+pub(crate) fn set_process_name() {
     let name = env::args_os().next().map(PathBuf::from);
     if let Some(name) = name.as_deref().and_then(Path::file_name) {
         // The name is for people only, and may be missing.

@@ -1,0 +1,389 @@
+//! The threads of a run. Each owns the worker of one device, so that devices are measured at the same time. A thread gets the requests of
+//! a worker and sends its replies, and survives the loss of a worker: that costs one case, and a new worker measures the rest. A case
+//! that fails is tried once more, in a new worker, before its failure is a result.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder, Scope};
+use std::time::Duration;
+
+use super::supervisor::{Lost, Supervisor, Warn};
+use super::{RunConfig, RunError};
+use crate::device::Available;
+use crate::plan::Job;
+use crate::worker::{MeasureRequest, Reply, Request};
+use gpubench_records::device_info::DeviceInfo;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::Cache;
+use gpubench_records::record::Record;
+use gpubench_records::threads;
+use gpubench_records::verdict::Reason;
+use gpubench_records::verification::CuptiPass;
+use gpubench_stats::units::Bytes;
+
+/// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
+const STACK: usize = 8 << 20;
+/// The limit for the properties of a device. This is no case, and may take longer than a case may.
+const INFO_LIMIT: Duration = Duration::from_secs(60);
+/// The limit for write detection, which may well hang.
+const WRITES_LIMIT: Duration = Duration::from_secs(10);
+/// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
+const OPENINGS: usize = 2;
+/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again: the time that failures
+/// take is bounded, however many cases there are.
+pub(super) const CONFIRMED: usize = 3;
+
+/// Counts, for each benchmark and stage, the cases that failed twice: failures of one kind are likely to have one cause.
+pub(super) type Confirmed = BTreeMap<(String, Stage), usize>;
+
+/// Makes the supervisor of a thread's workers.
+pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
+
+/// A reply of the thread with this number. An error ends the request.
+type ThreadReply = (usize, Result<Reply, RunError>);
+
+/// The threads of a run.
+pub(super) struct DeviceThreads {
+    requests: Vec<Sender<Request>>,
+    replies: Receiver<ThreadReply>,
+    of: BTreeMap<String, usize>,
+}
+
+impl DeviceThreads {
+    /// Starts a thread for each of `devices`, or one for all of them if they are measured in this process.
+    ///
+    /// # Errors
+    /// Returns an error if the system has no more threads.
+    pub(super) fn start<'scope, 'a: 'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        devices: &[Available],
+        config: &'scope RunConfig,
+        supervisor: &'scope MakeSupervisor<'a>,
+    ) -> Result<Self, RunError> {
+        let (sender, replies) = channel();
+        let count = if config.in_process { 1 } else { devices.len().max(1) };
+        let mut requests = Vec::with_capacity(count);
+        for number in 0..count {
+            let (request, wanted) = channel();
+            let sender = sender.clone();
+            let run = move || {
+                let warnings = sender.clone();
+                let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
+                let supervisor = supervisor(Box::new(warn));
+                let (refused, confirmed) = (BTreeMap::new(), BTreeMap::new());
+                DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
+            };
+            Builder::new()
+                .name(format!("device {number}"))
+                .stack_size(STACK)
+                .spawn_scoped(scope, run)
+                .map_err(|error| RunError::NoWorker(threads::not_started(&error)))?;
+            requests.push(request);
+        }
+        let of = devices.iter().enumerate();
+        let of = of.map(|(place, device)| (device.device.clone(), place.min(count - 1))).collect();
+        Ok(Self { requests, replies, of })
+    }
+
+    /// Returns the number of threads.
+    pub(super) fn count(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Returns the thread of a device; the first for one that has none.
+    pub(super) fn of(&self, device: &str) -> usize {
+        self.of.get(device).copied().unwrap_or_default()
+    }
+
+    /// Sends a request to a thread, which must have done the one before.
+    pub(super) fn send(&self, thread: usize, request: Request) {
+        // Fails only if the thread has panicked, which ends the run.
+        _ = self.requests[thread].send(request);
+    }
+
+    /// Waits for the next reply of any thread.
+    ///
+    /// # Errors
+    /// Returns an error if no thread is left.
+    pub(super) fn wait(&self) -> Result<ThreadReply, RunError> {
+        let none = |_| RunError::NoWorker(io::Error::other("no thread is left that measures"));
+        self.replies.recv().map_err(none)
+    }
+
+    /// Sends a request to a thread while no other is at work, and passes each reply to `hear`.
+    pub(super) fn ask(
+        &self,
+        thread: usize,
+        request: Request,
+        hear: &mut dyn FnMut(Reply),
+    ) -> Result<(), RunError> {
+        self.send(thread, request);
+        loop {
+            match self.wait()?.1? {
+                Reply::Done => return Ok(()),
+                reply => hear(reply),
+            }
+        }
+    }
+}
+
+/// Asks a worker for the properties of a device, and a new one if the first is lost, unless that took its whole limit. Returns the
+/// reason if the device cannot be used.
+pub(super) fn device_info(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<Result<DeviceInfo, String>, RunError> {
+    let request = config.info_request(device);
+    let mut is_second = false;
+    loop {
+        let mut answer = Err("the worker did not tell what is known of it".to_owned());
+        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.timeout), &mut |reply| match reply {
+            Reply::DeviceInfo(mut info) => {
+                // The name under which its cases ask for it, whatever it calls itself.
+                device.clone_into(&mut info.device);
+                info.properties.extend(config.locked_clock(device));
+                answer = Ok(info);
+            }
+            Reply::NoDevice(message) => answer = Err(message),
+            _ => {}
+        })?;
+        match lost {
+            None => return Ok(answer),
+            Some(lost) if is_second || lost.timed_out() => return Ok(Err(lost.to_string())),
+            Some(_) => is_second = true,
+        }
+    }
+}
+
+/// The worker of a device, and the failures so far.
+struct DeviceThread<'a> {
+    supervisor: Supervisor<'a>,
+    config: &'a RunConfig,
+    /// Devices that could not be opened, the reasons, and the number of processes in a row that each refused.
+    refused: BTreeMap<String, (String, usize)>,
+    confirmed: Confirmed,
+    number: usize,
+    replies: Sender<ThreadReply>,
+}
+
+/// The two tries of a job.
+struct Tries<'a> {
+    /// The properties of the device, which decide whether the declared work is in doubt.
+    info: &'a DeviceInfo,
+    reply: &'a dyn Fn(Reply),
+    /// Failures of the first try, with true for those that are not tried again.
+    failed: Vec<(Record, Failure, bool)>,
+    /// Failures of the first try that are being tried again.
+    again: Vec<(Record, Failure)>,
+    /// Failures that the second try has confirmed.
+    confirmed: Vec<(String, Stage)>,
+    /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
+    in_doubt: Vec<(Record, Bytes)>,
+}
+
+impl Tries<'_> {
+    /// Sends a record that is certain, and keeps any other.
+    fn take(&mut self, mut record: Record, is_final: bool) {
+        let is_same = |(first, _): &(Record, _)| first.case.cache == record.case.cache;
+        let first = self.again.iter().position(is_same).map(|place| self.again.swap_remove(place).1);
+        if let Some(first) = &first {
+            record.set_first_failure(first);
+        }
+        match (record.failure().cloned(), record.declared_work_in_doubt(self.info)) {
+            (Some(failure), _) if first.is_none() => self.failed.push((record, failure, is_final)),
+            (None, Some(enough)) => self.in_doubt.push((record, enough)),
+            (failure, _) => {
+                self.confirmed.extend(failure.map(|failure| kind(&record, &failure)));
+                (self.reply)(Reply::Record(Box::new(record)));
+            }
+        }
+    }
+}
+
+fn kind(record: &Record, failure: &Failure) -> (String, Stage) {
+    (record.case.benchmark.clone(), failure.stage)
+}
+
+impl DeviceThread<'_> {
+    fn run(mut self, requests: &Receiver<Request>) {
+        for request in requests {
+            let done = match request {
+                Request::DeviceInfo { device, .. } => device_info(&mut self.supervisor, self.config, &device)
+                    .map(|answer| {
+                        self.send(Ok(answer.map_or_else(Reply::NoDevice, Reply::DeviceInfo)));
+                    }),
+                Request::Measure(request) => self.job(&request),
+                _ => {
+                    self.supervisor.dismiss();
+                    Ok(())
+                }
+            };
+            self.send(done.map(|()| Reply::Done));
+        }
+        self.supervisor.dismiss();
+    }
+
+    /// Sends a reply to the run, which may have ended.
+    fn send(&self, reply: Result<Reply, RunError>) {
+        _ = self.replies.send((self.number, reply));
+    }
+
+    /// Measures a job, and once more the cases that fail. If it seems to have written less than it declares, detects its writes before
+    /// its records are sent.
+    fn job(&mut self, request: &MeasureRequest) -> Result<(), RunError> {
+        let (number, replies, job) = (self.number, self.replies.clone(), &request.job);
+        let reply = move |reply| _ = replies.send((number, Ok(reply)));
+        let record = |record| reply(Reply::Record(Box::new(record)));
+        let (failed, again, confirmed, in_doubt) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut tries = Tries { info: &request.info, reply: &reply, failed, again, confirmed, in_doubt };
+        let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
+        for (failed, failure, is_final) in std::mem::take(&mut tries.failed) {
+            match self.is_tried_again(&job.device, &kind(&failed, &failure), is_final) {
+                true => tries.again.push((failed, failure)),
+                false => record(failed),
+            }
+        }
+        if ended.is_ok() && !tries.again.is_empty() {
+            self.supervisor.replace(&job.device);
+            let caches = tries.again.iter().map(|(record, _)| record.case.cache).collect();
+            ended = self.attempt(request, caches, &mut tries);
+        }
+        tries.confirmed.into_iter().for_each(|kind| *self.confirmed.entry(kind).or_default() += 1);
+        // After an interrupt nobody knows if these would have failed again: they are left for the run that resumes this one.
+        if !matches!(ended, Err(RunError::Interrupted)) {
+            tries.again.into_iter().for_each(|(failed, _)| record(failed));
+        }
+        let enough = tries.in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
+        let changed = match enough.filter(|_| ended.is_ok()) {
+            None => Ok(None),
+            Some(enough) => self.writes(job, enough),
+        };
+        for (mut doubtful, _) in tries.in_doubt {
+            doubtful.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), &request.info);
+            record(doubtful);
+        }
+        ended.and(changed.map(drop))
+    }
+
+    /// Returns true if a case that failed is tried once more. One that took its whole limit in a worker of its own is not: it would
+    /// take the limit twice.
+    fn is_tried_again(&self, device: &str, kind: &(String, Stage), is_final: bool) -> bool {
+        let confirmed = self.confirmed.get(kind).is_some_and(|times| *times >= CONFIRMED);
+        !self.config.in_process && !is_final && self.given_up(device).is_none() && !confirmed
+    }
+
+    /// Returns the reason if no worker can open a device.
+    fn given_up(&self, device: &str) -> Option<&String> {
+        self.refused.get(device).filter(|(_, times)| *times >= OPENINGS).map(|(why, _)| why)
+    }
+
+    /// Measures these cases of a job. Each lost worker costs one of them.
+    fn attempt(
+        &mut self,
+        request: &MeasureRequest,
+        caches: Vec<Cache>,
+        tries: &mut Tries<'_>,
+    ) -> Result<(), RunError> {
+        let mut job = Job { caches, ..request.job.clone() };
+        while !job.caches.is_empty() {
+            if let Some(why) = self.given_up(&job.device) {
+                let failure = Failure::new(Stage::Device, why);
+                let failed = |cache: &Cache| Record::failed(job.case(*cache), failure.clone());
+                job.caches.iter().for_each(|cache| tries.take(failed(cache), true));
+                return Ok(());
+            }
+            let asked = Request::Measure(Box::new(MeasureRequest { job: job.clone(), ..request.clone() }));
+            let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
+            let (mut refused, mut sampled) = (None, None);
+            // Records whose launches are still to be traced.
+            let (mut untraced, mut was_traced) = (Vec::new(), false);
+            let ended = self.supervisor.ask(&asked, request.limit, &mut |reply| match reply {
+                Reply::Sampled(record) => sampled = Some(record),
+                Reply::Record(record) => {
+                    sampled = None;
+                    job.caches.retain(|cache| *cache != record.case.cache);
+                    if request.verify { untraced.push(*record) } else { tries.take(*record, false) }
+                }
+                Reply::Traced { cache, pass } => {
+                    was_traced = true;
+                    let record = untraced.iter_mut().find(|record| record.case.cache == cache);
+                    record.into_iter().for_each(|record| record.set_cupti(pass.clone()));
+                }
+                Reply::NoDevice(message) => refused = Some(message),
+                Reply::Step(_) | Reply::Interval { .. } => (tries.reply)(reply),
+                _ => {}
+            });
+            if was_traced {
+                // Tracing changes the process.
+                self.supervisor.replace(&job.device);
+            }
+            let lost = ended.as_ref().ok().and_then(Option::as_ref);
+            let why = lost.map_or_else(|| "nothing came of it".to_owned(), Lost::to_string);
+            for mut record in untraced {
+                if record.lacks_cupti() {
+                    record.set_cupti(CuptiPass::Failed(why.clone()));
+                }
+                tries.take(record, false);
+            }
+            let lost = ended?;
+            if let Some(lost) = lost.as_ref().filter(|lost| lost.step.is_none()) {
+                refused = Some(lost.to_string());
+            }
+            if let Some(why) = refused {
+                self.supervisor.replace(&job.device);
+                let times = self.refused.get(&job.device).map_or(1, |(_, times)| times + 1);
+                self.refused.insert(job.device.clone(), (why, times));
+                continue;
+            }
+            self.refused.remove(&job.device);
+            let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
+            let failure = match lost {
+                Some(lost) => lost.failure(),
+                // The device was lost after a case. A new worker measures the others.
+                None if job.caches.len() < before => continue,
+                None => Failure::new(Stage::Worker, "sent no result"),
+            };
+            if !job.caches.is_empty() {
+                let cache = job.caches.remove(0);
+                let record = match sampled {
+                    Some(mut sampled) => {
+                        sampled.verdict = sampled.verdict.and(Reason::FailedAfterwards(failure));
+                        *sampled
+                    }
+                    None => Record::failed(job.case(cache), failure),
+                };
+                tries.take(record, is_final);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the memory that launches of `job` change when it holds other values than before, up to `enough`.
+    /// They may go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
+    fn writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
+        if self.config.in_process {
+            return Ok(None);
+        }
+        let request = Request::Writes { job: job.clone(), enough };
+        let mut changed = None;
+        let limit = self.config.limit(job).min(WRITES_LIMIT);
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| {
+            if let Reply::Writes(found) = reply {
+                changed = found;
+            }
+        })?;
+        self.supervisor.replace(&job.device);
+        Ok(changed.filter(|_| lost.is_none()))
+    }
+}
+
+impl Drop for DeviceThread<'_> {
+    /// Ends the wait for a thread that panics. The panic goes on where the threads are joined.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.send(Err(RunError::NoWorker(io::Error::other("its thread panicked"))));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
+
+use super::SuiteError;
+use super::cli::Exit;
+use super::measure::run_config;
+use super::prepare::{Task, kinds_of};
+use super::printer::Printer;
+use crate::devices::kinds;
+use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
+use crate::plan::Plan;
+use crate::registry::Entry;
+use crate::runner::single_cases::info_with_peaks;
+use crate::runner::supervisor::Supervisor;
+use crate::runner::{RunEvent, RunEvents};
+use crate::settings::Settings;
+use gpubench_records::record::Run;
+use gpubench_table as report;
+
+/// Sets the cache state of each ceiling benchmark to the one that its limit needs.
+pub(super) fn set_cache_states(plan: &mut Plan) {
+    for (job, _) in &mut plan.jobs {
+        let ceilings = kinds::ceilings_of(&job.device);
+        if let Some(cache) = ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark)) {
+            job.caches = vec![cache];
+        }
+    }
+}
+
+fn cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
+    ceiling_cache(options.cache_dir.as_deref()).ok_or_else(|| {
+        SuiteError::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
+    })
+}
+
+/// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
+pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
+    let mut problems = Vec::new();
+    let reached: Vec<_> = run.devices.iter().map(|info| kinds::reached(run, &info.device)).collect();
+    for (info, reached) in run.devices.iter_mut().zip(reached) {
+        match cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
+            Ok(Some(file)) => {
+                events.event(&RunEvent::Remark(&format!("kept for later runs in {}", file.display())));
+            }
+            Ok(None) => {}
+            Err(error) => problems.push(error),
+        }
+        info.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
+    }
+    problems
+}
+
+/// Collects the peaks that devices do not report. Returns remarks on peaks of the user's file that no benchmark needs.
+pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, Vec<String>) {
+    let ceilings = cache(options).ok().filter(|_| task != Task::MeasurePeaks);
+    let sources = PeakSources { stated: options.peaks.clone(), ceilings };
+    let remarks = sources.unknown_data_types(entries.iter().map(|entry| entry.options.data_type));
+    (sources, remarks)
+}
+
+/// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
+pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
+    kinds_of(&Task::Measure.entries())
+        .into_iter()
+        .find(|kind| kinds::keeps_peaks(kind) && wanted.is_none_or(|wanted| wanted == *kind))
+}
+
+/// Measures the peaks of `device` and stores them in the place of earlier ones.
+pub(super) fn measure_again(
+    device: &str,
+    options: &Settings,
+    printer: &Printer<'_>,
+) -> Result<Exit, SuiteError> {
+    let ceilings = cache(options)?;
+    let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
+    let config = run_config(options, sources, None, None);
+    let mut supervisor = Supervisor::new(config.in_process, None, &|| false, Box::new(drop));
+    let mut info = || info_with_peaks(&mut supervisor, &config, device);
+    // The device knows which file is its own.
+    ceilings.forget(&info()?.0).map_err(SuiteError::failed)?;
+    let measured = info()?.0;
+    supervisor.dismiss();
+    printer.print(&report::peaks_of(&measured))?;
+    Ok(Exit::Done)
+}

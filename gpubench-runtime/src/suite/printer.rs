@@ -1,0 +1,191 @@
+//! Prints results on standard output, and writes them to the files that the user names.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anstream::AutoStream;
+
+use super::SuiteError;
+use super::cli::Exit;
+use super::measure::MeasuredRun;
+use super::messages::warn;
+use crate::runner::RunFile;
+use crate::settings::Settings;
+use crate::system::stdio::{self, Patient};
+use gpubench_records::files::{Destination, fill};
+use gpubench_records::record::Run;
+use gpubench_records::text::printable;
+use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
+use gpubench_table::{self as report, Page, TableWriter};
+
+/// The part of a run that is printed while it is measured.
+#[derive(Debug, Default)]
+pub(super) struct LiveOutput {
+    /// The table with all rows, if they are printed.
+    pub(super) table: Option<TableWriter>,
+    /// The first error of printing.
+    pub(super) problem: Option<SuiteError>,
+}
+
+/// Standard output and the exports of a benchmark binary.
+#[derive(Debug)]
+pub(super) struct Printer<'a> {
+    /// Standard output. All other output of this process goes to standard error.
+    stdout: File,
+    options: &'a Settings,
+    exports: Vec<Export>,
+}
+
+/// An export with its open file; `None` for standard output.
+pub(super) type Output = (Export, Option<Destination>);
+
+impl<'a> Printer<'a> {
+    /// Takes standard output away from all other code: output of the user's benchmarks is no result.
+    pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
+        let files = [
+            (Format::JSON, &options.json),
+            (Format::CSV, &options.csv),
+            (Format::MARKDOWN, &options.markdown),
+        ];
+        let given = files.into_iter().filter_map(|(format, file)| Some((format, file.clone()?)));
+        let exports = exports(given).map_err(SuiteError::usage)?;
+        let taken = io::stdout().flush().and_then(|()| stdio::take_output());
+        Ok(Self { stdout: taken.map_err(SuiteError::not_printed)?, options, exports })
+    }
+
+    /// Prints `text`, coloured as the user and the terminal want it.
+    pub(super) fn print(&self, text: &str) -> Result<(), SuiteError> {
+        let colors = match self.options.color.unwrap_or_default() {
+            clap::ColorChoice::Auto => AutoStream::choice(&self.stdout),
+            clap::ColorChoice::Always => anstream::ColorChoice::Always,
+            clap::ColorChoice::Never => anstream::ColorChoice::Never,
+        };
+        let printed = self.stdout.try_clone().and_then(|stdout| {
+            let stdout: Box<dyn Write> = Box::new(Patient(stdout));
+            let mut out = AutoStream::new(stdout, colors);
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        });
+        ignore_closed_pipe(printed).map_err(SuiteError::not_printed)
+    }
+
+    /// Opens the files of all exports, before anything is measured.
+    pub(super) fn open_outputs(&self) -> Result<Vec<Output>, SuiteError> {
+        let open = |export: &Export| match &export.to {
+            ExportTo::StandardOutput => Ok((export.clone(), None)),
+            ExportTo::File(path) => match Destination::open(path) {
+                Ok(destination) => Ok((export.clone(), Some(destination))),
+                // The system says that the file is missing.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Err(SuiteError::usage(format_args!(
+                        "{export}: its folder does not exist: make the folder, or give another file"
+                    )))
+                }
+                Err(error) => Err(SuiteError::usage(format_args!("{export}: {error}"))),
+            },
+        };
+        self.exports.iter().map(open).collect()
+    }
+
+    /// Returns the page that results are printed on.
+    pub(super) fn page(&self) -> Page {
+        Page::of(&self.stdout, None)
+    }
+
+    /// Returns true unless another format uses standard output.
+    pub(super) fn prints_rows(&self) -> bool {
+        self.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
+    }
+
+    /// Returns true if rows are all that is shown of a run.
+    pub(super) fn prints_rows_alone(&self) -> bool {
+        self.exports.is_empty() && !self.options.explain
+    }
+
+    /// Prints and writes a run, of which `shown` is printed already.
+    ///
+    /// # Errors
+    /// Returns the problems of the run and those of its output.
+    pub(super) fn show(
+        &self,
+        measured: MeasuredRun,
+        mut shown: LiveOutput,
+        outputs: &[Output],
+    ) -> Result<Exit, SuiteError> {
+        let MeasuredRun { run, mut problems, file } = measured;
+        // A device that failed before any measurement leaves nothing to print, and gives no reason to overwrite an earlier file.
+        if problems.is_empty() || !run.devices.is_empty() {
+            let printed = shown.problem.map_or_else(|| self.print_run(&run, shown.table.as_mut()), Err);
+            problems.extend(printed.err());
+            if let Some(none) = report::no_records(&run).filter(|_| !outputs.is_empty()) {
+                warn(&none);
+            }
+            for (export, destination) in outputs {
+                let written = self.write(export, destination.as_ref(), &run);
+                problems
+                    .extend(written.err().map(|error| SuiteError::failed(format_args!("{export}: {error}"))));
+            }
+        } else {
+            problems.extend(shown.problem);
+        }
+        problems.extend(self.print_files(&file, outputs).err());
+        let exit = if matches!(file, RunFile::Failed) { Exit::Failed } else { Exit::Done };
+        let run = MeasuredRun { run, problems, file }.into_result()?;
+        Ok(Exit::of(&run).min(exit))
+    }
+
+    /// Prints what is left to print below `table`, or all.
+    fn print_run(&self, run: &Run, table: Option<&mut TableWriter>) -> Result<(), SuiteError> {
+        if !self.prints_rows() {
+            return Ok(());
+        }
+        let page = self.page();
+        let mut text = match table {
+            Some(table) => report::end(run, table, page),
+            None => report::render(run, page),
+        };
+        if self.options.explain {
+            text += &report::explain(run, page);
+        }
+        self.print(&text)
+    }
+
+    /// Writes an export. In a file, it replaces the former content.
+    fn write(&self, export: &Export, file: Option<&Destination>, run: &Run) -> io::Result<()> {
+        let write = |out: &mut dyn Write| (export.format.write)(run, out);
+        let is_terminal = file.map_or_else(|| self.stdout.is_terminal(), Destination::is_terminal);
+        let contents =
+            |out: &mut dyn Write| if is_terminal { write_visibly(out, &write) } else { write(out) };
+        match file {
+            Some(file) => file.write(&contents),
+            None => ignore_closed_pipe(fill(Patient(&self.stdout), &contents)),
+        }
+    }
+
+    /// Prints the paths of a run's files on a terminal, below the table.
+    fn print_files(&self, stored: &RunFile, outputs: &[Output]) -> Result<(), SuiteError> {
+        let exported = outputs.iter().filter_map(|(export, _)| match &export.to {
+            ExportTo::File(path) => Some(path),
+            ExportTo::StandardOutput => None,
+        });
+        let stored = if let RunFile::Stored(path) = stored { Some(path) } else { None };
+        let here = env::current_dir().unwrap_or_default();
+        let shown =
+            |path: &PathBuf| printable(&path.strip_prefix(&here).unwrap_or(path).display().to_string());
+        let files: Vec<String> = exported.chain(stored).map(shown).collect();
+        if files.is_empty() || !self.prints_rows() || !self.stdout.is_terminal() {
+            return Ok(());
+        }
+        self.print(&format!("files: {}\n", files.join(", ")))
+    }
+}
+
+/// Ignores the error of a closed pipe: its reader has seen enough.
+fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
