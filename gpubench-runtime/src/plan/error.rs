@@ -10,12 +10,10 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}. --list shows {}", but_for(*ignored), there(*available))]
+    #[error("no benchmark {selection}{}. --list shows those that are there", but_for(*ignored))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,
-        /// The number of benchmarks, counted as a list shows them.
-        available: usize,
         /// The number that match and are ignored.
         ignored: usize,
     },
@@ -30,14 +28,6 @@ pub enum PlanError {
     /// A name or an argument that cannot be used. The message names the flag or the place in the source.
     #[error("{0}")]
     Usage(String),
-}
-
-fn there(available: usize) -> String {
-    match available {
-        0 => "none".to_owned(),
-        1 => "the 1 benchmark that is there".to_owned(),
-        number => format!("the {number} benchmarks that are there"),
-    }
 }
 
 fn need_one(benchmarks: usize) -> String {

@@ -1,6 +1,6 @@
 //! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -71,51 +71,39 @@ struct AxisRows {
 impl AxisRows {
     fn of(axes: &[&dyn ArgAxis], given: &ArgValues) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
-        let taken = |axis: &&dyn ArgAxis| {
-            let values = given.get(axis.name())?;
-            Some(values.iter().map(|value| taken(*axis, value)).collect::<Vec<String>>())
+        let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
+            Some(given.get(axis.name())?.iter().map(|value| taken(*axis, value)).collect())
         };
-        let replaced: Vec<Option<Vec<String>>> = axes.iter().map(taken).collect();
+        let given: Vec<Option<Vec<String>>> = axes.iter().map(of_user).collect();
         // If all are replaced, the listed values are not needed.
-        let (columns, refused) = match replaced.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() {
-            Some(replaced) => {
-                let refused = axes.iter().zip(&replaced).find_map(|(axis, values)| {
-                    let refused = values.iter().find_map(|value| axis.select(value).err())?;
-                    Some((axis.name(), refused.to_string()))
-                });
-                (replaced.into_iter().cloned().collect(), refused)
-            }
-            None => (axes.iter().map(|axis| axis.values()).collect::<Vec<_>>(), None),
-        };
+        let replaced: Option<Vec<Vec<String>>> = given.iter().cloned().collect();
+        let columns = replaced.clone().unwrap_or_else(|| axes.iter().map(|axis| axis.values()).collect());
         if let Some((name, _)) = names.iter().zip(&columns).find(|(_, values)| values.is_empty()) {
             return Err(Failure::new(Stage::Args, format_args!("`{name}` lists no values")));
         }
-        let [first, others @ ..] = &columns[..] else {
-            return Ok(Self { names, rows: vec![Vec::new()], refused: None });
-        };
-        if let Some(other) = others.iter().position(|values| values.len() != first.len()) {
-            let (one, other, values) = (names[0], names[other + 1], others[other].len());
+        let steps = columns.first().map_or(1, Vec::len);
+        if let Some(other) = columns.iter().position(|values| values.len() != steps) {
+            let (one, other, values) = (names[0], names[other], columns[other].len());
             let message = format!(
-                "`{one}` and `{other}` go together, and `{one}` has {} values where `{other}` has {values}",
-                first.len()
+                "`{one}` and `{other}` go together, and `{one}` has {steps} values where `{other}` has {values}"
             );
-            if replaced[0].is_none() {
+            if given[0].is_none() {
                 return Err(Failure::new(Stage::Args, message));
             }
             return Ok(Self { rows: vec![columns.concat()], names, refused: Some((one, message)) });
         }
-        let mut rows: Vec<Vec<String>> = Vec::with_capacity(first.len());
-        let mut seen = std::collections::HashSet::with_capacity(first.len());
-        for step in 0..first.len() {
-            let row: Vec<String> = columns.iter().map(|values| values[step].clone()).collect();
-            // A value given twice makes one case, because a case is identified by its name.
-            if seen.insert(row.clone()) {
-                rows.push(row);
-            }
-        }
+        let row = |step: usize| columns.iter().map(|values| values[step].clone()).collect();
+        let mut rows: Vec<Vec<String>> = (0..steps).map(row).collect();
+        // A value given twice makes one case, because a case is identified by its name.
+        let mut seen = HashSet::new();
+        rows.retain(|row| seen.insert(row.clone()));
+        let refused = axes.iter().zip(replaced.iter().flatten()).find_map(|(axis, values)| {
+            let refused = values.iter().find_map(|value| axis.select(value).err())?;
+            Some((axis.name(), refused.to_string()))
+        });
         let mut rows = Self { names, rows, refused };
-        if replaced.iter().any(Option::is_none) {
-            rows.choose(&replaced);
+        if replaced.is_none() {
+            rows.choose(&given);
         }
         Ok(rows)
     }

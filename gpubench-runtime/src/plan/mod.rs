@@ -149,13 +149,19 @@ impl Plan {
             return Err(PlanError::Empty);
         }
         refuse_duplicates(entries)?;
-        let mut instances = Vec::new();
-        for (device, kind) in devices {
-            instances.extend(Instance::all(entries, (device, kind), selection, None));
-        }
-        for Missing { kind, why } in missing {
-            instances.extend(Instance::all(entries, (kind, kind), selection, Some(why)));
-        }
+        let there = devices.iter().map(|(device, kind)| (device.as_str(), *kind, None));
+        let absent = missing.iter().map(|Missing { kind, why }| (*kind, *kind, Some(why.as_str())));
+        let instances: Vec<Instance<'_>> = there
+            .chain(absent)
+            .flat_map(|(device, kind, missing)| {
+                let selected = entries.iter().filter(|entry| selection.takes_tags_of(&entry.options));
+                let all =
+                    selected.flat_map(|entry| entry.variants.iter().enumerate().map(move |one| (entry, one)));
+                all.filter(move |(_, (_, variant))| variant.device == kind).map(
+                    move |(entry, (number, variant))| Instance { entry, variant, number, device, missing },
+                )
+            })
+            .collect();
         let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
         let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
@@ -167,11 +173,7 @@ impl Plan {
             }
         }
         if plan.jobs.is_empty() && plan.absent.is_empty() {
-            return Err(PlanError::Nothing {
-                selection: selection.describe(devices),
-                available: available(entries, lister),
-                ignored: plan.ignored,
-            });
+            return Err(PlanError::Nothing { selection: selection.describe(devices), ignored: plan.ignored });
         }
         if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
             return Err(PlanError::Usage(format!(
@@ -296,45 +298,11 @@ struct Instance<'a> {
     missing: Option<&'a str>,
 }
 
-impl<'a> Instance<'a> {
-    /// Returns the selected instances for a device, which has a name and a kind.
-    fn all(
-        entries: &[&'a Entry],
-        (device, kind): (&'a str, &'a str),
-        selection: &Selection,
-        missing: Option<&'a str>,
-    ) -> Vec<Self> {
-        let selected = entries.iter().copied().filter(|entry| selection.takes_tags_of(&entry.options));
-        let all = selected.flat_map(|entry| entry.variants.iter().enumerate().map(move |one| (entry, one)));
-        all.filter(|(_, (_, variant))| variant.device == kind)
-            .map(|(entry, (number, variant))| Self { entry, variant, number, device, missing })
-            .collect()
-    }
-
+impl Instance<'_> {
     fn variant(&self) -> ListedVariant {
         let (benchmark, device) = (self.entry.path(), self.device.to_owned());
         ListedVariant { benchmark, variant: self.number, device }
     }
-}
-
-/// Returns the number of benchmarks in a list of all of `entries`.
-fn available(entries: &[&Entry], lister: &mut dyn Lister) -> usize {
-    let all = Selection { ignored: Ignored::Included, ..Selection::default() };
-    let mut kinds: Vec<&str> = Vec::new();
-    for variant in entries.iter().flat_map(|entry| entry.variants) {
-        if !kinds.contains(&variant.device) {
-            kinds.push(variant.device);
-        }
-    }
-    let instances: Vec<Instance<'_>> =
-        kinds.iter().flat_map(|kind| Instance::all(entries, (kind, kind), &all, None)).collect();
-    let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
-    let mut plan = Plan::default();
-    for (instance, listed) in instances.iter().zip(lister.list(variants, &all.cases)) {
-        // No value is given that a benchmark could refuse.
-        _ = plan.add(instance, listed, &all, &mut BTreeSet::new());
-    }
-    plan.jobs.len()
 }
 
 /// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.

@@ -1,4 +1,4 @@
-//! The user's selection. In: the selecting flags. Out: true for each benchmark or case that is selected.
+//! The user's selection of benchmarks and cases.
 
 use super::{Arg, BenchmarkId};
 use crate::registry::{BenchmarkOptions, Entry};
@@ -61,17 +61,6 @@ impl Selection {
 
     /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
-        let mut words = self.describe_names();
-        words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
-        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
-        if !devices.is_empty() {
-            words.push(format!("on {}", devices.join(", ")));
-        }
-        words.join(" ")
-    }
-
-    /// Lists the conditions on a benchmark's name and options.
-    fn describe_names(&self) -> Vec<String> {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
             words.push(format!("with the tag `{}`", self.tags.join("` or `")));
@@ -79,7 +68,12 @@ impl Selection {
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());
         }
-        words
+        words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
+        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
+        if !devices.is_empty() {
+            words.push(format!("on {}", devices.join(", ")));
+        }
+        words.join(" ")
     }
 }
 

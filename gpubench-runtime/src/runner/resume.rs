@@ -1,6 +1,6 @@
 //! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
@@ -49,15 +49,20 @@ impl ResumedRecords {
         }
         (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
-        let mut again = 0;
+        let planned: BTreeSet<CaseKey> =
+            plan.planned_cases().map(|(job, cache)| planned_case(job, cache)).collect();
+        let (mut again, mut others) = (0, BTreeSet::new());
         // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
             let unclear = compared && record.measurement.is_none();
+            let case = case(&record);
             if unclear || is_tried_again(&record, other_limit) {
                 again += 1;
+            } else if planned.contains(&case) {
+                resumed.records.insert(case, record);
             } else {
-                resumed.records.insert(case(&record), record);
+                others.insert(case);
             }
         }
         if again > 0 {
@@ -66,27 +71,14 @@ impl ResumedRecords {
                 .remarks
                 .push(format!("{cases} that failed for want of a device or of time: measured again"));
         }
-        resumed.leave_out_others(plan);
-        resumed
-    }
-
-    /// Removes records that are no case of `plan`.
-    fn leave_out_others(&mut self, plan: &Plan) {
-        let before = self.records.len();
-        let mut planned = BTreeMap::new();
-        for (job, cache) in plan.planned_cases() {
-            let case = planned_case(job, cache);
-            planned.extend(self.records.remove(&case).map(|record| (case, record)));
-        }
-        let others = std::mem::replace(&mut self.records, planned);
-        if let Some((case, with)) = others.keys().next() {
+        if let Some((case, with)) = others.first() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
-            let cache = case.cache;
-            let cases = format::counted(before - self.records.len(), "case");
-            self.remarks.push(format!(
+            let (cases, cache) = (format::counted(others.len(), "case"), case.cache);
+            resumed.remarks.push(format!(
                 "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
             ));
         }
+        resumed
     }
 
     /// Returns remarks about the earlier run and about the records that are not kept.
@@ -138,9 +130,6 @@ impl ResumedRecords {
 
     /// Takes the record of a case out, for the run.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
-        if self.records.is_empty() {
-            return None;
-        }
         self.records.remove(&planned_case(job, cache))
     }
 

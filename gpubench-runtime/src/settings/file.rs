@@ -1,4 +1,4 @@
-//! The file of settings: the nearest `gpubench.toml`, or a table of the nearest `Cargo.toml`.
+//! The file of settings: the nearest `gpubench.toml`.
 //!
 //! ```toml
 //! precision = "1%"
@@ -9,50 +9,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use serde::Deserialize;
-use toml::de::DeTable;
-
-use super::{Settings, SettingsError};
+use super::Settings;
 
 /// The name of the file.
 const NAME: &str = "gpubench.toml";
-/// The file that may have the settings in `package.metadata.gpubench` or `workspace.metadata.gpubench`.
-const MANIFEST: &str = "Cargo.toml";
-
-/// A file of settings that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FileError {
-    /// It cannot be read.
-    #[error("{}{}: {error}", path.display(), naming(path))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It is not TOML, or has an unknown key or a wrong value.
-    #[error("{}: {}", path.display(), plain(error))]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// The line, and the reason.
-        error: Box<toml::de::Error>,
-    },
-    /// A setting is impossible, or excludes another.
-    #[error("{}: {error}", path.display())]
-    Impossible {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: SettingsError,
-    },
-}
-
-/// Names the variable that names the file, if one does.
-fn naming(path: &Path) -> &'static str {
-    let is_named = env::var_os("GPUBENCH_CONFIG").is_some_and(|named| named == path);
-    if is_named { ", which GPUBENCH_CONFIG names" } else { "" }
-}
 
 /// Rewrites an error of the parser for users: without Rust's types, and without the names of all settings after an unknown one.
 fn plain(error: &toml::de::Error) -> String {
@@ -76,19 +36,16 @@ impl Settings {
     /// file at or above the package or the current folder.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be used.
-    pub(crate) fn with_file(mut self) -> Result<Self, FileError> {
+    /// Returns a sentence that names the file, if it cannot be used.
+    pub(crate) fn with_file(mut self) -> Result<Self, String> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         self.cache_dir = self.cache_dir.or_else(|| variable("GPUBENCH_CACHE_DIR"));
         // `cargo gpubench ab` sets it to `none`: its runs are not added to a history.
         self.history = self.history.or_else(|| variable("GPUBENCH_HISTORY"));
         let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
-        let file = match variable("GPUBENCH_CONFIG") {
-            Some(path) => Some(read(&path)?),
-            None => find(folders.iter().flatten().map(PathBuf::as_path))?,
-        };
-        let mut settings = match file {
-            Some(file) => self.or(file),
+        let nearest = || find(folders.iter().flatten().map(PathBuf::as_path));
+        let mut settings = match variable("GPUBENCH_CONFIG").or_else(nearest) {
+            Some(path) => self.or(read(&path)?),
             None => self,
         };
         settings.history = settings.history.filter(|folder| folder.as_os_str() != "none");
@@ -96,80 +53,31 @@ impl Settings {
     }
 }
 
-/// Reads the nearest file in one of these folders or above. Earlier folders come first, and `gpubench.toml` comes before `Cargo.toml`.
-fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Settings>, FileError> {
-    for folder in folders.into_iter().flat_map(Path::ancestors) {
-        let own = folder.join(NAME);
-        // Also a broken link or a folder: whoever put it there wants its settings.
-        if own.symlink_metadata().is_ok() {
-            return read(&own).map(Some);
-        }
-        let manifest = folder.join(MANIFEST);
-        // Cargo reports a manifest that it cannot read.
-        let text = fs::read_to_string(&manifest).unwrap_or_default();
-        if text.contains("gpubench")
-            && DeTable::parse(&text).is_ok()
-            && let Some(settings) = of_manifest(&text, &manifest)?
-        {
-            return Ok(Some(settings));
-        }
-    }
-    Ok(None)
+/// Finds the nearest file in one of these folders or above. Earlier folders come first.
+fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
+    let files = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
+    // Also a broken link or a folder, which cannot be read: a user who put it there wants its settings.
+    files.into_iter().find(|file| file.symlink_metadata().is_ok())
 }
 
 /// Reads the file at `path`.
-fn read(path: &Path) -> Result<Settings, FileError> {
-    let text = text(path)?;
-    if path.file_name().is_some_and(|name| name == MANIFEST) {
-        return Ok(of_manifest(&text, path)?.unwrap_or_default());
-    }
-    let settings = toml::from_str(&text);
-    checked(path, settings.map_err(|error| wrong(path, error))?)
-}
-
-/// Reads the settings in the `text` of a manifest, if it has any.
-fn of_manifest(text: &str, path: &Path) -> Result<Option<Settings>, FileError> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Manifest {
-        package: Owner,
-        workspace: Owner,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Owner {
-        metadata: Metadata,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Metadata {
-        gpubench: Option<Settings>,
-    }
-    let manifest: Manifest = toml::from_str(text).map_err(|error| wrong(path, error))?;
-    let settings = manifest.package.metadata.gpubench.or(manifest.workspace.metadata.gpubench);
-    settings.map(|settings| checked(path, settings)).transpose()
-}
-
-/// Reads a file, and no pipe or device, which may have no end.
-fn text(path: &Path) -> Result<String, FileError> {
-    let read = match fs::metadata(path) {
+fn read(path: &Path) -> Result<Settings, String> {
+    let text = match fs::metadata(path) {
+        // A pipe or a device may have no end.
         Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::other("not a file")),
         _ => fs::read_to_string(path),
     };
-    read.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })
-}
-
-fn wrong(path: &Path, error: toml::de::Error) -> FileError {
-    FileError::Wrong { path: path.to_owned(), error: Box::new(error) }
-}
-
-fn checked(path: &Path, settings: Settings) -> Result<Settings, FileError> {
+    let text = text.map_err(|error| {
+        let is_named = env::var_os("GPUBENCH_CONFIG").is_some_and(|named| named == path);
+        let naming = if is_named { ", which GPUBENCH_CONFIG names" } else { "" };
+        format!("{}{naming}: {error}", path.display())
+    })?;
+    let wrong = |error: String| format!("{}: {error}", path.display());
+    let settings: Settings = toml::from_str(&text).map_err(|error| wrong(plain(&error)))?;
     // A gate may wait for the command line to name a baseline.
     let alone = Settings { fail_on_regression: None, ..settings.clone() };
-    match alone.validate() {
-        Ok(()) => Ok(settings),
-        Err(error) => Err(FileError::Impossible { path: path.to_owned(), error }),
-    }
+    alone.validate().map_err(wrong)?;
+    Ok(settings)
 }
 
 #[cfg(test)]
@@ -183,7 +91,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
         fs::write(&path, text).expect("it can be written");
-        read(&path).map_err(|error| error.to_string())
+        read(&path)
     }
 
     #[test]
@@ -232,23 +140,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).expect("it can be made");
-        let samples = || find([inner.as_path()]).expect("it is right").expect("it is there").samples;
+        let samples = || read(&find([inner.as_path()]).expect("it is there")).expect("it is right").samples;
         let write =
             |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("it can be written");
-        write("Cargo.toml", "[workspace.metadata.gpubench]\nsamples = 1");
-        assert_eq!(samples(), Some(1));
         write("gpubench.toml", "samples = 2");
         assert_eq!(samples(), Some(2));
-        write("a/Cargo.toml", "[package]\nname = \"x\"\n[package.metadata.gpubench]\nsamples = 3");
+        write("a/gpubench.toml", "samples = 3");
         assert_eq!(samples(), Some(3));
-        write("a/b/Cargo.toml", "[package]\nname = \"x\"");
-        assert_eq!(samples(), Some(3));
-        write("a/b/Cargo.toml", "[package]\nmetadata = { gpubench = { samples = 4 } }");
-        assert_eq!(samples(), Some(4));
-        write("a/b/Cargo.toml", "[package] gpubench is not TOML");
-        assert_eq!(samples(), Some(3));
-        let elsewhere = find([Path::new("/nowhere"), folder.path()]).expect("it is right");
-        assert_eq!(elsewhere.and_then(|file| file.samples), Some(2));
+        let elsewhere = find([Path::new("/nowhere"), folder.path()]);
+        assert_eq!(elsewhere, Some(folder.path().join(NAME)));
     }
 
     /// A file that is there and cannot be read is not passed over.
@@ -257,13 +157,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
         std::os::unix::fs::symlink("moved.toml", &path).expect("a link");
-        assert!(find([folder.path()]).is_err());
+        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
         fs::remove_file(&path).expect("it is there");
         fs::create_dir(&path).expect("a folder");
-        assert!(find([folder.path()]).is_err());
+        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
         fs::remove_dir(&path).expect("it is there");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o666.into(), 0)
             .expect("a pipe");
-        assert!(find([folder.path()]).expect_err("a pipe").to_string().contains("not a file"));
+        assert!(
+            read(&find([folder.path()]).expect("it is there")).expect_err("a pipe").contains("not a file")
+        );
     }
 }

@@ -13,7 +13,6 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub(crate) use self::peaks::peaks_of;
-pub(crate) use self::validate::SettingsError;
 pub use self::values::{
     CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
     parse_positive_time,
@@ -259,7 +258,7 @@ impl Settings {
     }
 
     /// Returns the selection of cases.
-    pub(crate) fn selection(&self) -> Result<Selection, SettingsError> {
+    pub(crate) fn selection(&self) -> Result<Selection, String> {
         let ignored = match (self.ignored, self.include_ignored) {
             (_, true) => Ignored::Included,
             (true, false) => Ignored::Only,
@@ -267,9 +266,9 @@ impl Settings {
         };
         Ok(Selection {
             cases: CaseSelection {
-                filters: parse_filters(&self.filter, self.exact).map_err(SettingsError::new)?,
+                filters: parse_filters(&self.filter, self.exact).map_err(|error| error.to_string())?,
                 exact: self.exact,
-                skip: parse_filters(&self.skip, self.exact).map_err(SettingsError::new)?,
+                skip: parse_filters(&self.skip, self.exact).map_err(|error| error.to_string())?,
                 args: ArgValues::by_name(&self.arg),
                 caches: self.cache.map(CacheStates::list),
                 device: None,

@@ -1,6 +1,5 @@
 //! Checks settings, and turns them into the sampling options.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use super::peaks::read_peak;
@@ -20,17 +19,6 @@ const QUICK: Sampling = Sampling {
     energy: Some(false),
     ..Sampling::USUAL
 };
-
-/// Settings that cannot be used. The message names the flag and says what to give.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct SettingsError(String);
-
-impl SettingsError {
-    pub(crate) fn new(message: impl Display) -> Self {
-        Self(message.to_string())
-    }
-}
 
 impl Settings {
     /// Returns the sampling options.
@@ -69,16 +57,12 @@ impl Settings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// Returns an error if a value is impossible, or if two settings exclude each other.
-    pub(crate) fn validate(&self) -> Result<(), SettingsError> {
-        match self.mistake() {
-            Some(mistake) => Err(SettingsError(mistake)),
+    /// Returns an error if a value is impossible, or if two settings exclude each other. It names the flag and says what to give.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        match self.wrong_value().or_else(|| self.wrong_name()).or_else(|| self.conflict()) {
+            Some(mistake) => Err(mistake),
             None => self.selection().map(drop),
         }
-    }
-
-    fn mistake(&self) -> Option<String> {
-        self.wrong_value().or_else(|| self.wrong_name()).or_else(|| self.conflict())
     }
 
     /// Finds a number that is out of range.

@@ -7,8 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de};
 
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::selection::ArgValues;
@@ -245,40 +244,23 @@ impl FromStr for ShareChoice {
     }
 }
 
-/// A value of the file: text, or a number without quotes.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected text in quotes or a number")]
-enum Written {
-    Text(String),
-    Whole(i64),
-    Number(f64),
-}
-
-impl Display for Written {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Whole(number) => write!(f, "{number}"),
-            Self::Number(number) => write!(f, "{number}"),
-        }
+/// Returns a value of the file as text: text, or a number without quotes.
+fn written<E: de::Error>(value: toml::Value) -> Result<String, E> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        _ => Err(E::custom("expected text in quotes or a number")),
     }
 }
 
-/// One value or a list of them.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected text in quotes, or a list of texts")]
-enum OneOrMany {
-    One(Written),
-    Many(Vec<Written>),
-}
-
-impl OneOrMany {
-    fn texts(&self) -> Vec<String> {
-        match self {
-            Self::One(one) => vec![one.to_string()],
-            Self::Many(many) => many.iter().map(ToString::to_string).collect(),
-        }
-    }
+/// Returns one value of the file, or a list of them, as texts.
+fn texts<E: de::Error>(value: toml::Value) -> Result<Vec<String>, E> {
+    let texts = match value {
+        toml::Value::Array(values) => values.into_iter().map(written::<E>).collect(),
+        one => written(one).map(|one| vec![one]),
+    };
+    texts.map_err(|_| E::custom("expected text in quotes, or a list of texts"))
 }
 
 /// Reads a value of the file as `parse` reads it on the command line.
@@ -286,8 +268,8 @@ fn read<'de, D: Deserializer<'de>, T, E: Display>(
     file: D,
     parse: impl Fn(&str) -> Result<T, E>,
 ) -> Result<Option<T>, D::Error> {
-    let written = Written::deserialize(file)?.to_string();
-    parse(&written).map(Some).map_err(|error| D::Error::custom(format_args!("`{written}`: {error}")))
+    let text = written::<D::Error>(toml::Value::deserialize(file)?)?;
+    parse(&text).map(Some).map_err(|error| de::Error::custom(format_args!("`{text}`: {error}")))
 }
 
 pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
@@ -306,14 +288,13 @@ pub(super) fn positive_duration<'de, D: Deserializer<'de>>(file: D) -> Result<Op
 
 /// Reads a table of arguments, as in `arg = { n = [1024, "1Mi"] }`.
 pub(super) fn args<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<ArgValues>, D::Error> {
-    let args = BTreeMap::<String, OneOrMany>::deserialize(file)?;
-    Ok(args.into_iter().map(|(name, values)| ArgValues::new(name, values.texts())).collect())
+    let args = BTreeMap::<String, toml::Value>::deserialize(file)?;
+    args.into_iter().map(|(name, values)| Ok(ArgValues::new(name, texts::<D::Error>(values)?))).collect()
 }
 
-pub(super) fn list<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(file: D) -> Result<Vec<T>, D::Error> {
-    let parse =
-        |text: String| text.parse().map_err(|error| D::Error::custom(format_args!("`{text}`: {error}")));
-    OneOrMany::deserialize(file)?.texts().into_iter().map(parse).collect()
+/// Reads a text or a list of texts.
+pub(super) fn list<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<String>, D::Error> {
+    texts(toml::Value::deserialize(file)?)
 }
 
 #[cfg(test)]

@@ -1,10 +1,5 @@
-//! The commit that the user's package was built from. In: the folder of the package at build time, and this
-//! program's file. Out: the commit that is checked out there, and true if files have changed since; or
-//! nothing if that is not certain.
-//!
-//! A user's package has no build script that could ask git, so the running program asks. Another commit may
-//! be checked out by then. The answer therefore counts only if no source of the checkout is newer than the
-//! program.
+//! Finds the commit that the user's package was built from. A user's package has no build script that could ask git, so the running
+//! program asks. Another commit may be checked out by then. The answer counts only if no source of the checkout is newer than the program.
 
 use std::fs;
 use std::path::Path;
@@ -23,12 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SOURCES: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
-/// The state of a checkout, as git reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct CheckoutState {
-    commit: String,
-    dirty: bool,
-}
+/// The commit of a checkout, and true if files have changed since.
+type CheckoutState = (String, bool);
 
 /// A pending question to git.
 pub(crate) struct Lookup {
@@ -57,7 +48,7 @@ impl Lookup {
     pub(crate) fn end(self) -> Option<Package> {
         let left = self.until.saturating_duration_since(Instant::now());
         let found = self.answer.recv_timeout(left).ok().flatten();
-        let (commit, dirty) = found.map(|CheckoutState { commit, dirty }| (commit, dirty)).unzip();
+        let (commit, dirty) = found.unzip();
         self.package.map(|package| Package { commit, dirty, ..package })
     }
 }
@@ -78,7 +69,7 @@ fn state(git: &str, folder: &Path, built: SystemTime) -> Option<CheckoutState> {
     let commit = status.lines().find_map(|line| line.strip_prefix("# branch.oid "))?;
     let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
     let dirty = status.lines().any(|line| !line.starts_with('#'));
-    is_commit.then(|| CheckoutState { commit: commit.to_owned(), dirty })
+    is_commit.then(|| (commit.to_owned(), dirty))
 }
 
 fn is_source(file: &str) -> bool {
@@ -166,14 +157,14 @@ mod tests {
     fn a_program_is_of_the_commit_whose_files_it_was_built_from() {
         let checkout = Checkout::new();
         let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
-        let clean = CheckoutState { commit: commit.clone(), dirty: false };
+        let clean = (commit.clone(), false);
         assert_eq!(checkout.state(SystemTime::now()), Some(clean));
         // Changed, then built, and only then committed.
         checkout.write("src/main.rs", "after", hours_ago(1));
-        assert_eq!(checkout.state(hours_ago(0)), Some(CheckoutState { commit: commit.clone(), dirty: true }));
+        assert_eq!(checkout.state(hours_ago(0)), Some((commit.clone(), true)));
         let later = checkout.commit();
         assert_ne!(later, commit);
-        assert_eq!(checkout.state(hours_ago(0)), Some(CheckoutState { commit: later, dirty: false }));
+        assert_eq!(checkout.state(hours_ago(0)), Some((later, false)));
     }
 
     #[test]
@@ -182,7 +173,7 @@ mod tests {
         assert_eq!(checkout.state(hours_ago(2)), None, "its source is newer than the program");
         // No program is built from a text for people.
         checkout.write("README.md", "after", SystemTime::now());
-        assert!(checkout.state(hours_ago(0)).is_some_and(|state| state.dirty));
+        assert!(checkout.state(hours_ago(0)).is_some_and(|(_, dirty)| dirty));
         checkout.write("src/main.rs", "after", SystemTime::now());
         assert_eq!(checkout.state(hours_ago(0) - Duration::from_secs(60)), None);
     }

@@ -2,16 +2,14 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
-
 use super::SuiteError;
 use super::cli::{Exit, TextFormat};
 use super::prepare::{Planner, Task, kinds_of};
 use super::share::Share;
+use super::test_mode::json_line;
 use crate::devices::select;
-use crate::plan::{Ignored, Job, JobStatus, Plan, PlanError, Selection};
+use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
 use crate::settings::Settings;
-use gpubench_records::method::Cache;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 
@@ -62,35 +60,31 @@ fn text(plan: &Plan, format: TextFormat) -> String {
     for (job, status) in &plan.jobs {
         let name = printable(&job.to_string());
         _ = match (format, status) {
-            (TextFormat::Pretty | TextFormat::Junit, JobStatus::Skipped(why)) => {
+            (TextFormat::Pretty, JobStatus::Skipped(why)) => {
                 writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
             }
-            (TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse, _) => {
+            (TextFormat::Pretty | TextFormat::Terse, _) => {
                 writeln!(text, "{name}: benchmark")
             }
-            (TextFormat::Json, _) => writeln!(text, "{}", as_json(job, status)),
+            (TextFormat::Json, _) => {
+                let caches: Vec<String> = job.caches.iter().map(ToString::to_string).collect();
+                let mut line = vec![
+                    ("name", job.to_string().into()),
+                    ("device", job.device.as_str().into()),
+                    ("caches", caches.into()),
+                ];
+                if let JobStatus::Skipped(why) = status {
+                    line.push(("skipped", why.as_str().into()));
+                }
+                write!(text, "{}", json_line(&line))
+            }
         };
     }
-    if matches!(format, TextFormat::Pretty | TextFormat::Junit) {
+    if format == TextFormat::Pretty {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
         _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
     }
     text
-}
-
-#[derive(Serialize)]
-struct ListedJob<'a> {
-    name: String,
-    device: &'a str,
-    caches: &'a [Cache],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    skipped: Option<&'a str>,
-}
-
-fn as_json(job: &Job, status: &JobStatus) -> String {
-    let skipped = if let JobStatus::Skipped(why) = status { Some(&**why) } else { None };
-    let line = ListedJob { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
-    serde_json::to_string(&line).unwrap_or_default()
 }

@@ -80,33 +80,54 @@ impl<'a> Planner<'a> {
         Ok(Self { task, entries, options, selection, kinds, lister, share })
     }
 
-    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's.
+    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
+    /// rest is measured on the devices of that run, unless the user names others. If nothing is left, they may be missing.
     pub(super) fn run_setup(
         &mut self,
         program: &Program,
         runs: Option<&Path>,
     ) -> Result<RunSetup, SuiteError> {
-        let mut setup = RunSetup::default();
-        if let (Some(name), Some(runs)) = (&self.options.resume, runs) {
-            if let Some(earlier) = self.earlier_run(runs, name, &program.suite)? {
-                return self.resumed(program, earlier);
-            }
+        let options = self.options;
+        let (mut earlier, mut restarted) = (None, None);
+        if let (Some(name), Some(runs)) = (&options.resume, runs) {
+            earlier = self.earlier_run(runs, name, &program.suite)?;
             // A node that a task was started again on may see another folder than the one before.
-            let restarted =
-                |task: &&gpubench_records::task::Task| task.restarts.is_some_and(|restarts| restarts > 0);
-            setup.notes.extend(self.share.task.as_ref().filter(restarted).map(|task| {
+            let task = self.share.task.as_ref().filter(|_| earlier.is_none());
+            let task = task.filter(|task| task.restarts.is_some_and(|restarts| restarts > 0));
+            restarted = task.map(|task| {
                 format!(
                     "{task} was started again and has no earlier run in {}: all is measured",
                     runs.display()
                 )
-            }));
+            });
         }
-        let (planned, Selected { devices, mut notes, .. }) =
-            self.plan_on_devices(self.options.device.as_deref())?;
+        let still_valid = |earlier, plan: &Plan| {
+            let limit = options.time_limit().into();
+            ResumedRecords::from_earlier(earlier, plan, program, &options.sampling(), limit)
+        };
+        // A task that is started again is given other devices, perhaps on another node.
+        let is_free = options.device.is_none() && self.share.given().is_none();
+        let infos = earlier.iter().filter(|_| is_free).flat_map(|earlier| &earlier.run.devices);
+        let names: Vec<String> = infos.map(|info| info.device.clone()).collect();
+        if let Some(earlier) = earlier.clone().filter(|_| !names.is_empty()) {
+            let devices: Vec<Available> = names.iter().filter_map(|device| self.as_named(device)).collect();
+            let notes = earlier.run.notes.clone();
+            let plan = self.plan(&devices, &[])?;
+            let plan = self.share.narrow(plan);
+            let resumed = still_valid(earlier, &plan);
+            if resumed.is_all_of(&plan) {
+                return Ok(RunSetup { plan, devices, notes, resumed });
+            }
+        }
+        let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
+        let (planned, Selected { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned.and_then(Plan::on_this_machine)?;
-        notes.extend(note_unmatched(&planned));
-        notes.append(&mut setup.notes);
-        Ok(RunSetup { plan: self.share.narrow(planned), devices, notes, ..setup })
+        let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
+        let unmatched = note_unmatched(&planned).filter(|note| !notes.contains(note));
+        notes.extend(unmatched.into_iter().chain(restarted));
+        let plan = self.share.narrow(planned);
+        let resumed = earlier.map(|earlier| still_valid(earlier, &plan)).unwrap_or_default();
+        Ok(RunSetup { plan, devices, notes, resumed })
     }
 
     /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
@@ -117,37 +138,6 @@ impl<'a> Planner<'a> {
             _ => EarlierRun::open(runs, name, suite).map(Some),
         };
         earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
-    }
-
-    /// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they may be missing.
-    fn resumed(&mut self, program: &Program, earlier: EarlierRun) -> Result<RunSetup, SuiteError> {
-        let mut notes = earlier.run.notes.clone();
-        let options = self.options;
-        let still_valid = |earlier, plan: &Plan| {
-            let limit = options.time_limit().into();
-            ResumedRecords::from_earlier(earlier, plan, program, &options.sampling(), limit)
-        };
-        // A task that is started again is given others, perhaps on another node.
-        let is_free = options.device.is_none() && self.share.given().is_none();
-        let names: Vec<String> =
-            earlier.run.devices.iter().filter(|_| is_free).map(|info| info.device.clone()).collect();
-        if !names.is_empty() {
-            let devices: Vec<Available> = names.iter().filter_map(|device| self.as_named(device)).collect();
-            let planned = self.plan(&devices, &[])?;
-            notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
-            let plan = self.share.narrow(planned);
-            let resumed = still_valid(earlier.clone(), &plan);
-            if resumed.is_all_of(&plan) {
-                return Ok(RunSetup { plan, devices, notes, resumed });
-            }
-        }
-        let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
-        let (planned, Selected { devices, .. }) = self.plan_on_devices(device.as_deref())?;
-        let planned = planned.and_then(Plan::on_this_machine)?;
-        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
-        let plan = self.share.narrow(planned);
-        let resumed = still_valid(earlier, &plan);
-        Ok(RunSetup { plan, devices, notes, resumed })
     }
 
     /// Returns a device by its name in a run, present or not.

@@ -28,10 +28,6 @@ pub struct Progress<'a> {
     messages: Box<dyn Messages>,
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
-    /// The number of runs and the number of cases of each.
-    repeats: (usize, usize),
-    /// The number of cases that are done, of all runs.
-    done: usize,
     /// True once cases are measured again.
     is_again: bool,
     /// Prints the rows, in a benchmark binary.
@@ -92,8 +88,6 @@ impl<'a> Progress<'a> {
             mode,
             messages,
             several_devices: false,
-            repeats: (0, 0),
-            done: 0,
             is_again: false,
             printer: None,
             jobs: Vec::new(),
@@ -183,7 +177,6 @@ impl<'a> Progress<'a> {
         self.begin(plan.cases() * runs, "cases");
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
         self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
-        self.repeats = (runs, plan.cases());
         if runs == 1 && self.printer.is_some_and(Printer::prints_rows) {
             let has_row = |status: &JobStatus| !matches!(status, JobStatus::Skipped(_));
             let jobs = plan.jobs.iter().filter(|(_, status)| has_row(status));
@@ -227,15 +220,7 @@ impl RunEvents for Progress<'_> {
                 let samples = format::counted(samples, "sample");
                 self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
             }
-            RunEvent::RecordFinished(_) => {
-                self.bar.inc(1);
-                self.done += 1;
-                let (runs, cases) = self.repeats;
-                let ends = runs > 1 && cases > 0 && self.done.is_multiple_of(cases);
-                if ends && self.mode != Mode::Quiet {
-                    self.say(&format!("run {} of {runs} is done", self.done / cases));
-                }
-            }
+            RunEvent::RecordFinished(_) => self.bar.inc(1),
             RunEvent::JobFinished(records) => {
                 let records: Vec<_> = records.iter().collect();
                 if let Some(rows) = self.shown.table.as_mut().map(|table| table.rows(&records)) {
@@ -244,7 +229,6 @@ impl RunEvents for Progress<'_> {
             }
             RunEvent::MeasuredAgain(plan) => {
                 self.bar.inc_length(plan.cases() as u64);
-                self.repeats = (0, 0);
                 if !std::mem::replace(&mut self.is_again, true) && self.mode != Mode::Quiet {
                     let seem = if plan.cases() == 1 { "seems" } else { "seem" };
                     let cases = format::counted(plan.cases(), "case");
@@ -374,26 +358,5 @@ mod tests {
         assert_eq!(recorded.lines(), [""; 0]);
         progress.event(&RunEvent::Warning("no clock"));
         assert_eq!(recorded.lines(), ["warning: no clock"]);
-    }
-
-    #[test]
-    fn each_of_several_runs_tells_its_end() {
-        let recorded = Recorded::new();
-        let mut progress = lines(&recorded);
-        progress.event(&RunEvent::Planned(&plan(&["copy"]), 3));
-        for run in 1..=3 {
-            measure(&mut progress, &recorded, "copy");
-            let told = recorded.lines();
-            assert_eq!(
-                told.last().map(|line| &**line),
-                Some(&*format!("run {run} of 3 is done")),
-                "{told:?}"
-            );
-        }
-        // One alone needs no number.
-        let mut progress = lines(&recorded);
-        progress.event(&RunEvent::Planned(&plan(&["copy"]), 1));
-        measure(&mut progress, &recorded, "copy");
-        assert_eq!(recorded.lines(), [""; 0]);
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::Value;
 
 use super::SuiteError;
 use super::cli::{Exit, TextFormat};
@@ -64,7 +64,7 @@ pub(super) fn test(
         Err(cause) => Err(ended_early(cause, &watch, false)),
     };
     let text = match format {
-        TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse => lines(&trials, &counts, format),
+        TextFormat::Pretty | TextFormat::Terse => lines(&trials, &counts, format),
         TextFormat::Json => json(&trials, &counts, began.elapsed()),
     };
     Ok((text, ended))
@@ -141,30 +141,41 @@ fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
 
 /// Returns the events of libtest's JSON, which editors read.
 fn json(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
-    let mut events = vec![json!({"type": "suite", "event": "started", "test_count": trials.len()})];
+    let mut text = json_line(&[
+        ("type", "suite".into()),
+        ("event", "started".into()),
+        ("test_count", trials.len().into()),
+    ]);
     for Trial { name, outcome } in trials {
-        events.push(json!({"type": "test", "event": "started", "name": name}));
-        events.push(match outcome {
-            Outcome::Passed | Outcome::Launched => json!({"type": "test", "event": "ok", "name": name}),
-            Outcome::Skipped(why) | Outcome::Ignored(why) => {
-                json!({"type": "test", "event": "ignored", "name": name, "message": why})
-            }
+        let mut test = |event: &str, more: Option<(&str, String)>| {
+            let mut pairs =
+                vec![("type", "test".into()), ("event", event.into()), ("name", name.as_str().into())];
+            pairs.extend(more.map(|(key, value)| (key, value.into())));
+            text += &json_line(&pairs);
+        };
+        test("started", None);
+        match outcome {
+            Outcome::Passed | Outcome::Launched => test("ok", None),
+            Outcome::Skipped(why) | Outcome::Ignored(why) => test("ignored", Some(("message", why.clone()))),
             // Editors show this as output of the test.
-            Outcome::Failed(failure) => {
-                json!({"type": "test", "event": "failed", "name": name, "stdout": format!("{failure}\n")})
-            }
-        });
+            Outcome::Failed(failure) => test("failed", Some(("stdout", format!("{failure}\n")))),
+        }
     }
     let Counts { passed, failed, skipped, ignored, left } = *counts;
-    events.push(json!({
-        "type": "suite",
-        "event": if failed + left == 0 { "ok" } else { "failed" },
-        "passed": passed,
-        "failed": failed,
-        "ignored": ignored + skipped,
-        "measured": 0,
-        "filtered_out": left,
-        "exec_time": elapsed.as_secs_f64(),
-    }));
-    events.iter().map(|event| format!("{event}\n")).collect()
+    text + &json_line(&[
+        ("type", "suite".into()),
+        ("event", if failed + left == 0 { "ok" } else { "failed" }.into()),
+        ("passed", passed.into()),
+        ("failed", failed.into()),
+        ("ignored", (ignored + skipped).into()),
+        ("measured", 0.into()),
+        ("filtered_out", left.into()),
+        ("exec_time", elapsed.as_secs_f64().into()),
+    ])
+}
+
+/// Returns an object as a line, with its keys in this order.
+pub(super) fn json_line(pairs: &[(&str, Value)]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+    format!("{{{}}}\n", pairs.join(","))
 }

@@ -133,14 +133,7 @@ impl InProgress<'_> {
             // Draws a seed of 53 bits, which readers of JSON can hold. The worker is killed at `limit`, and its samples are lost
             // with it: half of that ends earlier.
             let seed = RandomState::new().hash_one(()) >> 11;
-            measure::compare(
-                &mut beside,
-                seed,
-                &sampling,
-                *limit / 2,
-                monitor,
-                &mut SharedProgress(&progress),
-            )
+            measure::compare(&mut beside, seed, &sampling, *limit / 2, monitor, &mut &progress)
         });
         let prepared = beside.prepared;
         let step = progress.borrow().step;
@@ -210,16 +203,14 @@ fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     failure.with_message(message)
 }
 
-/// The progress of a comparison, to which its rounds and its inputs report.
-struct SharedProgress<'a, 'r>(&'a RefCell<StepReporter<'r>>);
-
-impl StepObserver for SharedProgress<'_, '_> {
+/// The rounds of a comparison and its inputs report to the same progress.
+impl StepObserver for &RefCell<StepReporter<'_>> {
     fn step_reached(&mut self, step: Step) {
-        self.0.borrow_mut().step_reached(step);
+        self.borrow_mut().step_reached(step);
     }
 
     fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        self.0.borrow_mut().interval_narrowed(samples, half_width);
+        self.borrow_mut().interval_narrowed(samples, half_width);
     }
 }
 

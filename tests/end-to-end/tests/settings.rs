@@ -71,19 +71,6 @@ fn a_switch_is_taken_back() {
 }
 
 #[test]
-fn the_manifest_holds_them_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = "[package]\nname = \"kernels\"\n\n[package.metadata.gpubench]\ndevice = \"clockwork\"\n\
-                    filter = \"hair\"\nsamples = 12\n";
-    write(folder.path(), "Cargo.toml", manifest);
-    let run = measured(folder.path(), &[], &[]);
-    assert_eq!((cases(&run), run.sampling.samples), (vec!["two_devices::hair hot".to_owned()], Some(12)));
-    // The one of that name goes first.
-    write(folder.path(), "gpubench.toml", "device = \"clockwork\"\nfilter = \"hair\"\nsamples = 13\n");
-    assert_eq!(measured(folder.path(), &[], &[]).sampling.samples, Some(13));
-}
-
-#[test]
 fn a_mistake_is_told_with_its_line_and_what_to_write() {
     let folder = tempfile::tempdir().expect("a folder");
     for (text, words) in [

@@ -64,9 +64,9 @@ fn each_sampled_case_is_traced_or_says_why_not() {
         };
         let (run, asked) = run(vec![both(), job("b")], &config, script);
         assert_eq!(run.records.iter().map(cupti).take(2).collect::<Vec<_>>(), expected.map(failed));
-        let next = asked
-            .iter()
-            .find(|(_, request)| matches!(request, Request::Measure(request) if request.job.benchmark == "b"));
+        let next = asked.iter().find(
+            |(_, request)| matches!(request, Request::Measure(request) if request.job.benchmark == "b"),
+        );
         assert_eq!(next.map(|(number, _)| *number), Some(2), "tracing leaves something behind");
     }
     // Without it nothing is said of it.

@@ -64,14 +64,13 @@ struct InsteadArgs {
 pub enum TextFormat {
     /// For people
     #[default]
+    // A format of libtest without a meaning here.
+    #[value(alias = "junit")]
     Pretty,
     /// For test runners: `name: benchmark`; a letter for each case in test mode
     Terse,
     /// For programs: one JSON object per line; in test mode those of libtest
     Json,
-    /// A format of libtest that nothing needs here: as `pretty`
-    #[value(hide = true)]
-    Junit,
 }
 
 /// A command line that can be obeyed.
