@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::RunError;
 use crate::device::Available;
 use crate::system::lock_file::{self, Tried};
 
@@ -56,17 +57,6 @@ impl Lock {
     }
 }
 
-/// The reason that there is no lock.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotLocked {
-    /// Another benchmark binary holds the device, and the user does not want to wait.
-    #[error("{0}")]
-    Busy(String),
-    /// The user wants to stop.
-    #[error("interrupted")]
-    Interrupted,
-}
-
 /// The holder of a lock, according to the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
@@ -80,14 +70,14 @@ struct Holder {
 /// reason, gives it to `warn` and leaves the device unlocked.
 ///
 /// # Errors
-/// Returns a [`NotLocked`] if the device is busy or the user stops the wait.
+/// Returns an error if the device is busy or the user stops the wait.
 pub(crate) fn lock(
     devices: &[Available],
     suite: &str,
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<Lock>, NotLocked> {
+) -> Result<Vec<Lock>, RunError> {
     let mut wanted: Vec<(&str, &str)> =
         devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
     wanted.sort_unstable();
@@ -113,7 +103,7 @@ fn one(
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<io::Result<Lock>, NotLocked> {
+) -> Result<io::Result<Lock>, RunError> {
     let mut warned = false;
     loop {
         let held = match lock_file::try_lock(path) {
@@ -128,7 +118,7 @@ fn one(
         if !wait || !warned {
             let holder = holder(held);
             if !wait {
-                return Err(NotLocked::Busy(format!(
+                return Err(RunError::Device(format!(
                     "device `{device}` is being measured by {holder} (without `no-wait` this would wait)"
                 )));
             }
@@ -138,7 +128,7 @@ fn one(
             warned = true;
         }
         if stop() {
-            return Err(NotLocked::Interrupted);
+            return Err(RunError::Interrupted);
         }
         thread::sleep(PAUSE);
     }
@@ -181,7 +171,7 @@ mod tests {
     use super::*;
     use crate::system::lock_file::EVERYBODY;
 
-    fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, NotLocked> {
+    fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, RunError> {
         one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
     }
 
@@ -193,7 +183,7 @@ mod tests {
         let refused = take(&path, false).expect_err("it is held").to_string();
         let says = format!("device `cuda:0` is being measured by process {} (`suite`, since ", process::id());
         assert!(refused.starts_with(&says), "{refused}");
-        assert!(matches!(take(&path, true), Err(NotLocked::Interrupted)));
+        assert!(matches!(take(&path, true), Err(RunError::Interrupted)));
         drop(lock);
         assert!(take(&path, false).is_ok_and(|lock| lock.is_ok()));
         let mode = fs::metadata(&path).expect("it is there").permissions().mode();

@@ -1,6 +1,6 @@
 //! Checks settings, and turns them into the sampling options.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::peaks::read_peak;
 use super::{ArgValues, PathChoice, Percent, RunsDir, Settings, WarmUp};
@@ -59,122 +59,118 @@ impl Settings {
     /// # Errors
     /// Returns an error if a value is impossible, or if two settings exclude each other. It names the flag and says what to give.
     pub(crate) fn validate(&self) -> Result<(), String> {
-        match self.wrong_value().or_else(|| self.wrong_name()).or_else(|| self.conflict()) {
-            Some(mistake) => Err(mistake),
-            None => self.selection().map(drop),
-        }
+        self.validate_numbers()?;
+        self.validate_names()?;
+        self.validate_conflicts()?;
+        self.selection().map(drop)
     }
 
-    /// Finds a number that is out of range.
-    fn wrong_value(&self) -> Option<String> {
-        let fraction = |flag: &str, percent: Option<Percent>| {
-            let wrong = percent.filter(|percent| !percent.is_valid())?;
-            Some(format!("{flag} {}%: give a percentage above 0, such as 0.5%", wrong.0))
-        };
-        let whole = |flag: &str, number: Option<usize>, most: usize| {
-            let wrong = number.filter(|number| *number == 0 || *number > most)?;
-            Some(format!("{flag} {wrong}: give 1 to {most}"))
-        };
+    fn validate_numbers(&self) -> Result<(), String> {
         let threshold = match self.fail_on_regression {
-            Some(Threshold::Fraction(part)) => fraction("--fail-on-regression", Some(Percent(100.0 * part))),
+            Some(Threshold::Fraction(part)) => Some(Percent(100.0 * part)),
             _ => None,
         };
-        let no_time = self.timeout.filter(std::time::Duration::is_zero);
-        fraction("--precision", self.precision)
-            .or_else(|| fraction("equivalence-margin", self.equivalence_margin))
-            .or(threshold)
-            .or_else(|| whole("--samples", self.samples, MOST_SAMPLES))
-            .or_else(|| whole("--runs", self.runs, MOST_RUNS))
-            .or_else(|| no_time.map(|_| "--timeout 0s: give a time above 0".to_owned()))
-    }
-
-    /// Finds a device, an argument, a baseline or a peak that has no name or no value.
-    fn wrong_name(&self) -> Option<String> {
-        let device = self.device.as_deref().and_then(wrong_device);
-        let arg = self.arg.iter().find(|arg| !arg.is_complete()).map(|ArgValues { name, values }| {
-            format!("--arg {name}={}: give a name and its values, such as n=1024,4096", values.join(","))
-        });
-        let baselines = [("--baseline", &self.baseline), ("--save-baseline", &self.save_baseline)];
-        let hidden = baselines.into_iter().find_map(|(flag, name)| {
-            // A name that begins with a point is hidden, or leads out of the folder.
-            let wrong = name
-                .as_ref()
-                .filter(|name| name.is_empty() || (name.starts_with('.') && !name.contains('/')))?;
-            Some(format!("{flag} `{wrong}`: give a name, or a path with a `/` in it"))
-        });
-        let reserved = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)).map(|name| {
-            format!("--save-baseline `{name}`: this is the name of a run, as `last` and numbers are; give another name")
-        });
-        let partner = self.compare_with.as_ref().filter(|partner| partner.benchmark.is_empty());
-        let partner = partner.map(|_| "--compare-with: give the name of a benchmark".to_owned());
-        let no_folder = self.wrong_folder();
-        device.or(arg).or(hidden).or(reserved).or(partner).or(no_folder).or_else(|| self.wrong_peak())
-    }
-
-    fn wrong_folder(&self) -> Option<String> {
-        let is_empty = |folder: &Path| folder.as_os_str().is_empty();
-        match (&self.runs_dir, &self.history) {
-            (Some(RunsDir::In(folder)), _) if is_empty(folder) => {
-                Some("--runs-dir: give a folder, or `none`".to_owned())
+        for (flag, percent) in [
+            ("--precision", self.precision),
+            ("equivalence-margin", self.equivalence_margin),
+            ("--fail-on-regression", threshold),
+        ] {
+            if let Some(wrong) = percent.filter(|percent| !percent.is_valid()) {
+                return Err(format!("{flag} {}%: give a percentage above 0, such as 0.5%", wrong.0));
             }
-            (_, Some(folder)) if is_empty(folder) => Some("history: give a folder".to_owned()),
-            _ => None,
         }
+        for (flag, number, most) in
+            [("--samples", self.samples, MOST_SAMPLES), ("--runs", self.runs, MOST_RUNS)]
+        {
+            if let Some(wrong) = number.filter(|number| *number == 0 || *number > most) {
+                return Err(format!("{flag} {wrong}: give 1 to {most}"));
+            }
+        }
+        refuse(self.timeout.is_some_and(|timeout| timeout.is_zero()), "--timeout 0s: give a time above 0")
     }
 
-    fn wrong_peak(&self) -> Option<String> {
-        let each = self.peaks.iter().flat_map(|(device, peaks)| peaks.iter().map(move |peak| (device, peak)));
-        each.into_iter().find_map(|(device, (quantity, value))| {
-            let error = read_peak(quantity, value).err()?;
-            Some(format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}"))
-        })
+    /// Checks devices, arguments, baselines, folders and peaks for those without a name or a value.
+    fn validate_names(&self) -> Result<(), String> {
+        self.device.as_deref().map_or(Ok(()), validate_device)?;
+        if let Some(ArgValues { name, values }) = self.arg.iter().find(|arg| !arg.is_complete()) {
+            let values = values.join(",");
+            return Err(format!("--arg {name}={values}: give a name and its values, such as n=1024,4096"));
+        }
+        for (flag, name) in [("--baseline", &self.baseline), ("--save-baseline", &self.save_baseline)] {
+            // A name that begins with a point is hidden, or leads out of the folder.
+            let is_wrong = |name: &&String| name.is_empty() || (name.starts_with('.') && !name.contains('/'));
+            if let Some(wrong) = name.as_ref().filter(is_wrong) {
+                return Err(format!("{flag} `{wrong}`: give a name, or a path with a `/` in it"));
+            }
+        }
+        if let Some(name) = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)) {
+            return Err(format!(
+                "--save-baseline `{name}`: this is the name of a run, as `last` and numbers are; give another name"
+            ));
+        }
+        let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
+        refuse(is_nameless, "--compare-with: give the name of a benchmark")?;
+        let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
+        let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
+        refuse(runs_dir, "--runs-dir: give a folder, or `none`")?;
+        refuse(self.history.as_ref().is_some_and(is_empty), "history: give a folder")?;
+        for (device, peaks) in &self.peaks {
+            for (quantity, value) in peaks {
+                read_peak(quantity, value)
+                    .map_err(|error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}"))?;
+            }
+        }
+        Ok(())
     }
 
-    /// Finds two settings that exclude each other.
-    fn conflict(&self) -> Option<String> {
+    fn validate_conflicts(&self) -> Result<(), String> {
         let Sampling { min_time, max_time, .. } = self.sampling();
         let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
-        let conflicts = [
-            (min_time > max_time, "--min-time is more than --max-time: lower one or raise the other"),
-            (
-                self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
-                "--fail-on-regression needs --baseline or --compare-with",
-            ),
-            (
-                repeated && compared,
-                "--runs and --compare-with: a comparison repeats itself; leave out --runs",
-            ),
-            (
-                repeated && self.resume.is_some(),
-                "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
-            ),
-            (
-                self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
-                "--resume needs a folder of runs: leave out `--runs-dir none`",
-            ),
-            (
-                self.verify.is_some() && compared,
-                "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
-            ),
-            (
-                self.verify.is_some() && self.in_process,
-                "--verify and --in-process: tracing needs a process of its own; leave out one of them",
-            ),
-        ];
-        conflicts.into_iter().find(|(is_there, _)| *is_there).map(|(_, message)| message.to_owned())
+        refuse(min_time > max_time, "--min-time is more than --max-time: lower one or raise the other")?;
+        refuse(
+            self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
+            "--fail-on-regression needs --baseline or --compare-with",
+        )?;
+        refuse(
+            repeated && compared,
+            "--runs and --compare-with: a comparison repeats itself; leave out --runs",
+        )?;
+        refuse(
+            repeated && self.resume.is_some(),
+            "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
+        )?;
+        refuse(
+            self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
+            "--resume needs a folder of runs: leave out `--runs-dir none`",
+        )?;
+        refuse(
+            self.verify.is_some() && compared,
+            "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
+        )?;
+        refuse(
+            self.verify.is_some() && self.in_process,
+            "--verify and --in-process: tracing needs a process of its own; leave out one of them",
+        )
     }
 }
 
-fn wrong_device(device: &str) -> Option<String> {
+fn refuse(is_wrong: bool, message: &str) -> Result<(), String> {
+    if is_wrong { Err(message.to_owned()) } else { Ok(()) }
+}
+
+fn validate_device(device: &str) -> Result<(), String> {
     let names: Vec<&str> = device.split(',').map(str::trim).collect();
-    if names.iter().any(|name| name.is_empty()) {
-        return Some(format!(
+    if names.contains(&"") {
+        return Err(format!(
             "--device `{device}`: give GPUs by number or UUID, such as 0 or 0,2; `host` for the CPU; or `all`"
         ));
     }
-    (names.len() > 1 && names.contains(&"all")).then(|| {
-        format!("--device {device}: `all` is every device; give `all` alone, or the devices by name")
-    })
+    if names.len() > 1 && names.contains(&"all") {
+        return Err(format!(
+            "--device {device}: `all` is every device; give `all` alone, or the devices by name"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::peaks::PeakSources;
 use crate::plan::{Job, Selection};
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
-use crate::runner::lock::{self, Lock, NotLocked};
+use crate::runner::lock::{self, Lock};
 use crate::runner::single_cases::SingleCases;
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, RunFile};
@@ -252,10 +252,7 @@ impl<'a> Prepared<'a> {
         let wait = !self.options.no_wait;
         let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
         let locks = lock::lock(devices, &self.program.suite, wait, &mut warn, &|| watch.has_signal());
-        let locks = locks.map_err(|error| match error {
-            NotLocked::Busy(_) => SuiteError::new(error, Exit::NoDevice),
-            NotLocked::Interrupted => ended_early(RunError::Interrupted, watch, false),
-        })?;
+        let locks = locks.map_err(|cause| ended_early(cause, watch, false))?;
         // If clocks cannot be locked, nothing is measured with other clocks instead.
         let clocks = self.options.lock_clocks.map(|target| {
             ClockLock::lock(devices, target)

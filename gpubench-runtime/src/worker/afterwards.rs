@@ -8,9 +8,9 @@ use crate::catch::catch;
 use crate::device::{Device, Inputs};
 use crate::registry::Case;
 use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::record::Measurement;
 use gpubench_records::relaunch::{Relaunch, Reuse};
-use gpubench_records::samples::Samples;
-use gpubench_records::verdict::Reason;
+use gpubench_records::verdict::{Reason, launched};
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one looks suspicious.
@@ -42,17 +42,6 @@ const FRESH_LAUNCHES: f64 = 2.5;
 const STATE_OUTSIDE: &str =
     "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
-/// Returns the reservation about a case that is killed, with its samples, before fresh inputs and two launches on them end.
-pub(super) fn no_time_for_fresh_inputs(
-    set_up: Duration,
-    samples: &Samples,
-    left: Duration,
-) -> Option<Reason> {
-    let each = samples.wall_time / samples.event_times.len().max(1) as f64;
-    let (needed, left) = (Nanoseconds::from(set_up) + FRESH_LAUNCHES * each, left.into());
-    (needed >= left).then_some(Reason::NoTimeForFreshInputs { needed, left })
-}
-
 impl Afterwards<'_> {
     /// Times a launch on the inputs that the samples left.
     pub(super) fn on_left_inputs(&mut self) -> Result<Option<Nanoseconds>, Failure> {
@@ -70,27 +59,44 @@ impl Afterwards<'_> {
         Ok(OnUsedInputs { relaunch, check_failed })
     }
 
-    /// Drops the inputs, makes them anew and launches twice. The check sees the outputs of the first launch. A launch function that
+    /// Drops the inputs, makes them anew and launches twice, unless the case would be killed with its samples meanwhile: making inputs
+    /// takes as long as `set_up`, and `time_left` is left. The check sees the outputs of the first launch. A launch function that
     /// consumes its inputs is faster on used ones, among them those that the samples `left`. Adds the findings to those of the launches
-    /// on used inputs, `relaunch`. Also returns the reason why a launch or its check failed; after
-    /// [`Reason::SetupNotRepeatable`] the case has no inputs.
+    /// on used inputs, and stores them. Returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no
+    /// inputs.
     pub(super) fn on_fresh_inputs(
         &mut self,
-        at: Step,
+        (set_up, time_left): (Duration, Duration),
         left: Option<Nanoseconds>,
-        relaunch: Option<Relaunch>,
-    ) -> (Option<Relaunch>, Option<Reason>) {
-        if let Err(failure) = self.renew() {
-            return (relaunch, Some(Reason::SetupNotRepeatable(failure)));
-        }
-        match self.launched_twice(left, relaunch.clone().unwrap_or_default()) {
-            Ok(relaunch) => (Some(relaunch), None),
-            Err(failure) => {
-                let mut failure = failure.at(at);
-                failure.message.push_str(STATE_OUTSIDE);
-                (relaunch, Some(Reason::FailedAfterwards(failure)))
+        OnUsedInputs { mut relaunch, check_failed }: OnUsedInputs,
+        measurement: &mut Measurement,
+    ) -> Vec<Reason> {
+        let samples = &measurement.samples;
+        let launches = samples.event_times.len();
+        let each = samples.wall_time / launches.max(1) as f64;
+        let (needed, time_left) = (Nanoseconds::from(set_up) + FRESH_LAUNCHES * each, time_left.into());
+        let unchecked = if needed >= time_left {
+            Some(Reason::NoTimeForFreshInputs { needed, left: time_left })
+        } else if let Err(failure) = self.renew() {
+            Some(Reason::SetupNotRepeatable(failure))
+        } else {
+            match self.launched_twice(left, relaunch.clone().unwrap_or_default()) {
+                Ok(launched) => {
+                    relaunch = Some(launched);
+                    None
+                }
+                Err(failure) => {
+                    let mut failure = failure.at(Step::Afterwards(launches));
+                    failure.message.push_str(STATE_OUTSIDE);
+                    Some(Reason::FailedAfterwards(failure))
+                }
             }
-        }
+        };
+        let mut reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
+        reasons.extend(check_failed.map(Reason::LaterOutputsFail));
+        reasons.extend(unchecked);
+        measurement.relaunch = relaunch;
+        reasons
     }
 
     fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::afterwards::{Afterwards, no_time_for_fresh_inputs};
+use super::afterwards::{Afterwards, OnUsedInputs};
 use super::job::{own_sampling, valid_median};
 use super::measurement::MeasurementContext;
 use super::mirrored::Mirrored;
@@ -19,7 +19,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Compared, Measurement, Record};
-use gpubench_records::verdict::{Verdict, launched};
+use gpubench_records::verdict::Verdict;
 use gpubench_stats::units::Nanoseconds;
 
 /// Compares the cases of a job, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -161,8 +161,14 @@ impl InProgress<'_> {
             // A round makes the inputs of both, and samples them.
             let round = begin.elapsed() / other_measurement.samples.groups.max(1) as u32;
             let mut check = |case: &mut dyn Case, host_work, measurement: &mut Measurement, verdict| {
-                let left = limit.saturating_sub(begin.elapsed());
-                check_again(Afterwards { case, device, host_work }, (round, left), measurement, verdict)
+                let time = (round, limit.saturating_sub(begin.elapsed()));
+                let reasons = Afterwards { case, device, host_work }.on_fresh_inputs(
+                    time,
+                    None,
+                    OnUsedInputs::default(),
+                    measurement,
+                );
+                reasons.into_iter().fold(verdict, Verdict::and)
             };
             verdict = check(case, own.host_work, &mut measurement, verdict);
             other_verdict = check(partner, other.host_work, &mut other_measurement, other_verdict);
@@ -176,25 +182,6 @@ impl InProgress<'_> {
         }));
         Ok(record)
     }
-}
-
-/// Launches on fresh inputs after the samples, if they can be made in `set_up` and that much time is left. Adds the findings to the
-/// measurement and the verdict.
-fn check_again(
-    mut afterwards: Afterwards<'_>,
-    (set_up, left): (Duration, Duration),
-    measurement: &mut Measurement,
-    verdict: Verdict,
-) -> Verdict {
-    let samples = &measurement.samples;
-    let at = Step::Afterwards(samples.event_times.len());
-    let (relaunch, unchecked) = match no_time_for_fresh_inputs(set_up, samples, left) {
-        Some(reason) => (None, Some(reason)),
-        None => afterwards.on_fresh_inputs(at, None, None),
-    };
-    let reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
-    measurement.relaunch = relaunch;
-    reasons.into_iter().chain(unchecked).fold(verdict, Verdict::and)
 }
 
 /// Marks a failure as the partner's.

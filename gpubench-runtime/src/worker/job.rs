@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::afterwards::{Afterwards, OnUsedInputs, no_time_for_fresh_inputs};
+use super::afterwards::{Afterwards, OnUsedInputs};
 use super::measurement::MeasurementContext;
 use super::places::{may_move, restore_inputs, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
@@ -18,7 +18,7 @@ use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict, launched, methods_disagree};
+use gpubench_records::verdict::{Reason, State, Verdict, methods_disagree};
 use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Nanoseconds;
 
@@ -161,7 +161,7 @@ impl JobInProgress<'_> {
             true => self.afterwards(case).on_used_inputs(),
             false => Ok(OnUsedInputs::default()),
         };
-        let (left, OnUsedInputs { relaunch, check_failed }) = match left.and_then(|left| Ok((left, used?))) {
+        let (left, used) = match left.and_then(|left| Ok((left, used?))) {
             // Other programs can make most samples slow, and this launch not.
             Ok((left, used)) => (left.map(|left| left.max(measurement.median())), used),
             Err(failure) => {
@@ -172,20 +172,11 @@ impl JobInProgress<'_> {
                 return vec![Reason::FailedAfterwards(failure)];
             }
         };
-        let left_until_timeout = self.task.limit.saturating_sub(self.case_began.elapsed());
-        let samples = &measurement.samples;
-        let (relaunch, unchecked) =
-            match no_time_for_fresh_inputs(prepared.set_up, samples, left_until_timeout) {
-                Some(reason) => (relaunch, Some(reason)),
-                None => self.afterwards(case).on_fresh_inputs(at, left, relaunch),
-            };
-        if let Some(Reason::SetupNotRepeatable(failure)) = &unchecked {
+        let time = (prepared.set_up, self.task.limit.saturating_sub(self.case_began.elapsed()));
+        let reasons = self.afterwards(case).on_fresh_inputs(time, left, used, measurement);
+        if let Some(Reason::SetupNotRepeatable(failure)) = reasons.last() {
             self.no_inputs = Some(failure.clone());
         }
-        let mut reasons = relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
-        reasons.extend(check_failed.map(Reason::LaterOutputsFail));
-        reasons.extend(unchecked);
-        measurement.relaunch = relaunch;
         reasons
     }
 
