@@ -57,18 +57,7 @@ pub mod steps {
 
     /// Returns a plan in which just these cases are measured.
     pub fn plan_of(cases: impl Iterator<Item = gpubench_records::id::PlannedCase>) -> crate::Plan {
-        let jobs = cases.map(|case| crate::Job {
-            benchmark: case.benchmark,
-            args: case.args,
-            device: case.device,
-            caches: vec![case.cache],
-            timeout: None,
-            with: None,
-            shares: crate::SharedResource::default(),
-        });
-        crate::Plan {
-            jobs: jobs.map(|job| (job, crate::JobStatus::Measured)).collect(),
-            ..crate::Plan::default()
-        }
+        let jobs = cases.map(|case| (case.into(), crate::JobStatus::Measured)).collect();
+        crate::Plan { jobs, ..crate::Plan::default() }
     }
 }

@@ -1,5 +1,4 @@
-//! The arguments that a benchmark sweeps. In: the user's values, of any type that can be shown. Out: an
-//! [`ArgAxis`](registry::ArgAxis) over them.
+//! The arguments that a benchmark sweeps: the user's values, of any type that can be shown.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Display};

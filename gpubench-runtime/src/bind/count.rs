@@ -1,10 +1,9 @@
-//! The work of one launch. In: the value of `bytes`, `reads`, `writes`, `flops` or `items`. Out: a number of
-//! at least 1 that fits 64 bits, or the mistake in it.
+//! Reads the value of `bytes`, `reads`, `writes`, `flops` or `items`: a number of at least 1 that fits 64 bits.
 
 use std::any::type_name;
 use std::fmt::Display;
 
-use super::Exact;
+use super::{Exact, WholeNumber};
 use crate::registry::CountError;
 
 /// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
@@ -12,11 +11,9 @@ use crate::registry::CountError;
     message = "`{Self}` is not a count",
     label = "expected an integer such as `usize` or `u64`, or a float"
 )]
-pub trait Count: Copy + Display {
+pub trait Count: WholeNumber + Display {
     /// Returns the number if it is at least 1 and fits 64 bits.
     fn count(self) -> Option<u64>;
-    /// Returns the exact number if it is a whole one.
-    fn whole(self) -> Option<i128>;
 }
 
 macro_rules! count_integers {
@@ -24,10 +21,6 @@ macro_rules! count_integers {
         impl Count for $integer {
             fn count(self) -> Option<u64> {
                 u64::try_from(self).ok().filter(|count| *count > 0)
-            }
-
-            fn whole(self) -> Option<i128> {
-                i128::try_from(self).ok()
             }
         }
     )*};
@@ -41,10 +34,6 @@ macro_rules! count_floats {
                 let rounded = f64::from(self).round();
                 // 2^64 is the first float that does not fit.
                 (1.0..18_446_744_073_709_551_616.0).contains(&rounded).then_some(rounded as u64)
-            }
-
-            fn whole(self) -> Option<i128> {
-                None
             }
         }
     )*};

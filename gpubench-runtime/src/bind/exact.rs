@@ -1,5 +1,4 @@
-//! Whole numbers that do not wrap. In: the values that a count is computed from. Out: the count without
-//! limits of size, or nothing if one of the values is no whole number.
+//! Whole numbers that do not wrap, to check counts whose own type may wrap.
 
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 
@@ -59,7 +58,7 @@ macro_rules! __exact {
 }
 pub use __exact as exact;
 
-/// A type of whole numbers.
+/// A type of numbers, some of which are whole.
 pub trait WholeNumber: Copy {
     /// Returns the number, if it fits.
     fn whole(self) -> Option<i128>;
@@ -75,6 +74,18 @@ macro_rules! whole_numbers {
     )*};
 }
 whole_numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl WholeNumber for f32 {
+    fn whole(self) -> Option<i128> {
+        None
+    }
+}
+
+impl WholeNumber for f64 {
+    fn whole(self) -> Option<i128> {
+        None
+    }
+}
 
 impl<T: WholeNumber> WholeNumber for &T {
     fn whole(self) -> Option<i128> {

@@ -1,4 +1,4 @@
-//! The memory of inputs. In: an input, as `setup` returned it; out: its [`Memory`], if its type tells where all of it lies.
+//! Finds the memory of inputs, if their types say where all of it lies.
 
 use crate::device::Memory;
 

@@ -1,6 +1,4 @@
-//! The building blocks of an expansion of `#[gpu_bench]`. In: the user's values, closures and results. Out:
-//! an [`ArgAxis`](crate::registry::ArgAxis) or a [`Case`](crate::registry::Case). An expansion spells out only the
-//! rest.
+//! The building blocks of an expansion of `#[gpu_bench]`. An expansion spells out only the rest.
 
 mod axis;
 mod count;

@@ -1,5 +1,4 @@
-//! The return values of the user's functions. In: nothing, or a `Result` whose error can be displayed. Out:
-//! the error as text.
+//! The return values of the user's functions: nothing, or a `Result` whose error can be displayed.
 
 use std::fmt::Display;
 

@@ -1,5 +1,4 @@
-//! The cases that a run measures, in order. In: the registered entries, the user's selection and the devices
-//! to measure on. Out: a [`Plan`] of jobs, or the reason that there is none. Planning asks benchmarks for
+//! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`Lister`] alone.
 
 mod error;
@@ -24,13 +23,13 @@ use gpubench_records::work::Link;
 
 use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::selection::{NameFilter, is_value};
-use gpubench_records::task::Part;
 
 pub(crate) use self::error::PlanError;
 pub(crate) use self::lister::{InProcess, ListedVariant, Lister};
 pub(crate) use self::listing::Listed;
 pub(crate) use self::partner::{Partner, partner_of};
 pub use self::selection::{Ignored, Selection};
+pub(crate) use self::share::{distinct_cases, share};
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +87,14 @@ impl Job {
     }
 }
 
+/// The job of one case, with nothing that its benchmark declares.
+impl From<PlannedCase> for Job {
+    fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
+        let (caches, timeout, with, shares) = (vec![cache], None, None, SharedResource::Nothing);
+        Self { benchmark, args, device, caches, timeout, with, shares }
+    }
+}
+
 impl Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown_name(&self.benchmark, &self.args))
@@ -108,7 +115,7 @@ pub struct Plan {
     pub unmatched: Vec<NameFilter>,
 }
 
-/// The fate of a job.
+/// Whether a job is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum JobStatus {
@@ -216,18 +223,6 @@ impl Plan {
         planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
     }
 
-    /// Returns the number of cases that will be measured, each counted once if several devices measure it.
-    #[must_use]
-    pub fn distinct_cases(&self) -> usize {
-        share::cases(&self.jobs)
-    }
-
-    /// Returns the jobs that are `part` of this plan, which is the same for all tasks.
-    #[must_use]
-    pub(crate) fn share(self, part: Part) -> Self {
-        Self { jobs: share::share(self.jobs, part), ..self }
-    }
-
     /// Adds the selected jobs of an instance, as they are `listed`.
     fn add(
         &mut self,
@@ -283,7 +278,7 @@ impl Plan {
         if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());
         }
-        self.jobs.extend(listed.combinations.into_iter().map(|(args, fate)| (job(args), fate)));
+        self.jobs.extend(listed.combinations.into_iter().map(|(args, status)| (job(args), status)));
         Ok(())
     }
 }

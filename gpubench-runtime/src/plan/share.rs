@@ -1,4 +1,4 @@
-//! A task's share of a plan. In: jobs, and the task's place among all; out: its jobs, in their order. Tasks do not talk: each comes to the same distribution, because it depends on nothing else.
+//! Selects a task's share of a plan. Tasks do not communicate: each computes the same distribution, because it depends on nothing else.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,13 +17,13 @@ fn unit(job: &Job) -> Unit {
 /// Returns the jobs of `part`. Units with the most cases go first, each to the task with the fewest cases so far, and of several such tasks to
 /// the first. What is measured on one kind of device is distributed by itself, so that a task without such a device does not
 /// change the shares of the others.
-pub(super) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
+pub(crate) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
     let mut units: Vec<(usize, Unit)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for (job, fate) in &jobs {
+    for (job, status) in &jobs {
         let unit = unit(job);
         if seen.insert(unit.clone()) {
-            let cases = if matches!(fate, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
+            let cases = if matches!(status, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
             units.push((cases, unit));
         }
     }
@@ -45,10 +45,11 @@ pub(super) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, Jo
 }
 
 /// Returns the number of cases of `jobs`, each counted once however many devices measure it.
-pub(super) fn cases(jobs: &[(Job, JobStatus)]) -> usize {
+pub(crate) fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
     let mut seen = BTreeSet::new();
-    let measured =
-        jobs.iter().filter(|(job, fate)| !matches!(fate, JobStatus::Skipped(_)) && seen.insert(unit(job)));
+    let measured = jobs
+        .iter()
+        .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(unit(job)));
     measured.map(|(job, _)| job.caches.len()).sum()
 }
 
@@ -104,7 +105,7 @@ mod tests {
     fn hot_and_cold_stay_together_and_so_do_the_devices_of_a_task() {
         let mut jobs = vec![job("a", "cuda:0", &BOTH), job("b", "cuda:0", &BOTH)];
         jobs.extend([job("a", "cuda:1", &BOTH), job("b", "cuda:1", &BOTH)]);
-        assert_eq!(cases(&jobs), 4);
+        assert_eq!(distinct_cases(&jobs), 4);
         let second = share(jobs, part(2, 2));
         assert_eq!(names(&second), ["b", "b"]);
         assert_eq!(second[1].0.caches, BOTH);
@@ -139,7 +140,7 @@ mod tests {
             for share in &shares {
                 let places = share.iter().map(|own| jobs.iter().position(|job| job == own));
                 prop_assert!(places.is_sorted());
-                prop_assert!(cases(share) <= cases(&jobs) / of + BOTH.len());
+                prop_assert!(distinct_cases(share) <= distinct_cases(&jobs) / of + BOTH.len());
             }
             let order = |(one, _): &(Job, JobStatus), (other, _): &(Job, JobStatus)| one.benchmark.cmp(&other.benchmark);
             all.sort_by(order);

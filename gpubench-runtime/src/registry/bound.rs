@@ -1,5 +1,4 @@
-//! A benchmark with its arguments chosen. In: the closures of an expansion. Out: a [`Case`](registry::Case),
-//! which the runtime takes through its steps.
+//! A benchmark with its arguments chosen, made of the closures of an expansion.
 
 use std::any::Any;
 use std::borrow::Borrow;

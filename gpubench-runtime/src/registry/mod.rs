@@ -1,6 +1,5 @@
-//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. In: all linked
-//! functions. Out: the [`entries`] in source order and, through [`Variant::visit`], their axes and cases. An
-//! entry holds only data and function pointers; the runtime has the protocol of a measurement.
+//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds only data and function
+//! pointers; the runtime has the protocol of a measurement.
 
 use std::any::Any;
 use std::rc::Rc;

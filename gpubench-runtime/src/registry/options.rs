@@ -1,5 +1,4 @@
-//! The options of an attribute that are plain data. In: the options as the expansion writes them, and the
-//! group that they start from. Out: [`BenchmarkOptions`].
+//! The options of an attribute that are plain data.
 
 use gpubench_records::work::Link;
 

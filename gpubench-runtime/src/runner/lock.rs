@@ -1,6 +1,5 @@
-//! One GPU, one suite: a lock on a file per GPU, which ends with the process that holds it. In: the devices
-//! to measure on. Out: the locks, once they are free, or their holder. The lock is advisory: it only stops
-//! programs that ask for it.
+//! Locks a file per GPU, so that one benchmark binary at a time measures on it. The lock ends with its process. It is advisory: it only
+//! stops programs that ask for it.
 
 use std::env;
 use std::fs::File;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 
-use super::again::MeasureAgain;
 use super::checkout::Lookup;
 use super::cli::Exit;
 use super::extension::{Extension, Session};
 use super::prepare::{Planner, RunSetup, Task, runs_folder};
 use super::printer::Printer;
 use super::progress::Progress;
+use super::retry_regressions::MeasureAgain;
 use super::share::Share;
 use super::{SuiteError, peaks};
 use crate::device::Available;

@@ -1,7 +1,6 @@
 //! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
-mod again;
 mod checkout;
 pub(crate) mod cli;
 mod error;
@@ -14,6 +13,7 @@ mod prepare;
 mod printer;
 pub(crate) mod program;
 pub(crate) mod progress;
+mod retry_regressions;
 mod share;
 mod test_mode;
 

@@ -3,7 +3,7 @@
 
 use std::env;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, distinct_cases, share};
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::task::{Part, ShareMode, Task};
 
@@ -40,9 +40,9 @@ impl Share {
         let Some(task) = self.task.as_mut().filter(|task| task.share == ShareMode::Split) else {
             return plan;
         };
-        task.cases = Some(plan.distinct_cases());
+        task.cases = Some(distinct_cases(&plan.jobs));
         match Part::new(task.number, task.of) {
-            Some(part) => plan.share(part),
+            Some(part) => Plan { jobs: share(plan.jobs, part), ..plan },
             None => plan,
         }
     }

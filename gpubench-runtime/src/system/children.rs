@@ -1,5 +1,4 @@
-//! Child processes, each the leader of the group of everything that it starts. In: commands; out: families, that end as one, and the
-//! words for their ends.
+//! Starts child processes, each the leader of a group with everything that it starts, and ends the whole group.
 
 use std::env;
 use std::fs;

@@ -1,5 +1,4 @@
-//! Linux's words on a process or a thread. In: the text of a `stat` file below `/proc`; out: one of them, by its number in the manual
-//! (proc(5)), and what some of them mean.
+//! Reads a `stat` file of a process or a thread below `/proc`, see proc(5).
 
 /// The words behind the name: `17 (a name) R 1 …`. The name may have spaces and brackets, so that words are counted from its end.
 pub(crate) struct Stat<'a>(Vec<&'a str>);

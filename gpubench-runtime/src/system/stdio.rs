@@ -1,6 +1,5 @@
-//! The standard streams, taken away from the user's code, so that what it reads and prints does not mix with what this process sends
-//! and prints itself. In: the streams that this process was started with; out: files of its own, which no child inherits, and
-//! streams that are waited for.
+//! Takes the standard streams away from the user's code, so that its input and output do not mix with the messages and the output of this
+//! process. No child inherits them.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};

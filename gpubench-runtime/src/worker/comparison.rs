@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::afterwards::{Afterwards, OnUsedInputs};
 use super::job::{own_sampling, valid_median};
 use super::measurement::MeasurementContext;
-use super::mirrored::Mirrored;
 use super::prepared::{Launches, PreparedCase, launch, remarked, report_lost_device, set_up};
 use super::progress::StepReporter;
 use super::{MeasureRequest, Reply};
@@ -17,7 +16,7 @@ use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
-use gpubench_records::method::Cache;
+use gpubench_records::method::{Cache, Method, Timer};
 use gpubench_records::record::{Compared, Measurement, Record};
 use gpubench_records::verdict::Verdict;
 use gpubench_stats::units::Nanoseconds;
@@ -242,7 +241,7 @@ impl Rounds for Beside<'_> {
         // The first launch of a new graph takes longer than those behind it.
         let [own, other] = &mut self.works;
         if placement.swapped {
-            return Ok(Box::new(Mirrored(self.device.pair_sampler([other, own], &self.wanted)?)));
+            return Ok(Box::new(Swapped(self.device.pair_sampler([other, own], &self.wanted)?)));
         }
         self.device.pair_sampler([own, other], &self.wanted)
     }
@@ -257,5 +256,30 @@ impl Beside<'_> {
     ) -> Result<T, Failure> {
         let done = step(self.works[whose].0, self.device);
         if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
+    }
+}
+
+/// A sampler of a swapped pair, whose times are put back in order.
+struct Swapped<'a>(Box<dyn PairSampler + 'a>);
+
+impl PairSampler for Swapped<'_> {
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+        let before = events.len();
+        let elapsed = self.0.group(pairs, events)?;
+        events[before..].iter_mut().for_each(|pair| pair.reverse());
+        Ok(elapsed)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.0.timer()
+    }
+
+    fn methods(&self) -> [Method; 2] {
+        let [second, first] = self.0.methods();
+        [first, second]
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.0.clock()
     }
 }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::afterwards::{Afterwards, OnUsedInputs};
 use super::measurement::MeasurementContext;
-use super::places::{may_move, restore_inputs, trace_options};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
 use super::progress::StepReporter;
+use super::relocation::{may_move, restore_inputs, trace_options};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};

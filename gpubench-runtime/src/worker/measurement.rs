@@ -1,4 +1,4 @@
-//! The measurement of a case from its samples. In: samples, energy and the facts of the launch; out: metrics and a verdict.
+//! Derives the metrics and the verdict of a case from its samples.
 
 use super::prepared::PreparedCase;
 use crate::registry::BenchmarkOptions;

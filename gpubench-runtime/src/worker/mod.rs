@@ -7,12 +7,11 @@ mod comparison;
 mod job;
 mod leaks;
 mod measurement;
-mod mirrored;
 mod pipe;
-mod places;
 mod prepared;
 pub(crate) mod profiled;
 mod progress;
+mod relocation;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request, WorkerState};
-use crate::plan::{Job, SharedResource};
 use gpubench_records::id::PlannedCase;
 
 /// The first argument of the process.
@@ -34,10 +33,7 @@ pub(crate) fn serve(file: &Path) -> io::Result<()> {
     let mut failures = File::create(failures)?;
     let mut worker = WorkerState::for_one_device();
     for (number, case) in cases.into_iter().enumerate() {
-        let PlannedCase { benchmark, args, device, cache } = case;
-        let (caches, timeout, with, shares) = (vec![cache], None, None, SharedResource::Nothing);
-        let job = Job { benchmark, args, device, caches, timeout, with, shares };
-        let request = Request::Profile { job, number, launches };
+        let request = Request::Profile { job: case.into(), number, launches };
         let mut failed = None;
         worker.answer(&request, &mut |reply| match reply {
             Reply::Tested(Err(failure)) => failed = Some(failure.to_string()),

@@ -1,4 +1,4 @@
-//! The progress of a case, as the supervisor hears of it. In: steps and intervals of a measurement; out: few messages.
+//! Reports the progress of a case to the supervisor in few messages.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,4 @@
-//! The cases that are measured again before they are called regressions. In: the run so far, and the baseline that it is held
-//! against; out: a plan of the cases that seem slower than allowed, for new worker processes, until enough have measured them.
+//! Plans the cases that are measured again, in new processes, before they are called regressions.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -41,10 +40,10 @@ impl<'a> MeasureAgain<'a> {
             return None;
         }
         self.passes += 1;
-        let seem = self.baselines.seem_regressed(run, threshold);
-        let seem: HashSet<_> = seem.into_iter().map(Record::planned).collect();
+        let slower = self.baselines.seem_regressed(run, threshold);
+        let slower: HashSet<_> = slower.into_iter().map(Record::planned).collect();
         let jobs = self.plan.jobs.iter().filter(|(job, _)| {
-            job.with.is_none() && job.caches.iter().any(|cache| seem.contains(&job.case(*cache)))
+            job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
         });
         let plan = Plan { jobs: jobs.cloned().collect(), ..Plan::default() };
         (!plan.jobs.is_empty()).then_some(plan)

@@ -1,5 +1,4 @@
-//! The places of a case's inputs, beside its samples. In: a case whose inputs may lie elsewhere; out: what else is measured of it,
-//! over several places too, since where inputs lie moves a time.
+//! Decides whether the inputs of a case are relocated between samples, since a time depends on where inputs lie.
 
 use std::time::Duration;
 
