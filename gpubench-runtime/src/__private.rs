@@ -43,16 +43,14 @@ pub mod steps {
     pub use crate::suite::cli::{Caller, parse};
     pub use crate::worker::{FLAG, Reply, Request, serve};
 
-    /// Returns the plan of these benchmarks on these devices: their names and kinds.
+    /// Returns the plan of this program's benchmarks on these devices: their names and kinds.
     ///
     /// # Errors
     /// Returns the reason that there is none, in words.
-    pub fn plan(
-        entries: &[&'static crate::registry::Entry],
-        selection: &Selection,
-        devices: &[(String, &str)],
-    ) -> Result<crate::Plan, String> {
-        crate::Plan::of(entries, selection, devices).map_err(|error| error.to_string())
+    pub fn plan(selection: &Selection, devices: &[(String, &str)]) -> Result<crate::Plan, String> {
+        let supervisor = crate::runner::supervisor::Supervisor::new(true, None, &|| false, Box::new(drop));
+        let mut lister = crate::runner::lister::WorkerLister::new(supervisor, std::time::Duration::MAX);
+        crate::Plan::new(&entries(), selection, devices, &[], &mut lister).map_err(|error| error.to_string())
     }
 
     /// Returns a plan in which just these cases are measured.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 use super::listing::{Listed, list};
-use super::partner::{Partner, partner_of};
+use super::partner::Partner;
 use crate::device::while_listed;
 use crate::registry::{Entry, Generic};
 use gpubench_records::failure::{Failure, Stage};
@@ -47,18 +47,4 @@ pub(crate) trait Lister {
 
     /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>>;
-}
-
-/// Lists in this process, for tests.
-#[derive(Clone, Copy)]
-pub(crate) struct InProcess<'a>(pub &'a [&'a Entry]);
-
-impl Lister for InProcess<'_> {
-    fn list(&mut self, variants: Vec<ListedVariant>, cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
-        variants.iter().map(|variant| variant.list(self.0, cases)).collect()
-    }
-
-    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>> {
-        jobs.iter().map(|job| partner_of(job, with, self.0)).collect()
-    }
 }

@@ -25,7 +25,7 @@ use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::selection::{NameFilter, is_value};
 
 pub(crate) use self::error::PlanError;
-pub(crate) use self::lister::{InProcess, ListedVariant, Lister};
+pub(crate) use self::lister::{ListedVariant, Lister};
 pub(crate) use self::listing::Listed;
 pub(crate) use self::partner::{Partner, partner_of};
 pub use self::selection::{Ignored, Selection};
@@ -128,24 +128,12 @@ pub enum JobStatus {
 }
 
 impl Plan {
-    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device, with lists that are made in this process.
+    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device, while some devices are `missing`. Jobs that need one
+    /// are [`absent`](Self::absent).
     ///
     /// # Errors
     /// Returns a [`PlanError`] if there is nothing to run.
-    pub(crate) fn of(
-        entries: &[&Entry],
-        selection: &Selection,
-        devices: &[(String, &str)],
-    ) -> Result<Self, PlanError> {
-        Self::with_missing(entries, selection, devices, &[], &mut InProcess(entries))
-    }
-
-    /// Plans the same with the lists of `lister`, while some devices are `missing`. Jobs that need one are
-    /// [`absent`](Self::absent).
-    ///
-    /// # Errors
-    /// Returns a [`PlanError`] if there is nothing to run.
-    pub(crate) fn with_missing(
+    pub(crate) fn new(
         entries: &[&Entry],
         selection: &Selection,
         devices: &[(String, &str)],
@@ -353,11 +341,24 @@ mod tests {
     use super::*;
     use crate::devices::host::Stream;
     use crate::registry::{BenchmarkOptions, Visitor};
+    use gpubench_records::selection::CaseSelection;
 
     fn visit(_: &mut dyn Visitor) {}
 
     fn two() -> String {
         (1 + 1).to_string()
+    }
+
+    struct NoLister;
+
+    impl Lister for NoLister {
+        fn list(&mut self, _: Vec<ListedVariant>, _: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+            unreachable!("nothing is listed")
+        }
+
+        fn pair(&mut self, _: &BenchmarkId, _: Vec<Job>) -> Vec<Result<Partner, String>> {
+            unreachable!("nothing is paired")
+        }
     }
 
     const N: [Generic; 1] = [Generic { name: "N", value: two }];
@@ -369,7 +370,8 @@ mod tests {
         let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
         let devices = [("host".to_owned(), "host")];
-        let refused = Plan::of(&[&entry], &Selection::default(), &devices).expect_err("they are the same");
+        let refused = Plan::new(&[&entry], &Selection::default(), &devices, &[], &mut NoLister);
+        let refused = refused.expect_err("they are the same");
         assert_eq!(
             refused.to_string(),
             "`kernels::sum[N=2]` is there twice (src/lib.rs:3:1): two of its `types` or `consts` are the same"

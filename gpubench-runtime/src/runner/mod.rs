@@ -243,16 +243,16 @@ impl Runner<'_, '_> {
                 // Its cases come after those of the others, which see every other process on their GPU.
                 self.renew(thread..thread + 1)?;
             }
-            match answer {
-                Some(Ok(mut info)) => {
+            match answer.unwrap_or_else(|| Err("it sent no properties".to_owned())) {
+                Ok(mut info) => {
                     self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
                     self.results.run.devices.push(self.resumed.on(info));
                 }
-                Some(Err(why)) if devices.len() == 1 => {
+                Err(why) if devices.len() == 1 => {
                     return Err(RunError::Device(format!("device `{device}`: {why}")));
                 }
-                why => {
-                    _ = self.unusable.insert(device.clone(), why.and_then(Result::err).unwrap_or_default())
+                Err(why) => {
+                    self.unusable.insert(device.clone(), why);
                 }
             }
         }

@@ -44,7 +44,7 @@ pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result
         kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
     let mut plan = Plan::default();
     for (selection, kinds) in [(&selection, there), (&all, lacking)] {
-        match Plan::with_missing(&entries, selection, &kinds, &[], &mut planner.lister) {
+        match Plan::new(&entries, selection, &kinds, &[], &mut planner.lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
             Err(PlanError::Nothing { .. }) => {}
             Err(error) => return Err(error.into()),

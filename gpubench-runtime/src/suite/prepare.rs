@@ -197,7 +197,7 @@ impl<'a> Planner<'a> {
 
     fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {
         let devices: Vec<_> = devices.iter().map(|found| (found.device.clone(), found.kind)).collect();
-        Plan::with_missing(self.entries, &self.selection, &devices, missing, &mut self.lister)
+        Plan::new(self.entries, &self.selection, &devices, missing, &mut self.lister)
     }
 
     /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
@@ -208,7 +208,7 @@ impl<'a> Planner<'a> {
         }
         let all = Selection { ignored: Ignored::Included, ..self.selection.clone() };
         let own = self.plan(devices, &[]);
-        let absent = Plan::with_missing(self.entries, &all, &[], missing, &mut self.lister);
+        let absent = Plan::new(self.entries, &all, &[], missing, &mut self.lister);
         match (own, absent) {
             (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
             (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),

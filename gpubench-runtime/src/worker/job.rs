@@ -35,7 +35,11 @@ pub(super) fn run(
     let (options, left, case_began) = (entry.options, &task.job.caches[..], Instant::now());
     let mut measuring =
         JobInProgress { task, options, device, sampling, left, case_began, no_inputs: None, reply };
-    if let Err(failure) = variant.show(|sweeps, case| Ok(measuring.measure(sweeps, case))) {
+    let shown = variant.show(|sweeps, case| {
+        measuring.measure(sweeps, case);
+        Ok(())
+    });
+    if let Err(failure) = shown {
         measuring.fail(&failure);
     }
 }

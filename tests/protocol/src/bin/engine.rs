@@ -8,7 +8,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::selection::CaseSelection;
-use gpubench_runtime::__private::steps::{Ignored, Selection, entries, plan};
+use gpubench_runtime::__private::steps::{Ignored, Selection, plan};
 use protocol::engine::Engine;
 
 /// From one number to the other, eight samples in nine are added, and nothing else.
@@ -26,7 +26,7 @@ fn many(_stream: &host::Stream) {}
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
     let cases = CaseSelection { filters: vec!["::many".into()], ..CaseSelection::default() };
     let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
-    let plan = plan(&entries(), &many, &[("host".to_owned(), "host")])?;
+    let plan = plan(&many, &[("host".to_owned(), "host")])?;
     if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
 }
 
