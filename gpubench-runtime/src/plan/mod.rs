@@ -53,11 +53,11 @@ pub struct Job {
     pub shares: SharedResource,
 }
 
-/// What a job shares with jobs on other devices, which decides about those that may run beside it.
+/// The resource that a job shares with jobs on other devices. It decides which jobs run at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SharedResource {
-    /// Nothing: it runs beside all that do not share the machine.
+    /// Nothing: it runs at the same time as all jobs that do not share the machine.
     #[default]
     Nothing,
     /// A bus to the host and its memory: no other such job runs meanwhile.
@@ -111,7 +111,7 @@ pub struct Plan {
     pub ignored: usize,
     /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
     pub absent: Vec<(Job, String)>,
-    /// The filters that match no benchmark, beside others that do.
+    /// The filters that match no benchmark, if others match some.
     pub unmatched: Vec<NameFilter>,
 }
 

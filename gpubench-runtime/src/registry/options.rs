@@ -5,7 +5,7 @@ use gpubench_records::work::Link;
 /// The options of an attribute that are plain data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchmarkOptions {
-    /// Measures cold beside hot.
+    /// Measures cold as well as hot.
     pub cold: bool,
     /// Measures the energy of a launch too.
     pub energy: bool,

@@ -6,7 +6,7 @@
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::device::kind::ClockControl;
 use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
@@ -23,9 +23,8 @@ type Message = Result<Vec<String>, String>;
 
 /// Clocks that stay locked while this lives.
 pub(crate) struct ClockLock {
+    /// The process that holds the lock. The end of its standard input marks the end of the run.
     process: Child,
-    /// The pipe whose end marks the end of the run.
-    run: Option<ChildStdin>,
     messages: BufReader<ChildStdout>,
     gpus: Vec<[String; 2]>,
     /// Each device with its locked clock.
@@ -43,31 +42,24 @@ impl ClockLock {
         if gpus.is_empty() {
             return Err(NO_GPU.to_owned());
         }
-        let started = Self::start(&gpus, target);
-        let (process, run, mut messages) =
-            started.map_err(|error| format!("no process to lock them: {error}"))?;
+        let started = || -> io::Result<(Child, BufReader<ChildStdout>)> {
+            let mut process = Command::new(env::current_exe()?)
+                .args([FLAG, &target.to_string()])
+                .args(gpus.as_flattened())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            let messages = process.stdout.take().ok_or_else(|| io::Error::other("it has no pipe"))?;
+            Ok((process, BufReader::new(messages)))
+        };
+        let (process, mut messages) =
+            started().map_err(|error| format!("no process to lock them: {error}"))?;
         // From here on, every outcome ends that process, and with it the lock.
         let clocks = receive(&mut messages);
-        let mut lock = Self { process, run: Some(run), messages, gpus, locked: Vec::new() };
+        let mut lock = Self { process, messages, gpus, locked: Vec::new() };
         let names = lock.gpus.iter().map(|[name, _]| name.clone());
         lock.locked = names.zip(clocks?).collect();
         Ok(lock)
-    }
-
-    fn start(
-        gpus: &[[String; 2]],
-        target: ClockTarget,
-    ) -> io::Result<(Child, ChildStdin, BufReader<ChildStdout>)> {
-        let mut process = Command::new(env::current_exe()?)
-            .args([FLAG, &target.to_string()])
-            .args(gpus.as_flattened())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let missing = || io::Error::other("it has no pipe");
-        let run = process.stdin.take().ok_or_else(missing)?;
-        let messages = process.stdout.take().ok_or_else(missing)?;
-        Ok((process, run, BufReader::new(messages)))
     }
 
     /// Resets the clocks, and waits until that is done.
@@ -75,7 +67,7 @@ impl ClockLock {
     /// # Errors
     /// Returns an error with the reason that they may still be locked.
     pub(crate) fn release(mut self) -> Result<(), String> {
-        drop(self.run.take());
+        drop(self.process.stdin.take());
         if receive(&mut self.messages).is_ok() {
             return Ok(());
         }
@@ -87,10 +79,9 @@ impl ClockLock {
 }
 
 impl Drop for ClockLock {
-    /// Leaves no such process and no lock behind.
+    /// Ends the process, and with it the lock.
     fn drop(&mut self) {
-        drop(self.run.take());
-        // This process started it, and it ends by itself.
+        // This process started it, and it ends by itself when its standard input closes, which `wait` does.
         drop(self.process.wait());
     }
 }
@@ -228,9 +219,8 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .expect("every Unix has it");
-        let (run, messages) = (process.stdin.take(), process.stdout.take().expect("a pipe"));
-        let messages = BufReader::new(messages);
-        drop(ClockLock { process, run, messages, gpus: Vec::new(), locked: Vec::new() });
+        let messages = BufReader::new(process.stdout.take().expect("a pipe"));
+        drop(ClockLock { process, messages, gpus: Vec::new(), locked: Vec::new() });
         assert!(reset.exists());
     }
 

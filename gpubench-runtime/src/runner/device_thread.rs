@@ -161,7 +161,7 @@ pub(super) fn device_info(
 struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
-    /// Devices that could not be opened, the reasons, and the number of processes in a row that each refused.
+    /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
     refused: BTreeMap<String, (String, usize)>,
     confirmed: Confirmed,
     number: usize,
@@ -251,7 +251,7 @@ impl DeviceThread<'_> {
             ended = self.attempt(request, caches, &mut tries);
         }
         tries.confirmed.into_iter().for_each(|kind| *self.confirmed.entry(kind).or_default() += 1);
-        // After an interrupt nobody knows if these would have failed again: they are left for the run that resumes this one.
+        // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
         if !matches!(ended, Err(RunError::Interrupted)) {
             tries.again.into_iter().for_each(|(failed, _)| record(failed));
         }

@@ -1,4 +1,4 @@
-//! The events of a run in progress, for whoever shows it.
+//! The events of a run in progress, for its observers.
 
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Step;

@@ -50,7 +50,7 @@ impl Lock {
                 holder(file),
                 self.path.display()
             )),
-            // What stands there is no lock, and nobody can take it for one.
+            // The path is no lock file, and other programs do not take it for one.
             Err(_) => Ok(()),
         }
     }

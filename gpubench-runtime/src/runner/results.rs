@@ -15,7 +15,7 @@ use gpubench_records::record::{Record, Run};
 pub(crate) enum RunFile {
     /// It has all records.
     Stored(PathBuf),
-    /// There is none, and none was needed.
+    /// The run needed no file.
     None,
     /// It could not be written. A warning has said so.
     Failed,

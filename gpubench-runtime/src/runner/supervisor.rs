@@ -15,7 +15,7 @@ use crate::worker::{FLAG, Reply, Request, WorkerState, send};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::threads;
 
-/// The time between two looks for a signal and for the end of the worker.
+/// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest time for a worker that is done to end.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -71,7 +71,7 @@ impl Family {
         _ = kill_process_group(self.group, Signal::KILL);
     }
 
-    /// Waits for the child, whose number may then belong to another: nothing else is to be called behind it.
+    /// Waits for the child. Its number may then belong to another process, so that no other method may be called.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }

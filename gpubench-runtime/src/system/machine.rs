@@ -1,4 +1,4 @@
-//! DeviceInfo of this machine, as its system tells them.
+//! Reads the name, the system and the times of this machine.
 
 use std::ffi::CStr;
 use std::fs;

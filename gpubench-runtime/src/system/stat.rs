@@ -1,10 +1,10 @@
 //! Reads a `stat` file of a process or a thread below `/proc`, see proc(5).
 
-/// The words behind the name: `17 (a name) R 1 …`. The name may have spaces and brackets, so that words are counted from its end.
+/// The words after the name: `17 (a name) R 1 …`. The name may have spaces and brackets, so that words are counted from its end.
 pub(crate) struct Stat<'a>(Vec<&'a str>);
 
 impl<'a> Stat<'a> {
-    /// Reads the text; nothing if it is none of a `stat` file.
+    /// Reads the text; `None` if it is not that of a `stat` file.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         Some(Self(text.rsplit_once(") ")?.1.split_whitespace().collect()))
     }

@@ -42,7 +42,7 @@ pub(super) fn writes(
     });
 }
 
-/// Launches `job` for a profiler, so many times, with its number in the marks between. Replies as a test does.
+/// Launches `job` for a profiler this many times, between marks with its number. Replies as a test does.
 pub(super) fn profile(
     job: &Job,
     (number, launches): (usize, usize),

@@ -238,7 +238,7 @@ impl Rounds for Beside<'_> {
             };
             self.prepared = Some([launched(0)?, launched(1)?]);
         }
-        // The first launch of a new graph takes longer than those behind it.
+        // The first launch of a new graph takes longer than later ones.
         let [own, other] = &mut self.works;
         if placement.swapped {
             return Ok(Box::new(Swapped(self.device.pair_sampler([other, own], &self.wanted)?)));

@@ -256,10 +256,10 @@ fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
 }
 
-/// The likely reason that the first inputs are of no use behind others.
+/// The likely reason that a launch on the first inputs fails after launches on relocated ones.
 const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
-/// A case may take so long beyond the budget of its samples for its warm-up and its energy.
+/// The time beyond the budget of the samples that a case may take for its warm-up and its energy.
 const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 /// Measures the energy of a launch, of which these samples were taken with this budget. A failure here costs the energy

@@ -19,8 +19,8 @@ const QUICK_SIMULATED: Duration = Duration::from_millis(300);
 /// take 12 % longer meanwhile.
 const MOST: Bytes = Bytes(320 << 20);
 
-/// Returns true if the inputs of a case may be made anew before its groups. Those of a launch that builds on what the one before left
-/// would be others each time, and of a launch that was not looked at, such as one that races, nobody knows how much memory it has.
+/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the one before
+/// would get other inputs each time; of a launch that was not observed, as in a race, the amount of memory is unknown.
 pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
     let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
     let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);

@@ -1,4 +1,4 @@
-//! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml` behind them.
+//! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml`.
 
 mod help;
 mod libtest;
