@@ -82,8 +82,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     let TuneArgs { budget, save_tuning, .. } =
         TuneArgs::from_arg_matches(flags).map_err(|error| SuiteError::new(error, Exit::Usage))?;
     let name = save_tuning.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let not_saved =
-        |error: io::Error, exit| SuiteError::new(format!("--save-tuning {name}: {error}"), exit);
+    let not_saved = |error: io::Error, exit| SuiteError::new(format!("--save-tuning {name}: {error}"), exit);
     let is_standard_output = name == "-";
     let file = save_tuning.as_deref().filter(|_| !is_standard_output);
     let destination = file.map(Destination::open).transpose();

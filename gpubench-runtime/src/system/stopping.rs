@@ -1,14 +1,17 @@
-//! The signals that ask a process to end: SIGINT, SIGTERM and SIGHUP. A second one ends it at once.
+//! The signals that ask a process to end. In: SIGINT, SIGTERM and SIGHUP. Out: the one that came, for whoever looks; a second one ends the
+//! process.
 
 use std::ffi::c_int;
 use std::fs;
 use std::io;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use gpubench_records::threads;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::flag::register;
+use signal_hook::flag::{register, register_usize};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::exit;
 
@@ -17,7 +20,9 @@ const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
 
-/// The first signal since the last watch began, and the time when it came.
+/// The number of a signal that came since the last watch began, 0 before.
+static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+/// The first of them, and when it came, for whoever decides on a second.
 static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
 /// Looks for a signal that asks this process to end.
@@ -27,22 +32,25 @@ pub(crate) struct SignalWatch {
 }
 
 impl SignalWatch {
-    /// Begins to look; earlier signals are forgotten. A second signal ends the process at once, unless it is the same one within half a
+    /// Begins to look; what came before is forgotten. A second signal ends the process at once, unless it is the same one within half a
     /// second.
     pub(crate) fn start() -> Self {
         static LISTENING: Once = Once::new();
 
         *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        SEEN.store(0, Ordering::SeqCst);
         LISTENING.call_once(listen);
         Self { some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
     }
 
     /// Returns the number of the signal that came, if any.
     pub(crate) fn signal(&self) -> Option<u8> {
-        let first = FIRST.lock().unwrap_or_else(PoisonError::into_inner).map(|(signal, _)| signal);
-        // A blocked signal reaches no handler, and waits.
-        let waiting = || ASKING.into_iter().find(|signal| self.some_blocked && is_in("ShdPnd:", *signal));
-        first.or_else(waiting).and_then(|signal| u8::try_from(signal).ok())
+        let signal = match SEEN.load(Ordering::SeqCst) {
+            // A blocked signal reaches no handler, and waits.
+            0 if self.some_blocked => waiting().unwrap_or(0) as usize,
+            seen => seen,
+        };
+        u8::try_from(signal).ok().filter(|signal| *signal > 0)
     }
 
     /// Returns true if a signal came.
@@ -51,17 +59,28 @@ impl SignalWatch {
     }
 }
 
-/// Starts a thread that looks at these signals, one after the other.
+/// Has these signals noted at once, and a thread look at them, one after the other. Without a thread, the first one ends the process, as
+/// it does in any program.
 fn listen() {
-    // `nohup` ignores the end of the terminal, and its child processes inherit that.
-    let heeded = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
-    // Fails only for signals that cannot be caught, and these can.
-    if let Ok(mut signals) = Signals::new(heeded) {
-        _ = threads::start("signals", move || signals.forever().for_each(look_at));
+    let (ready, is_ready) = channel::<()>();
+    let thread = threads::start("signals", move || {
+        // `nohup` ignores the end of the terminal, and its child processes inherit that.
+        let heeded = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        // Fails only for signals that cannot be caught, and these can.
+        let signals = Signals::new(heeded.clone());
+        heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&SEEN), signal as usize));
+        drop(ready);
+        if let Ok(mut signals) = signals {
+            signals.forever().for_each(look_at);
+        }
+    });
+    if thread.is_ok() {
+        // Nothing is ever sent: the channel closes once signals are heeded.
+        _ = is_ready.recv();
     }
 }
 
-/// Notes the first signal, and ends the process by a second one.
+/// Ends the process by a second signal.
 fn look_at(signal: c_int) {
     let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
     match *first {
@@ -76,10 +95,15 @@ fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant)
     signal == first && now.duration_since(came) < SAME_REQUEST
 }
 
+/// Returns a signal that waits for this process to unblock it.
+fn waiting() -> Option<c_int> {
+    ASKING.into_iter().find(|signal| is_in("ShdPnd:", *signal))
+}
+
 /// Has all such signals end nothing.
 pub(crate) fn outlive() -> io::Result<()> {
     for signal in ASKING {
-        register(signal, Arc::default())?;
+        register(signal, Arc::new(AtomicBool::new(false)))?;
     }
     Ok(())
 }

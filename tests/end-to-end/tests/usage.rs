@@ -114,7 +114,7 @@ fn a_filter_that_matches_nothing_says_so() {
         .says_only("no benchmark matches `no_such` or `other` without `beat` on ");
     run(SUITE, &["sum", "--device", "clockwork"])
         .with_code(4)
-        .says_only("no benchmark matches `sum` on clockwork. --list shows the ");
+        .says_only("no benchmark matches `sum` on clockwork. --list shows those that are there\n");
 }
 
 #[test]
