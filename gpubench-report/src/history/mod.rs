@@ -4,7 +4,6 @@
 pub mod changes;
 mod series;
 mod table;
-mod text;
 
 use std::cmp::Reverse;
 

@@ -1,11 +1,19 @@
 //! The changes on a terminal: the answer, a row for each change, the newest first, and remarks.
 
+use gpubench_records::files::time_of_day;
+use gpubench_stats::format::{change, changes, counted, percent};
 use gpubench_table::Page;
 use gpubench_table::aligned::columns;
 use gpubench_table::style::{NOTE, heading, styled};
 use gpubench_table::text::{paragraph, plain, wrapped};
 
-use super::{HistoryReport, text};
+use super::changes::SHORTEST_SERIES;
+use super::{CaseChange, CaseHistory, HistoryReport, RunLabel};
+
+/// The digits of a hash that a reader sees.
+const DIGITS: usize = 8;
+/// The letters of a device's UUID, as in `GPU-1a2b3c4d`.
+const DEVICE_LETTERS: usize = 12;
 
 /// The number of changes, and of remarks, that a terminal shows.
 const MOST: usize = 50;
@@ -13,18 +21,18 @@ const MOST: usize = 50;
 /// Returns the changes as lines of `page`.
 #[must_use]
 pub fn render(report: &HistoryReport, page: Page) -> String {
-    let mut shown = heading(&text::answer(report), &format!(" ({})", text::size(report)), page);
-    let mut rows = text::rows(report);
+    let mut shown = heading(&answer(report), &format!(" ({})", size(report)), page);
+    let mut rows = rows(report);
     if !rows.is_empty() {
         let left = rows.len().saturating_sub(MOST);
         rows.truncate(MOST);
-        rows.insert(0, text::HEADS.map(str::to_owned).into());
+        rows.insert(0, HEADS.map(str::to_owned).into());
         shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
         if left > 0 {
             shown += &format!("  and {left} more: --json has them all\n");
         }
     }
-    let mut remarks = text::remarks(report);
+    let mut remarks = remarks(report);
     remarks.extend(report.faults.iter().map(|fault| plain(fault)));
     for remark in remarks.iter().take(MOST) {
         shown += &styled(&wrapped(&format!("note: {remark}"), "", page), NOTE);
@@ -32,5 +40,97 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
     if remarks.len() > MOST {
         shown += &format!("and {} notes more\n", remarks.len() - MOST);
     }
-    shown + "\n" + &paragraph(&text::rules(report), page)
+    let rules = format!(
+        "A change is at least {}, and stronger than any in 199 orders of the series' own noise; its commits and its size have a confidence of \
+         95 %",
+        percent(report.equivalence_margin)
+    );
+    shown + "\n" + &paragraph(&rules, page)
+}
+
+/// The heads of a table of changes.
+const HEADS: [&str; 5] = ["case", "change", "95 % interval", "commits", "day"];
+
+/// Returns the cells of each change, the newest first.
+fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
+    let row = |(case, it): (&CaseHistory, &CaseChange)| {
+        let short = |uuid: &String| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
+        let device = it.uuid.as_ref().map_or_else(String::new, |uuid| format!(" on {}", short(uuid)));
+        vec![
+            plain(&case.case.case.to_string()) + &device,
+            change(it.ratio),
+            changes(it.interval[0], it.interval[1]),
+            commits(it),
+            day(&it.begins),
+        ]
+    };
+    report.changes().into_iter().map(row).collect()
+}
+
+/// Returns the day of a run.
+fn day(label: &RunLabel) -> String {
+    time_of_day(label.started).split('T').next().unwrap_or_default().to_owned()
+}
+
+/// Returns the commits that a change came with, as git names a range: after the first, up to the second.
+fn commits(change: &CaseChange) -> String {
+    let commit = |label: &RunLabel| match &label.commit {
+        None => time_of_day(label.started),
+        Some(commit) => {
+            let short: String = plain(commit).chars().take(DIGITS).collect();
+            if label.dirty { short + "+" } else { short }
+        }
+    };
+    format!("{}..{}", commit(&change.after), commit(&change.until))
+}
+
+/// Returns the answer: the number of changes.
+fn answer(report: &HistoryReport) -> String {
+    let changes = report.changes();
+    let slower = changes.iter().filter(|(_, change)| change.ratio > 1.0).count();
+    match changes.len() {
+        0 => "no change".to_owned(),
+        all => format!("{}: {slower} slower, {} faster", counted(all, "change"), all - slower),
+    }
+}
+
+/// Returns the size of the history.
+fn size(report: &HistoryReport) -> String {
+    let size = format!("{} in {}", counted(report.cases.len(), "case"), counted(report.runs, "run"));
+    match &report.span {
+        Some([first, last]) => format!("{size}, {} to {}", day(first), day(last)),
+        None => size,
+    }
+}
+
+/// Returns the remarks about changes that were undone, and about series that are too short or apart.
+fn remarks(report: &HistoryReport) -> Vec<String> {
+    let changes = report.changes();
+    let mut remarks: Vec<String> = Vec::new();
+    let series = || report.cases.iter().flat_map(|case| &case.series);
+    let short = series().filter(|series| series.is_short()).count();
+    if short > 0 {
+        remarks.push(format!("{short} series of less than {SHORTEST_SERIES} runs: no change is looked for"));
+    }
+    let undone = changes.iter().filter(|(_, it)| it.ratio > 1.0 && report.is_undone(it)).count();
+    if undone > 0 {
+        let its = if undone == 1 { "its case is" } else { "their cases are" };
+        remarks.push(format!(
+            "{} undone since: {its} no longer slower than before",
+            counted(undone, "slowdown")
+        ));
+    }
+    let mut steps: Vec<(String, usize)> = Vec::new();
+    for pair in report.cases.iter().flat_map(|case| case.series.windows(2)) {
+        let differences = pair[1].circumstances.differences(&pair[0].circumstances).join(", ");
+        match steps.iter_mut().find(|it| it.0 == differences) {
+            Some((_, count)) => *count += 1,
+            None => steps.push((differences, 1)),
+        }
+    }
+    let sentence = |(differences, count): (String, usize)| {
+        format!("{}: {}: apart", plain(&differences), counted(count, "case"))
+    };
+    remarks.extend(steps.into_iter().map(sentence));
+    remarks
 }

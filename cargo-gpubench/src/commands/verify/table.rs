@@ -1,5 +1,5 @@
-//! The table that Nsight Compute prints with `--csv --page raw`, read leniently: other lines may come between its lines, and columns may be
-//! missing.
+//! The table that Nsight Compute prints with `--csv --page raw`, read leniently: other lines may come between its lines, columns may be
+//! missing, and numbers may be written as in another country.
 
 use std::collections::BTreeMap;
 
@@ -74,9 +74,25 @@ fn factor(unit: &str) -> f64 {
     }
 }
 
-/// Reads a number with commas between thousands, as the locale `C` has it.
+/// Reads a number with any signs between its digits: of `1,234.5`, `1.234,5`, `1 234,5` and `1'234.5` the last sign is that of
+/// decimals. One sign alone, with three digits behind it each time, stands for thousands if it is a comma or comes twice.
 fn number(text: &str) -> Option<f64> {
-    text.trim().replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
+    let text: String = text.chars().filter(|c| !c.is_whitespace() && !['\'', '’', '_'].contains(c)).collect();
+    let (commas, points) = (text.matches(',').count(), text.matches('.').count());
+    let groups_of_three = |sign: char| {
+        let mut parts = text.trim_start_matches('-').split(sign);
+        let first = parts.next().is_some_and(|part| (1..=3).contains(&part.len()));
+        first && parts.all(|part| part.len() == 3)
+    };
+    let plain = match (commas, points) {
+        (0, 0 | 1) => text,
+        (1, 0) if !groups_of_three(',') => text.replace(',', "."),
+        (_, 0) => text.replace(',', ""),
+        (0, _) => text.replace('.', ""),
+        _ if text.rfind(',') > text.rfind('.') => text.replace('.', "").replace(',', "."),
+        _ => text.replace(',', ""),
+    };
+    plain.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]
@@ -84,12 +100,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_may_have_commas_between_thousands() {
+    fn numbers_are_read_as_any_country_writes_them() {
         for (text, expected) in [
             ("1234", 1234.0),
             ("12.5", 12.5),
+            ("1.234", 1.234),
+            ("1,234", 1234.0),
             ("1,234,567", 1_234_567.0),
-            (" 1,234.5", 1234.5),
+            ("1.234.567", 1_234_567.0),
+            ("1,234.5", 1234.5),
+            ("1.234,5", 1234.5),
+            ("1 234,56", 1234.56),
+            ("1\u{202f}234", 1234.0),
+            ("1'234.5", 1234.5),
+            ("12,5", 12.5),
+            ("1234,567", 1234.567),
+            ("-1,234", -1234.0),
             ("-0.5", -0.5),
         ] {
             assert_eq!(number(text), Some(expected), "{text}");
@@ -126,7 +152,7 @@ mod tests {
 a line of the program
 \"ID\",\"Process ID\",\"Kernel Name\",\"Grid Size\",\"gpu__time_duration.sum\",\"dram__bytes_read.sum\",\"lts__t_sector_hit_rate.pct\"
 \"\",\"\",\"\",\"\",\"usecond\",\"Mbyte\",\"%\"
-\"0\",\"4711\",\"sum(const float *, long)\",\"(264, 1, 1)\",\"12.5\",\"16.78\",\"n/a\"
+\"0\",\"4711\",\"sum(const float *, long)\",\"(264, 1, 1)\",\"12.5\",\"16,78\",\"n/a\"
 ==WARNING== something else
 \"1\",\"4711\",\"sum\",\"(264, 1, 1)\",\"1,012.5\"
 ==PROF== Disconnected from process 4711
