@@ -166,8 +166,7 @@ impl JobInProgress<'_> {
             false => Ok(OnUsedInputs::default()),
         };
         let (left, used) = match left.and_then(|left| Ok((left, used?))) {
-            // Other programs can make most samples slow, and this launch not.
-            Ok((left, used)) => (left.map(|left| left.max(measurement.median())), used),
+            Ok(launched) => launched,
             Err(failure) => {
                 let mut failure = remarked(failure.at(at), self.device);
                 if measurement.samples.relocations > 0 {
@@ -215,9 +214,11 @@ impl JobInProgress<'_> {
         });
         let step = progress.step;
         let has_time = |(samples, _): &(Samples, _)| has_time_for_used_inputs(sampling.max_time, samples);
-        let left = match sampled.as_ref().is_ok_and(has_time) && !self.task.unchecked {
-            true => self.afterwards(case).on_left_inputs(),
-            false => Ok(None),
+        let left = match &sampled {
+            Ok(found) if has_time(found) && !self.task.unchecked => {
+                self.afterwards(case).on_left_inputs(found.0.time.median)
+            }
+            _ => Ok(None),
         };
         restore_inputs(&mut Launches(case), self.device);
         let planned = self.task.job.case(cache);
