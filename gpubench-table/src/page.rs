@@ -1,10 +1,7 @@
 //! The place where text is shown: the width of its lines.
 
 use std::env;
-#[cfg(unix)]
-use std::os::fd::AsFd as AsTerminal;
-#[cfg(windows)]
-use std::os::windows::io::AsHandle as AsTerminal;
+use std::os::fd::AsFd;
 
 use terminal_size::{Width, terminal_size_of};
 
@@ -20,7 +17,7 @@ impl Page {
     pub const LEAST_WIDTH: usize = 40;
 
     /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
-    pub fn of(out: &impl AsTerminal, width: Option<usize>) -> Self {
+    pub fn of(out: &impl AsFd, width: Option<usize>) -> Self {
         let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
         let width = width.or_else(stated_width).or_else(terminal);
         width.map_or_else(Self::default, |columns| Self::default().with_width(columns))

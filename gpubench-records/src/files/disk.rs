@@ -12,29 +12,9 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A folder, open for putting its names on the disk. Nothing on Windows, whose file system keeps a journal of names and takes no such
-/// request.
-pub(super) struct Folder(Option<File>);
-
-impl Folder {
-    /// Opens a folder.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = if cfg!(windows) { None } else { Some(File::open(path)?) };
-        Ok(Self(file))
-    }
-}
-
-#[cfg(test)]
-impl From<File> for Folder {
-    fn from(folder: File) -> Self {
-        Self(Some(folder))
-    }
-}
-
 /// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
 /// request.
-pub(super) fn sync_folder(folder: &Folder) -> io::Result<()> {
-    let Some(folder) = &folder.0 else { return Ok(()) };
+pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
     match sync(folder) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
@@ -130,9 +110,9 @@ mod tests {
 
         let null = || File::open("/dev/null").expect("it is open to all");
         assert_eq!(null().sync_all().expect_err("it takes none").kind(), io::ErrorKind::InvalidInput);
-        assert!(sync_folder(&null().into()).is_ok());
+        assert!(sync_folder(&null()).is_ok());
         // Linux's `O_PATH`: it is open for nothing.
         let path_only = fs::OpenOptions::new().read(true).custom_flags(0o10_000_000).open("/dev/null");
-        assert!(sync_folder(&path_only.expect("it is there").into()).is_err());
+        assert!(sync_folder(&path_only.expect("it is there")).is_err());
     }
 }

@@ -127,7 +127,7 @@ impl EarlierRun {
         let unreadable = |why| NoRun::Unreadable { path: path.clone(), why };
         let file = File::open(&path).map_err(|error| unreadable(error.into()))?;
         // Its writer has it locked. This lock ends with the file, before anything is measured.
-        if locked && in_progress::is_marked(&file, &path) {
+        if locked && in_progress::is_marked(&file) {
             return Err(NoRun::InProgress { path });
         }
         let Stored { run, mut remarks, is_cut_off, .. } = read(file).map_err(unreadable)?;

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use super::disk::{self, Folder, sync_folder};
+use super::disk::{self, sync_folder};
 use super::identity;
 use super::in_progress;
 use super::lines::{Line, head_of, read};
@@ -54,7 +54,7 @@ impl Store {
         let mut file = in_progress::create(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
-        let syncing = Syncing::of(file.try_clone()?, Folder::open(&path)?)?;
+        let syncing = Syncing::of(file.try_clone()?, File::open(&path)?)?;
         syncing.wake();
         remove_old(folder, run);
         let path = path.join(RECORDS);
@@ -151,7 +151,7 @@ fn remove_old(folder: &Path, run: &Run) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
         let ended = File::open(&records).is_ok_and(|file| {
-            in_progress::is_unmarked(&file, &records) && read(file).is_ok_and(|stored| stored.is_done())
+            in_progress::is_unmarked(&file) && read(file).is_ok_and(|stored| stored.is_done())
         });
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
@@ -176,7 +176,7 @@ struct Syncing {
 }
 
 impl Syncing {
-    fn of(file: File, folder: Folder) -> io::Result<Self> {
+    fn of(file: File, folder: File) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let thread = threads::start("sync", move || sync(&file, &folder, &woken))?;
         Ok(Self { wake: Some(wake), thread: Some(thread) })
@@ -203,7 +203,7 @@ impl Drop for Syncing {
     }
 }
 
-fn sync(file: &File, folder: &Folder, woken: &Receiver<()>) -> io::Result<()> {
+fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
     while woken.recv().is_ok() {
         file.sync_data()?;
@@ -217,7 +217,6 @@ fn sync(file: &File, folder: &Folder, woken: &Receiver<()>) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use std::fs::{OpenOptions, TryLockError};
     use std::os::unix::fs::{OpenOptionsExt, symlink};
@@ -248,7 +247,7 @@ mod tests {
             (unsyncable(&path), named(), true),
             (file(), unsyncable(folder.path()), true),
         ] {
-            let mut syncing = Syncing::of(file, folder.into()).expect("it starts");
+            let mut syncing = Syncing::of(file, folder).expect("it starts");
             syncing.wake();
             assert_eq!(syncing.end().is_err(), fails);
         }
@@ -263,7 +262,7 @@ mod tests {
             let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             store.syncing.end().expect("it is synced");
             store.syncing =
-                Syncing::of(unsyncable(&store.path), unsyncable(folder.path()).into()).expect("it starts");
+                Syncing::of(unsyncable(&store.path), unsyncable(folder.path())).expect("it starts");
             store
         };
         let mut added = store();

@@ -1,8 +1,8 @@
-//! The identity of files. In: open files and paths; out: true if both are one file, whatever its names. Windows has no such number that
-//! the standard library reads: there a file is told by its path.
+//! The identity of files, whatever their names.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::replace::resolved;
@@ -22,24 +22,14 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 /// Returns true if both paths are of one file, by a link or a second name too. Either may not exist yet.
 pub fn is_one_file(one: &Path, other: &Path) -> bool {
     let found = || Some((fs::metadata(one).ok()?, fs::metadata(other).ok()?));
-    resolved(one) == resolved(other)
-        || cfg!(unix) && found().is_some_and(|(one, other)| is_same(&one, &other))
+    resolved(one) == resolved(other) || found().is_some_and(|(one, other)| is_same(&one, &other))
 }
 
-#[cfg(unix)]
 fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-#[cfg(not(unix))]
-fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
-    true
-}
-
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -51,7 +51,7 @@ fn is_of_cargo(folder: &Path) -> bool {
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// The user's state folder, or that of data on Windows, which has none of state.
+/// The user's state folder, or that of data on systems that have none of state.
 pub(super) fn state() -> Option<PathBuf> {
     let folders = etcetera::choose_base_strategy().ok()?;
     folders.state_dir().or_else(|| Some(folders.data_dir()))

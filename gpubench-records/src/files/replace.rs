@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use super::disk::{self, Folder};
+use super::disk;
 
 /// Writes the contents of a file.
 pub type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -93,7 +93,7 @@ pub(crate) fn create(
         // A second name, unlike a new one, takes nothing's place.
         match disk::link(&new.path, &path) {
             Ok(()) => {
-                disk::sync_folder(&Folder::open(folder(&path))?)?;
+                disk::sync_folder(&File::open(folder(&path))?)?;
                 return Ok(path);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -167,7 +167,7 @@ impl NewFile {
     fn rename(&mut self, path: &Path) -> io::Result<()> {
         disk::rename(&self.path, path)?;
         self.is_renamed = true;
-        disk::sync_folder(&Folder::open(folder(path))?)
+        disk::sync_folder(&File::open(folder(path))?)
     }
 }
 

@@ -175,7 +175,6 @@ mod tests {
         assert_eq!(reason("==PROF== Connected to process 1\n\"ERR_NVGPUCTRPERM\""), None);
     }
 
-    #[cfg(unix)]
     #[test]
     fn it_ends_by_itself_at_the_limit_or_with_the_run() {
         let ended = |script: &str, limit, stop: bool| {
