@@ -99,14 +99,14 @@ fn no_run_is_written_over() {
     let before = fs::read(&run).expect("it is there");
     let spelt_otherwise = run.replace("run.json", "./run.json");
     let mut told = refused(&project, &["report", &run, "--csv", &spelt_otherwise], 2);
-    told += &refused(&project, &["report", &run, "--junit", &run], 2);
+    told += &refused(&project, &["report", &run, "--bmf", &run], 2);
     told += &refused(&project, &["merge", &run, &other, "-o", &run], 2);
     told += &refused(&project, &["compare", &other, &run, "--json", &run], 2);
-    told += &refused(&project, &["report", &run, "--csv", "x", "--junit", "./x"], 2);
+    told += &refused(&project, &["report", &run, "--csv", "x", "--bmf", "./x"], 2);
     // Before anything is done, as by a suite.
     told += &refused(&project, &["report", &run, "--csv", "no/such/folder.csv"], 2);
     symlink("new.csv", project.path("src/link")).expect("it can be made");
-    told += &refused(&project, &["report", &run, "--csv", "new.csv", "--junit", "link"], 2);
+    told += &refused(&project, &["report", &run, "--csv", "new.csv", "--bmf", "link"], 2);
     symlink(&run, project.path("src/run")).expect("it can be made");
     told += &refused(&project, &["report", &run, "--csv", "run"], 2);
     insta::assert_snapshot!("places", told);

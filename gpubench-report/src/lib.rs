@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::{iter, thread};
 
+use gpubench_records::record::Measurement;
 use gpubench_table::text::plain_lines;
 use maud::html;
 
@@ -24,6 +25,12 @@ fn xml_text(text: &str) -> String {
 /// Returns text of an element or an attribute of XML.
 fn escaped(text: &str) -> String {
     html! { (xml_text(text)) }.into_string()
+}
+
+/// Returns the interval of a rate: the inverse of the time's.
+fn rate_interval(measured: &Measurement, rate: f64) -> [f64; 2] {
+    let (ci, median) = (measured.samples.time.median_ci, measured.median());
+    [ci.high, ci.low].map(|time| rate * (median / time))
 }
 
 /// Returns `make` of each item, in any order, from one thread for each processor.

@@ -4,6 +4,7 @@ mod csv_samples;
 #[cfg(feature = "clap")]
 mod flags;
 mod junit;
+mod trackers;
 
 use gpubench_table::export::Format;
 
@@ -11,7 +12,8 @@ use gpubench_table::export::Format;
 pub use self::flags::ExportArgs;
 
 /// All formats, in the order in which help texts list them.
-pub const FORMATS: [Format; 6] = [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, JUNIT];
+pub const FORMATS: [Format; 8] =
+    [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
 
 /// CSV with a row for each sample.
 pub const CSV_SAMPLES: Format = Format {
@@ -24,6 +26,15 @@ pub const HTML: Format = Format {
     name: "html",
     description: "Write a page with drawings, one file that needs no network, as HTML",
     write: crate::html::write,
+};
+/// The Bencher Metric Format.
+pub const BMF: Format =
+    Format { name: "bmf", description: "Write the Bencher Metric Format", write: trackers::write_bmf };
+/// The JSON of github-action-benchmark.
+pub const GITHUB_BENCHMARK: Format = Format {
+    name: "github-benchmark",
+    description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
+    write: trackers::write_github,
 };
 /// JUnit XML.
 pub const JUNIT: Format =

@@ -10,6 +10,7 @@ use gpubench_records::verdict::State;
 use gpubench_table::text::{plain, split_path};
 
 use crate::drawing::{Point, Series, Style};
+use crate::rate_interval;
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
@@ -80,10 +81,9 @@ impl<'a> View<'a> {
 }
 
 impl MeasuredCase<'_> {
-    /// Returns a rate with its interval, which is the inverse of the time's.
+    /// Returns a rate with its interval.
     pub(super) fn rate(&self, rate: f64) -> (f64, [f64; 2]) {
-        let (ci, median) = (self.it.samples.time.median_ci, self.it.median());
-        (rate, [ci.high, ci.low].map(|time| rate * (median / time)))
+        (rate, rate_interval(self.it, rate))
     }
 
     /// Returns a point of the case, which links to its row, with the cache state.

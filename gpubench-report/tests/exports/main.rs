@@ -13,7 +13,7 @@ use gpubench_records::files;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
-use gpubench_report::export::{CSV_SAMPLES, FORMATS, HTML, JUNIT};
+use gpubench_report::export::{BMF, CSV_SAMPLES, FORMATS, GITHUB_BENCHMARK, HTML, JUNIT};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_table::export::Format;
@@ -102,7 +102,7 @@ fn small_runs_look_so() {
 #[test]
 fn formats_of_others_look_so() {
     let run = mixed();
-    for format in [CSV_SAMPLES, JUNIT] {
+    for format in [CSV_SAMPLES, BMF, GITHUB_BENCHMARK, JUNIT] {
         assert_snapshot!(format!("mixed-{}", format.name), exported(format, &run));
     }
 }

@@ -3,13 +3,14 @@
 
 use gpubench_records::id::Arg;
 use gpubench_records::record::Run;
-use gpubench_report::export::{CSV_SAMPLES, JUNIT};
+use gpubench_report::export::{BMF, CSV_SAMPLES, GITHUB_BENCHMARK, JUNIT};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_table::export::Format;
 use gpubench_table::text::plain;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use quick_xml::events::Event as XmlEvent;
+use serde_json::Value;
 
 use super::{ODD_NAMES, Rows, exported, small};
 
@@ -45,6 +46,14 @@ fn run(cases: &[(String, String, f64)]) -> Run {
     });
     run.records = made.collect();
     run
+}
+
+fn json(format: Format, run: &Run) -> Value {
+    serde_json::from_str(&exported(format, run)).expect("JSON")
+}
+
+fn bits(value: &Value) -> Option<u64> {
+    value.as_f64().map(f64::to_bits)
 }
 
 /// The text of a number as XML and Markdown show it: what they cannot hold is shown by its code.
@@ -86,6 +95,18 @@ proptest! {
             first += measured.samples.event_times.len();
         }
         prop_assert_eq!(samples.rows.len(), first);
+    }
+
+    #[test]
+    fn names_and_numbers_survive_in_formats_of_trackers(cases in cases()) {
+        let run = run(&cases);
+        let (bencher, github) = (json(BMF, &run), json(GITHUB_BENCHMARK, &run));
+        prop_assert_eq!(bencher.as_object().map(serde_json::Map::len), Some(run.records.len()));
+        for (record, point) in run.records.iter().zip(github.as_array().expect("an array")) {
+            let (name, median) = (record.case.to_string(), record.measurement.as_ref().expect("a number").samples.time.median.0);
+            prop_assert_eq!(bits(&bencher[&name]["latency"]["value"]), Some(median.to_bits()));
+            prop_assert_eq!((point["name"].as_str(), bits(&point["value"])), (Some(&*name), Some(median.to_bits())));
+        }
     }
 
     #[test]
