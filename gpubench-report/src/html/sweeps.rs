@@ -1,13 +1,16 @@
-//! Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold.
+//! Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold, with the size
+//! at which a launch's data fills the last-level cache.
 
 use std::collections::BTreeMap;
 
+use gpubench_records::device_info::{DeviceInfo, Value};
 use gpubench_records::metrics::Metrics;
 use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Panel, Panels, Series, Style, Unit};
+use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit};
 use gpubench_table::text::plain;
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
@@ -35,6 +38,7 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
 struct ArgSweep<'a> {
     name: String,
     arg: &'a str,
+    info: Option<&'a DeviceInfo>,
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
@@ -77,7 +81,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let name = plain(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..]));
-        ArgSweep { name, arg, rows }
+        ArgSweep { name, arg, info: view.info(first.case.record), rows }
     };
     let has_several =
         |sweep: &ArgSweep<'_>| distinct(sweep.rows.iter().map(|(value, _)| *value).collect()) >= FEWEST;
@@ -95,6 +99,13 @@ fn distinct(mut values: Vec<f64>) -> usize {
 fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
     let arg = row.case.record.case.args.iter().find(|arg| arg.name == name)?;
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+}
+
+/// Returns the name of a device's last-level cache, such as `L2`: the last cache among its properties.
+fn last_level(info: &DeviceInfo) -> String {
+    let caches = info.properties.iter().filter(|property| matches!(property.value, Value::Bytes(_)));
+    let name = caches.rev().find_map(|property| property.name.strip_suffix(" cache"));
+    plain(name.unwrap_or("last-level cache"))
 }
 
 /// Returns the bandwidth of a case, or else its throughput, with its text.
@@ -118,7 +129,8 @@ impl ArgSweep<'_> {
         let has_bandwidth = self.rows.iter().any(|(_, row)| row.it.metrics.bandwidth.is_some());
         let (name, unit) =
             if has_bandwidth { ("bandwidth", Unit::BANDWIDTH) } else { ("throughput", Unit::THROUGHPUT) };
-        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: Vec::new() };
+        let marks = Vec::from_iter(self.full_cache());
+        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: marks.clone() };
         let mut panels = vec![panel("time", y, time)];
         if rates.iter().any(|series| !series.points.is_empty()) {
             panels.push(panel(name, Axis::linear("", unit), rates));
@@ -158,5 +170,22 @@ impl ArgSweep<'_> {
     fn is_wide(&self) -> bool {
         let ends = self.rows.first().zip(self.rows.last());
         ends.is_some_and(|((low, _), (high, _))| *high >= 8.0 * low)
+    }
+
+    /// Returns the mark of the value at which a launch touches as many bytes as the last-level cache holds, between the two rows
+    /// around it.
+    fn full_cache(&self) -> Option<Mark> {
+        let cache = self.info?.last_level_cache.filter(|cache| *cache > Bytes::ZERO)?;
+        let full = cache.as_f64().ln();
+        let touched = self.rows.iter();
+        let touched = touched
+            .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
+            .collect::<Vec<_>>();
+        let around = touched
+            .windows(2)
+            .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
+        let part = (full - around[0].1) / (around[1].1 - around[0].1);
+        let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
+        Some(Mark::x(value, format!("{}, {}", last_level(self.info?), format::bytes(cache))))
     }
 }

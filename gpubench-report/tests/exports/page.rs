@@ -3,10 +3,12 @@
 
 use std::time::Instant;
 
+use gpubench_records::device_info::{Property, Value};
+use gpubench_records::id::Arg;
 use gpubench_records::record::Run;
 use gpubench_records::text::printable;
 use gpubench_report::export::HTML;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -38,6 +40,34 @@ fn unescaped(text: &str) -> String {
 fn a_small_page_looks_so() {
     assert_snapshot!("clockwork-html", markup(&small("clockwork.jsonl")));
     assert_snapshot!("mixed-html", markup(&mixed()));
+}
+
+/// Returns the marks in the panels of a sweep from 1 to 64 MiB on a device with a 24 MiB last-level cache and these properties.
+fn marks(properties: &[&str]) -> Vec<String> {
+    let mut run = small("clockwork.jsonl");
+    let mut record = run.records.remove(0);
+    let made = [1_u64, 8, 64].map(|mib| {
+        record.case.args = vec![Arg { name: "bytes".to_owned(), value: (mib << 20).to_string() }];
+        record.measurement.as_mut().expect("it was measured").counts.bytes = Some(mib << 20);
+        record.clone()
+    });
+    run.records = made.into();
+    let info = run.devices.iter_mut().find(|info| info.device == record.device).expect("its device");
+    info.last_level_cache = Some(Bytes(24 << 20));
+    let property = |name: &&str| Property::new(*name, Value::Bytes(Bytes(1 << 20)));
+    info.properties = properties.iter().map(property).collect();
+    let page = markup(&run);
+    let (sweeps, _) = between(&page, "<section id=\"sweeps\"", "</section>").expect("a sweep");
+    let texts = sweeps.lines().filter(|line| line.contains("24 MiB"));
+    texts.map(|line| between(line, ">", "<").expect("a text").0.to_owned()).collect()
+}
+
+/// A curve over sizes has a mark where the last-level cache is full, with the name that the device has for it.
+#[test]
+fn sweeps_mark_the_last_level_cache_by_its_name() {
+    assert_eq!(marks(&["memory", "L2 cache"]), ["L2, 24 MiB"; 2]);
+    assert_eq!(marks(&["L1d cache", "L2 cache", "L3 cache"]), ["L3, 24 MiB"; 2]);
+    assert_eq!(marks(&["memory"]), ["last-level cache, 24 MiB"; 2]);
 }
 
 /// Each name stands in its row, with what a browser would not show as its code, and no element comes from any.
