@@ -47,13 +47,17 @@ impl Manifest {
         package.ok_or_else(|| CommandError::usage(format!("{} {message}", self.path.display())))
     }
 
-    /// Returns the name by which code imports the package's library, if it has one.
+    /// Returns the name by which code imports the package's library; `None` if Rust code cannot link one.
     pub(crate) fn library(&self) -> Option<String> {
-        let key = |name: &str| self.document.get("lib").and_then(|library| library.get(name)?.as_str());
-        if key("path").is_none() && !self.path.parent()?.join("src/lib.rs").is_file() {
-            return None;
-        }
-        Some(key("name").or_else(|| self.package().ok())?.replace('-', "_"))
+        let key = |name: &str| self.document.get("lib").and_then(|library| library.get(name));
+        let is_there = key("path").is_some() || self.path.parent()?.join("src/lib.rs").is_file();
+        let is_true = |name: &str| key(name).and_then(Item::as_bool) == Some(true);
+        let is_macro = is_true("proc-macro") || is_true("proc_macro");
+        let links = key("crate-type")
+            .and_then(Item::as_array)
+            .is_none_or(|kinds| kinds.iter().any(|kind| matches!(kind.as_str(), Some("lib" | "rlib"))));
+        let name = key("name").and_then(Item::as_str).or_else(|| self.package().ok())?;
+        (is_there && links && !is_macro).then(|| name.replace('-', "_"))
     }
 
     /// Returns true if the package depends on the crate of this name, also for tests alone.

@@ -94,6 +94,24 @@ fn a_checkout_may_be_depended_on() {
     assert!(project.read("app/benches/kernels.rs").contains("\ngpubench::main!();\n"));
 }
 
+/// A bench target of the same package can link only a library of kind `lib` or `rlib`.
+#[test]
+fn a_library_that_rust_cannot_link_is_not_named() {
+    for (library, main) in [
+        ("proc-macro = true", "main!();"),
+        ("crate-type = [\"cdylib\"]", "main!();"),
+        ("crate-type = [\"cdylib\", \"rlib\"]", "main!(my_kernels);"),
+        ("proc-macro = false", "main!(my_kernels);"),
+    ] {
+        let project = Project::new();
+        project
+            .package(&format!("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n\n[lib]\n{library}\n"));
+        _ = project.run(&["init"]).code(0);
+        let benchmark = project.read("src/benches/kernels.rs");
+        assert!(benchmark.contains(&format!("\ngpubench::{main}\n")), "{library}: {benchmark}");
+    }
+}
+
 #[test]
 fn what_is_in_the_way_is_told_and_nothing_changes() {
     let project = Project::new();
