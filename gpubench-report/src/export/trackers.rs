@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_stats::format;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond};
+use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 use gpubench_table::export::Names;
 use serde_json::{Map, Value, json};
 
@@ -16,13 +16,11 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let measures = |(name, _, measured): (String, &Record, &Measurement)| {
         let Measurement { metrics, energy, samples, .. } = measured;
         let ci = samples.time.median_ci;
+        let ends = [ci.low, ci.high].map(Nanoseconds::as_f64);
         let rate = |rate: f64| measure(rate, &rate_interval(measured, rate));
         let energy = energy.as_ref().and_then(Energy::per_launch);
         let measures = [
-            (
-                "latency",
-                Some(measure(samples.time.median.as_f64(), &[ci.low, ci.high].map(|it| it.as_f64()))),
-            ),
+            ("latency", Some(measure(samples.time.median.as_f64(), &ends))),
             ("throughput", metrics.throughput.map(FlopsPerSecond::as_f64).map(rate)),
             ("bandwidth", metrics.bandwidth.map(BytesPerSecond::as_f64).map(rate)),
             ("items", metrics.items_per_second.map(ItemsPerSecond::as_f64).map(rate)),
