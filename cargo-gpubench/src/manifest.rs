@@ -12,6 +12,9 @@ use crate::error::{CommandError, at};
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
+/// The byte order mark, with which some editors begin a file.
+const MARK: char = '\u{feff}';
+
 /// Returns a path without `./` at its beginning.
 pub(crate) fn shown(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
@@ -21,6 +24,9 @@ pub(crate) fn shown(path: PathBuf) -> PathBuf {
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     document: DocumentMut,
+    /// True if its lines end by CR and LF, and if it begins with a byte order mark: the parser keeps neither.
+    has_crlf: bool,
+    has_mark: bool,
 }
 
 impl Manifest {
@@ -37,7 +43,8 @@ impl Manifest {
             })
         })?;
         let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
-        Ok(Self { path, document })
+        let (has_crlf, has_mark) = (text.contains("\r\n"), text.starts_with(MARK));
+        Ok(Self { path, document, has_crlf, has_mark })
     }
 
     /// Returns the name of its package.
@@ -97,7 +104,13 @@ impl Manifest {
 
     /// Writes the manifest in place of the earlier one.
     pub(crate) fn write(&self) -> Result<(), CommandError> {
-        let text = self.document.to_string();
+        let mut text = self.document.to_string();
+        if self.has_crlf {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        if self.has_mark && !text.starts_with(MARK) {
+            text.insert(0, MARK);
+        }
         replace(&self.path, &|out| out.write_all(text.as_bytes()))
             .map_err(|error| CommandError::failed(at(&self.path, error)))
     }

@@ -41,6 +41,9 @@ pub enum NvmlError {
     /// The library has no function of this name.
     #[error("NVML has no {0}")]
     NoFunction(&'static str),
+    /// The library does not start; its text for the reason.
+    #[error("NVML does not start: {0}")]
+    NotStarted(String),
     /// The library's error code.
     #[error("NVML: {}", text(*.0))]
     Code(u32),
@@ -266,8 +269,10 @@ fn open() -> Result<Library, NvmlError> {
     let library = unsafe { Library::new(&name) }.map_err(|_| NvmlError::NoLibrary(name.into()))?;
     let init: unsafe extern "C" fn() -> u32 = function_of(&library, "nvmlInit_v2")?;
     // SAFETY: it has no arguments.
-    checked(unsafe { init() })?;
-    Ok(library)
+    match unsafe { init() } {
+        SUCCESS => Ok(library),
+        code => Err(NvmlError::NotStarted(text_of(&library, code))),
+    }
 }
 
 /// Looks up a function of the C type `F`.
@@ -287,8 +292,12 @@ fn checked(code: u32) -> Result<(), NvmlError> {
 
 /// Returns the library's text for an error code.
 fn text(code: u32) -> String {
+    library().map_or_else(|_| format!("error {code}"), |library| text_of(library, code))
+}
+
+fn text_of(library: &Library, code: u32) -> String {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
-    match function::<ErrorString>("nvmlErrorString") {
+    match function_of::<ErrorString>(library, "nvmlErrorString") {
         // SAFETY: the library returns a constant text that ends in a zero, for any code.
         Ok(function) => unsafe { CStr::from_ptr(function(code)) }.to_string_lossy().into_owned(),
         Err(_) => format!("error {code}"),

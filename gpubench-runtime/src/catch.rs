@@ -15,15 +15,15 @@ use gpubench_records::failure::{Failure, Stage};
 /// Runs `code`, which belongs to `stage`. A panic becomes a failure of that stage.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     HOOK.call_once(keep_caught_panics_quiet);
+    let before = panics().len();
     CATCHING.fetch_add(1, Ordering::SeqCst);
     let result = catch_unwind(AssertUnwindSafe(code));
     let own = thread::current().id();
     let caught = result.unwrap_or_else(|payload| {
-        let mut panics = panics();
+        let mut new = since(before);
         // A pool passes on the panic of one of its threads: the last is the one that arrives.
-        let place = panics.iter().rposition(|panic| panic.thread == own).or(panics.len().checked_sub(1));
-        let recorded = place.map(|place| panics.remove(place).text);
-        drop(panics);
+        let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
+        let recorded = place.map(|place| new.swap_remove(place).text);
         let message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
         drop_quietly(payload);
         Err(Failure::new(stage, format_args!("panicked at {message}")))
@@ -32,6 +32,13 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
     panics().retain(|panic| panic.thread != own);
     CATCHING.fetch_sub(1, Ordering::SeqCst);
     caught
+}
+
+/// Takes the panics behind the first `before`: those of all threads that worked for the code.
+fn since(before: usize) -> Vec<Panic> {
+    let mut panics = panics();
+    let before = before.min(panics.len());
+    panics.drain(before..).collect()
 }
 
 /// Drops what a panic carries. It may panic once more, and what that carries is not dropped.

@@ -126,7 +126,8 @@ macro_rules! quantities {
 
         impl Sum for $name {
             fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-                Self(amounts.map(|amount| amount.0).sum())
+                // The empty sum of floating numbers is -0.0.
+                amounts.fold(Self::ZERO, Self::add)
             }
         }
     )+};

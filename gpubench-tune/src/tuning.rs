@@ -255,7 +255,7 @@ impl TunedVariant {
 #[error("`{benchmark}` {why}")]
 pub struct NotTuned {
     benchmark: String,
-    why: &'static str,
+    why: String,
 }
 
 impl Tuning {
@@ -294,10 +294,10 @@ impl Tuning {
         model: &str,
         problem: &[Arg],
     ) -> Result<&[Arg], NotTuned> {
-        let not_tuned = |why| NotTuned { benchmark: benchmark.to_owned(), why };
+        let not_tuned = |why: &str| NotTuned { benchmark: benchmark.to_owned(), why: why.to_owned() };
         let races = self.benchmarks.iter().filter(|one| one.benchmark == benchmark && one.model == model);
         let tuned = races.min_by_key(|one| one.cache != Cache::Hot);
-        let tuned = tuned.ok_or_else(|| not_tuned("was not tuned on this model"))?;
+        let tuned = tuned.ok_or_else(|| not_tuned(&format!("was not tuned on `{model}`")))?;
         if tuned.axes_hash != axes {
             return Err(not_tuned(
                 "has other axes or values than when it was tuned: race it again by --tune",

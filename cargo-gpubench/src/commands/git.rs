@@ -1,6 +1,6 @@
 //! The program `git`: commits of a repository, and the work trees that they are built in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,12 +70,16 @@ pub(super) fn short(hash: &str) -> &str {
 /// repository lacks are missing.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = root(Path::new(".")).ok()?;
+    let whole = |commit: &&str| {
+        let is_whole = commit.len() >= 40;
+        Some((if is_whole { commit.to_ascii_lowercase() } else { whole_hash(commit)? }, (*commit).to_owned()))
+    };
+    let names: Vec<(String, String)> = commits.iter().filter_map(whole).collect();
     let mut list = git(&root, &["rev-list", "--topo-order", "--reverse", "--ignore-missing"]);
-    // Git ignores whole hashes alone.
-    list.args(commits.iter().filter(|commit| commit.len() >= 40)).arg("--").stderr(Stdio::null());
+    list.args(names.iter().map(|(hash, _)| hash)).arg("--").stderr(Stdio::null());
     let listed = run(&mut list).ok()??;
-    let places = listed.lines().zip(0..).filter(|(commit, _)| commits.contains(commit));
-    Some(places.map(|(commit, place)| (commit.to_owned(), place)).collect())
+    let places: HashMap<&str, _> = listed.lines().zip(0..).collect();
+    Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
 }
 
 /// Returns the whole hash of the commit that begins with these digits in the current folder's repository.

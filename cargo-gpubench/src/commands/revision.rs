@@ -3,6 +3,8 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use gpubench_records::exit::Exit;
 
@@ -12,6 +14,9 @@ use super::suites::{BenchTarget, Built, Cargo};
 use crate::args::BuildArgs;
 use crate::error::CommandError;
 use crate::output;
+
+/// How often a comparison that waits for another looks for its end, and for signals.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The workspace of the current folder, and its repository.
 pub(super) struct Revisions {
@@ -54,7 +59,13 @@ impl Revisions {
         let lock = lock.map_err(CommandError::at(&trees))?;
         if lock.try_lock().is_err() {
             output::note("another comparison runs here: waiting for its end");
-            lock.lock().map_err(CommandError::at(&trees))?;
+            // The system's wait for a lock does not end by a signal that is caught.
+            while lock.try_lock().is_err() {
+                if let Some(exit) = signals::received() {
+                    return Err(signals::interrupted(exit));
+                }
+                thread::sleep(LOOK);
+            }
         }
         let (current, workspace_folder) = (inside(Path::new(".")), inside(&workspace.workspace_root));
         Ok(Self {

@@ -1,6 +1,6 @@
 //! A run compared with a baseline, case by case. In: both; out: a [`BaselineComparison`]. `decisions` gives the answers, of all cases together.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::assumed::assumed;
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
@@ -8,6 +8,7 @@ use super::decisions::{RowDecision, RowMedians, decide, decide_within};
 use super::newest::Baseline;
 use crate::comparison::{BaselineComparison, CaseFinding, Finding, Threshold};
 use crate::id::{CaseId, PlannedCase};
+use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
 use gpubench_stats::{DECISION_ERROR, Median};
@@ -25,8 +26,8 @@ pub fn check_within(
     wanted: &dyn Fn(&Record) -> bool,
     error: f64,
 ) -> BaselineComparison {
-    let cases = Cases::new(run);
-    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline)).collect();
+    let cases = Cases::new(run, baseline);
+    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
     let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
     let mut found: Vec<String> = Vec::new();
     for (now, then) in &compared {
@@ -61,7 +62,8 @@ pub fn check_within(
 
 /// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
 pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
-    let of = |record| Some((record, pair(run, record, baseline).ok()?));
+    let cases = Cases::new(run, baseline);
+    let of = |record| Some((record, pair(run, record, baseline, &cases).ok()?));
     let compared: Vec<_> = run.records.iter().filter_map(of).collect();
     let rows: Vec<RowMedians> =
         compared.iter().map(|(_, (now, then))| row(*now, *then, DECISION_ERROR)).collect();
@@ -77,12 +79,35 @@ pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
 struct Cases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
+    /// The benchmarks of the baseline of which the run has no case with the same arguments.
+    changed: HashSet<BenchmarkKey<'a>>,
+}
+
+/// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
+type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
+
+fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {
+    (&case.benchmark, &case.model, case.cache)
 }
 
 impl<'a> Cases<'a> {
-    fn new(run: &'a Run) -> Self {
-        let now = run.records.iter().map(|record| &record.case).collect();
-        Self { now, planned: run.records.iter().map(Record::planned).collect() }
+    fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
+        let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
+        let mut then: HashMap<_, bool> = HashMap::new();
+        for old in baseline.cases() {
+            *then.entry(benchmark(&old.case)).or_default() |= now.contains(&old.case);
+        }
+        let changed = then.into_iter().filter(|(_, is_there)| !is_there).map(|(key, _)| key).collect();
+        Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
+    }
+
+    /// The finding about a case that the baseline lacks: it is new, unless the baseline has its benchmark with other arguments only.
+    fn unknown(&self, case: &CaseId) -> Finding {
+        if !self.changed.contains(&benchmark(case)) {
+            return Finding::New;
+        }
+        let why = "the baseline has this benchmark with other arguments only: measure the baseline again";
+        Finding::NotComparable(vec![why.to_owned()])
     }
 
     /// Returns true if the run has the case of `old`, on any device of its model or on another model in its place.
@@ -96,8 +121,9 @@ fn pair<'a>(
     run: &'a Run,
     record: &'a Record,
     baseline: &'a Baseline,
+    cases: &Cases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
-    let (old_run, old) = baseline.find(run, record).ok_or(Finding::New)?;
+    let (old_run, old) = baseline.find(run, record).ok_or_else(|| cases.unknown(&record.case))?;
     let no_number = |why, when| Finding::NoTime(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
@@ -173,13 +199,15 @@ mod tests {
         check(&run(now), &baseline, &|_| true).findings.into_iter().map(|line| line.finding).collect()
     }
 
+    /// While an earlier argument is left, others are new. If none is, nothing tells whether the case became slower.
     #[test]
-    fn another_argument_is_a_new_case() {
+    fn another_argument_is_a_new_case_beside_an_earlier_one() {
         for then in [["1", "2"], ["2", "1"]] {
             let found = findings(&["1", "3"], &then);
             assert!(matches!(found[..], [Finding::Compared { .. }, Finding::New]), "{found:?}");
         }
-        assert_eq!(findings(&["9"], &["1", "2"]), [Finding::New]);
+        let found = findings(&["9"], &["1", "2"]);
+        assert!(matches!(found[..], [Finding::NotComparable(_)]), "{found:?}");
     }
 
     /// A case without a number, now or then, is told so and is neither faster nor slower.

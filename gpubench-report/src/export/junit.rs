@@ -30,14 +30,14 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
         testsuites {
             // The timestamp is in UTC, because the schema has no time zone.
-            testsuite id="0" name=(name) package=(name)
+            testsuite id="0" name=(xml_text(name)) package=(xml_text(name))
                 timestamp=(time_of_day(run.started).trim_end_matches('Z'))
-                hostname=(run.environment.host.as_deref().unwrap_or("localhost"))
+                hostname=(xml_text(run.environment.host.as_deref().unwrap_or("localhost")))
                 tests=(tests.len()) failures=(count(Outcome::Failure)) errors=(count(Outcome::Error))
                 skipped=(count(Outcome::Skipped)) time=(seconds(run.wall_time))
             {
                 properties {
-                    property name="gpubench" value=(run.program.version) {}
+                    property name="gpubench" value=(xml_text(&run.program.version)) {}
                     @for info in &run.devices { property name=(plain(&info.device)) value=(plain(&info.name)) {} }
                 }
                 @for Test { class, name, took, outcome, kind, text } in &tests {
@@ -46,7 +46,7 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
                     testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
                         @match outcome {
                             Outcome::Passed => { @if message.is_some() { system-out { (xml_text(text)) } } }
-                            Outcome::Skipped => { skipped message=[message] {} }
+                            Outcome::Skipped => { skipped message=(xml_text(text)) {} }
                             Outcome::Failure => { failure type=(kind) message=[message] { (xml_text(text)) } }
                             Outcome::Error => { error type=(kind) message=[message] { (xml_text(text)) } }
                         }

@@ -82,8 +82,10 @@ pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> R
         ));
     };
     let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
-    let axes = first.show(|sweeps, _| {
-        Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
+    let axes = while_listed(device, || {
+        first.show(|sweeps, _| {
+            Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
+        })
     });
     let generics = first.generics.iter().map(|generic| generic.name.to_owned());
     let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();

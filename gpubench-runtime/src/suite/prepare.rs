@@ -111,8 +111,10 @@ impl<'a> Planner<'a> {
         let names: Vec<String> = infos.map(|info| info.device.clone()).collect();
         if let Some(earlier) = earlier.clone().filter(|_| !names.is_empty()) {
             let devices: Vec<Available> = names.iter().filter_map(|device| self.as_named(device)).collect();
-            let notes = earlier.run.notes.clone();
+            let mut notes = earlier.run.notes.clone();
             let plan = self.plan(&devices, &[])?;
+            let unmatched = note_unmatched(&plan).filter(|note| !notes.contains(note));
+            notes.extend(unmatched);
             let plan = self.share.narrow(plan);
             let resumed = still_valid(earlier, &plan);
             if resumed.is_all_of(&plan) {

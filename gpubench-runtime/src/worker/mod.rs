@@ -279,7 +279,11 @@ impl WorkerState {
                 reply(Reply::Step(Step::Preparation));
                 // Opens the library, which need not be there.
                 reply(Reply::Library(
-                    gpubench_driver::load().ok().and_then(|_| gpubench_driver::library_path()),
+                    // A path that is not UTF-8 cannot be sent.
+                    gpubench_driver::load()
+                        .ok()
+                        .and_then(|_| gpubench_driver::library_path())
+                        .filter(|path| path.to_str().is_some()),
                 ));
                 kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
             }

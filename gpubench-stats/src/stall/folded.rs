@@ -15,6 +15,8 @@ use crate::units::Nanoseconds;
 const CLIP: f64 = 4.0;
 /// The ratio of a normal distribution's standard deviation to its median absolute deviation.
 const OF_DEVIATION: f64 = 1.4826;
+/// The widths that are tried between the least and the greatest.
+const WIDTHS: usize = 6;
 /// The bins of a period.
 pub(super) const BINS: usize = 128;
 
@@ -25,9 +27,9 @@ pub(super) struct Folded<'a> {
     pub(super) scores: &'a [f64],
 }
 
-/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1; nothing if all are alike. A timer read
-/// them in steps of `step`.
-pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<Vec<f64>> {
+/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1, and the standard deviation that they had
+/// before; nothing if all are alike. A timer read them in steps of `step`.
+pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<(Vec<f64>, Nanoseconds)> {
     let middle = quantile(&ascending(times), 0.5);
     let away: Vec<_> = times.iter().map(|time| Nanoseconds((time.as_f64() - middle).abs())).collect();
     let deviation = OF_DEVIATION * quantile(&ascending(&away), 0.5);
@@ -41,7 +43,7 @@ pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<Vec<f64
         return None;
     }
     scores.iter_mut().for_each(|score| *score = (*score - mean) / scale);
-    Some(scores)
+    Some((scores, Nanoseconds(scale)))
 }
 
 /// The sum of scores and the number of samples in each bin of a period.
@@ -86,7 +88,9 @@ impl Folded<'_> {
         let bins = binned(self.starts.iter().copied().zip(self.scores.iter().copied()), period);
         let (all, bin) = (self.scores.len() as f64, period / BINS as f64);
         let in_bins = |part: f64| ((part * BINS as f64).round() as usize).clamp(1, BINS - 1);
-        let spans = (in_bins(*widths.start())..=in_bins(*widths.end())).flat_map(|width| {
+        let (least, greatest) = (in_bins(*widths.start()), in_bins(*widths.end()));
+        let apart = ((greatest - least) / (WIDTHS - 1)).max(1);
+        let spans = (least..greatest).step_by(apart).chain([greatest]).flat_map(|width| {
             windows(&bins, width).map(move |(from, sum, count)| Span {
                 period,
                 from: from as f64 * bin,
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn scores_are_clipped_and_have_mean_0_and_variance_1() {
         let times = [9.0, 10.0, 11.0, 10.0, 1000.0, 9.0, 11.0, 10.0, 11.0].map(Nanoseconds);
-        let found = scores(&times, Nanoseconds(0.1)).expect("they differ");
+        let (found, _) = scores(&times, Nanoseconds(0.1)).expect("they differ");
         // 5.9304 once, −1 twice and 1 three times, whose mean is 0.7700 and mean square 4.4633.
         let count = found.len() as f64;
         let variance = found.iter().map(|score| score * score).sum::<f64>() / count;
@@ -160,7 +164,7 @@ mod tests {
         // A step of the timer is no outlier where all others are alike.
         let mut ticks = [Nanoseconds(320.0); 9];
         ticks[3] = Nanoseconds(352.0);
-        let found = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
+        let (found, _) = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
         assert!((found[3] - found[0] - 9.0 / 8.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
         assert_eq!(scores(&[Nanoseconds(3.0); 9], Nanoseconds(1.0)), None);
     }

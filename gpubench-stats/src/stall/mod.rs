@@ -25,6 +25,9 @@ use crate::units::Nanoseconds;
 const FEWEST: usize = 30;
 /// The fewest standard errors by which samples that met the stall are slower.
 const LEAST_Z: f64 = 6.0;
+/// If even the longest stall would make fewer standard errors than this, none is looked for. Such times, those of transfers above all,
+/// vary by much more than a stall, and a search for one in them takes the longest.
+const LEAST_EFFECT: f64 = 1.0;
 /// The period of a case is that of its device to this fraction, and to the error of that.
 const SAME_PERIOD: f64 = 5e-4;
 /// A launch waits for memory for at least this part of its time, and appears to for at most this.
@@ -80,7 +83,12 @@ impl DramStall {
         if starts.len() != times.len() || times.len() < FEWEST {
             return None;
         }
-        let scores = scores(times, step)?;
+        let (scores, deviation) = scores(times, step)?;
+        // The standard errors of the longest stall, if half of the samples meet it.
+        let most_z = *SLOWS.end() * (device.duration / deviation) * (times.len() as f64).sqrt() / 2.0;
+        if most_z < LEAST_EFFECT {
+            return None;
+        }
         let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
         let middle = median_below_step(times, step)?;
         let parts = parts(middle, device)?;

@@ -65,7 +65,7 @@ impl DramStallPeriod {
         // A read that starts in a stall, or ends behind its begin, is slow.
         let width = middle + length;
         let candidate = most_together(&slow[..slow.len().min(MOST)], width.as_f64())?;
-        let scores = scores(times, step)?;
+        let (scores, _) = scores(times, step)?;
         let folded = Folded { starts: &all, scores: &scores };
         let span = best_multiple(&folded, candidate, width.as_f64());
         let (inside, slow_inside) = both()
