@@ -10,7 +10,7 @@ const CAUGHT: &str = env!("CARGO_BIN_EXE_cpu_caught");
 #[test]
 fn every_launch_on_a_cpu_has_its_verdict() {
     let settings = SettingsFile::new("quick = true");
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut printed): (Vec<String>, String) = Default::default();
     for _ in 0..3 {
         let names_now: Vec<&str> = names.iter().map(String::as_str).collect();
         let ended = run_with(CAUGHT, &names_now, &[settings.variable()]);
@@ -20,7 +20,7 @@ fn every_launch_on_a_cpu_has_its_verdict() {
         if names.is_empty() {
             return;
         }
-        eprintln!("{ended}");
+        printed = ended.to_string();
     }
-    panic!("{names:?} did not have their verdicts in three runs");
+    panic!("{names:?} did not have their verdicts in three runs: {printed}");
 }
