@@ -169,12 +169,12 @@ fn what_is_new_and_what_is_missing_is_told() {
     ended.shows("compared::blocks[BLOCK=128, n=1]  hot   new");
     // What is not selected is not missed.
     assert!(!ended.stdout.contains("missing"), "{ended}");
-    // Another value of an argument is new.
+    // One more value of an argument is new; where none is as it was, nothing can be compared.
     let more = ["told", "--cache", "hot", "--arg", "n=1,7", "--baseline", "main"];
     target.run(&more, &[]).with_code(0).shows("compared::told[n=7]  hot   new");
     let other = ["told", "--cache", "hot", "--arg", "n=7", "--baseline", "main"];
     let ended = target.run(&other, &[]).with_code(0);
-    ended.shows("compared::told[n=7]  hot   new");
+    ended.shows("compared::told[n=7]  hot   not comparable: the baseline has this benchmark with other arguments only");
     // A benchmark that is no longer there is.
     let file = files(&target.baseline("main")).pop().expect("a file");
     let stored = fs::read_to_string(&file).expect("it is there");
