@@ -33,17 +33,19 @@ fn launches_are_measured_hot_and_cold() {
     for measured in [&hot, &cold] {
         let timer = &measured.samples.timer;
         assert_eq!(measured.samples.method.path, Path::Device);
-        assert!(timer.step.0 >= 1.0 && timer.is_sound(), "{timer:?}");
+        assert!(timer.resolution.0 >= 1.0 && timer.is_valid(), "{timer:?}");
         assert_eq!(timer.convention(), Some("an empty launch less one more"));
         // Readings, of which nothing is taken off: software is no steady device.
-        assert!(measured.samples.events.iter().all(|event| event.0 > 0.0), "{ended}");
+        assert!(measured.samples.event_times.iter().all(|event| event.0 > 0.0), "{ended}");
         assert!(measured.metrics.share(&Quantity::MemoryBandwidth).is_some(), "{ended}");
     }
     assert_eq!([&hot, &cold].map(|measured| measured.samples.method.flush), [Flush::None, Flush::Read]);
     // The proof is measured, whatever it says of this machine.
-    let proof = cold.samples.method.flush_proof.expect("cold rows have a proof");
+    let proof = cold.samples.method.flush_verification.expect("cold rows have a proof");
     assert!(
-        [proof.cached, proof.flushed, proof.swept, proof.sweep].iter().all(|time| time.0 > 0.0),
+        [proof.cached_read, proof.flushed_read, proof.large_read, proof.reference_large_read]
+            .iter()
+            .all(|time| time.0 > 0.0),
         "{proof:?}"
     );
     ended.shows("GPUBENCH_WGPU_CACHE_MIB gives its size");
@@ -146,9 +148,9 @@ fn a_flush_that_is_asked_for_is_used_and_proven() {
     let record = record(&run, "wgpu_kernels::saxpy[n=4096] cold");
     let method =
         &record.measurement.as_ref().unwrap_or_else(|| panic!("not measured: {ended}")).samples.method;
-    let proof = method.flush_proof.expect("cold rows have a proof");
+    let proof = method.flush_verification.expect("cold rows have a proof");
     assert_eq!(method.flush, Flush::Write);
-    if !(proof.is_empty() && proof.is_clean()) {
+    if !(proof.evicts_cache() && proof.is_clean()) {
         let doubts = ["not proven that `write`", "`write` does not empty", "`write` leaves the cache dirty"];
         let told = method.flush_reason.as_deref().unwrap_or_default();
         assert!(doubts.iter().any(|doubt| told.contains(doubt)), "{told:?} of {proof:?}");
