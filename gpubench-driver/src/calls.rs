@@ -265,9 +265,9 @@ pub(crate) fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall
     }
 }
 
-/// Returns the stream that the function which has just been called means: with a suffix for per-thread default streams it
-/// takes NULL for `CU_STREAM_PER_THREAD`.
-pub(crate) fn meant(stream: CUstream) -> CUstream {
+/// Returns the stream that the last call used: NULL is `CU_STREAM_PER_THREAD` for functions with the suffix of per-thread default
+/// streams.
+pub(crate) fn stream_used(stream: CUstream) -> CUstream {
     const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
     let is_per_thread = || called().ends_with("_ptsz") || called().ends_with("_ptds");
     if stream.is_null() && is_per_thread() { PER_THREAD } else { stream }
@@ -278,7 +278,7 @@ pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
     if code != 0 {
         return add_failed(called(), code);
     }
-    let stream = meant(stream);
+    let stream = stream_used(stream);
     add_piece(stream as u64, || work.piece());
     add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }

@@ -40,7 +40,7 @@ macro_rules! forwarders {
         }
     };
     (@listed $name:ident($symbol:expr)) => {
-        // SAFETY: nobody calls it before giving it the type that belongs to its name.
+        // SAFETY: each caller casts it to the type that belongs to its name before the call.
         ($symbol, unsafe { std::mem::transmute::<*const (), $crate::library::Function>($name as *const ()) })
     };
     (@body $symbol:tt ($($argument:ident: $type:ty),*) => $answer:path) => {

@@ -8,7 +8,7 @@ use std::ffi::c_uint;
 
 use crate::calls::{
     DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, called, enqueued,
-    loaded, meant, succeeded, watched_context,
+    loaded, stream_used, succeeded, watched_context,
 };
 use crate::capture::is_capturing;
 use crate::kernel_info;
@@ -60,12 +60,12 @@ pub(crate) unsafe fn copied_out_now(code: u32) {
 /// Records work on the NULL stream that the host waits for.
 fn waited_for(code: u32, work: Enqueued) {
     enqueued(code, std::ptr::null_mut(), work);
-    let stream = meant(std::ptr::null_mut()) as u64;
+    let stream = stream_used(std::ptr::null_mut()) as u64;
     succeeded(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
-    let stream = meant(stream);
+    let stream = stream_used(stream);
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called(), stream as u64);
     }
@@ -127,7 +127,7 @@ pub(crate) unsafe fn kernel_launched(
     if code != 0 {
         return add_failed(called(), code);
     }
-    let stream = meant(stream);
+    let stream = stream_used(stream);
     add_piece(stream as u64, || {
         Some(Piece::Kernel { function: kernel_number(function), grid, block, dynamic_shared })
     });

@@ -146,7 +146,7 @@ pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes
 /// `cuMemAllocAsync` or the like has returned `code` for these arguments.
 pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: usize, stream: CUstream) {
     // While the stream is captured, the memory at that address exists only when the graph runs.
-    if code != 0 || !is_capturing(calls::meant(stream)) {
+    if code != 0 || !is_capturing(calls::stream_used(stream)) {
         // SAFETY: the same contract.
         unsafe { made_at(code, place, bytes, MemoryKind::Device) };
     }

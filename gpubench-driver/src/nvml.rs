@@ -230,7 +230,7 @@ getters! {
     throttle_reasons = "nvmlDeviceGetCurrentClocksThrottleReasons" -> u64;
     /// Returns the compute mode, as `nvmlComputeMode_t` numbers them.
     compute_mode = "nvmlDeviceGetComputeMode" -> u32;
-    /// Returns 1 if the driver stays loaded while nobody uses the GPU.
+    /// Returns 1 if the driver stays loaded while no program uses the GPU.
     persistence = "nvmlDeviceGetPersistenceMode" -> u32;
     /// Returns the virtualization mode, as `nvmlGpuVirtualizationMode_t` numbers them.
     virtualization = "nvmlDeviceGetVirtualizationMode" -> u32;

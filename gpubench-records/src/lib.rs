@@ -30,6 +30,7 @@ pub mod relaunch;
 pub mod samples;
 pub mod sampling;
 pub mod selection;
+mod slowdown;
 pub mod task;
 pub mod text;
 pub mod threads;

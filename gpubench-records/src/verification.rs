@@ -5,11 +5,10 @@ mod counters;
 
 pub use self::counters::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
 
-use std::fmt::{self, Display};
-
 use crate::limits::AGREED;
 use crate::method::Path;
 use crate::samples::Samples;
+pub use crate::slowdown::Slowdown;
 use crate::verdict::{AGREED_SHARE, Reason};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Interval, Summary};
@@ -68,23 +67,6 @@ gpubench_stats::stored! {
         pub name: String,
         /// Its mean time.
         pub time: Nanoseconds,
-    }
-}
-
-gpubench_stats::stored! {
-    /// The time by which tracing slows a launch.
-    #[derive(Copy, Default)]
-    pub struct Slowdown {
-        /// The measured time. Zero if events read less while CUPTI traced.
-        pub by: Nanoseconds,
-        /// Half of its 95 % interval.
-        pub half_width: Nanoseconds,
-    }
-}
-
-impl Display for Slowdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ± {}", self.by, self.half_width)
     }
 }
 

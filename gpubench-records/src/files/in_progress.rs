@@ -16,7 +16,7 @@ pub(super) fn is_marked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Returns true if a file is known not to be marked. Where a file system has no locks, nobody knows.
+/// Returns true if a file is known not to be marked; false on file systems without locks.
 pub(super) fn is_unmarked(file: &File) -> bool {
     file.try_lock().is_ok()
 }

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
 use crate::observation::Observation;
 use crate::relaunch::{Reuse, Rewritten};
+use crate::slowdown::Slowdown;
 use crate::verdict::observed;
-use crate::verification::Slowdown;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, format};
 

@@ -17,7 +17,7 @@ fn repeats_that_were_interrupted_are_joined() {
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
 }
 
-/// A panic of this program is told where its threads are joined, and nobody waits for it for ever.
+/// A panic of a runner thread reaches the thread that joins it. The run ends.
 #[test]
 fn a_thread_that_panics_ends_the_run() {
     let ended = panic::catch_unwind(|| {
