@@ -45,17 +45,17 @@ def comparisons(folder):
         for record in json.loads(path.read_text())["records"]:
             name, cache = shown(record).rsplit("::", 1)[-1], record["cache"]
             if record["measurement"] and name in yardstick and (record["measurement"].get("launch") or {}).get("kernels"):
-                found.append(comparison(name, cache, record, yardstick[name], others))
-                found[-1]["after"] = yardstick[name][cache]["after"] - yardstick["empty"][cache]["after"]
+                found.append(comparison(name, cache, record, yardstick, others))
     return found
 
 
 def comparison(name, cache, record, yardstick, others):
+    empty, yardstick = yardstick["empty"][cache], yardstick[name]
     measured, truth = record["measurement"], yardstick[cache]
-    time = measured["time"]
-    # Old recordings have the middle of both ends, also where the first comes out after the second.
-    middle = (truth["time"] + truth["earliest end"]) / 2
-    yardstick_time = min(middle, truth["time"])
+    time, yardstick_time = measured["time"], truth["yardstick"]
+    # The yardstick of calls 1 to 6: an empty launch instead of the known one.
+    waits = empty["before"] + empty["after"] - empty["nothing"]
+    by_empty = (truth["time"] + truth["span"] - truth["instrumentation"] + waits) / 2
     interval = time["median_ci"]
     kernels = measured["launch"]["kernels"]
     if [kernels[0]["grid"], kernels[0]["block"]] != [yardstick["grid"], yardstick["block"]]:
@@ -74,8 +74,8 @@ def comparison(name, cache, record, yardstick, others):
     other_clock = yardstick_time * abs(counted / truth["clock"] - 1)
     clocks |= {clock: times[name] for clock, times in others.items() if cache == "cold" and name in times}
     return {"case": name, "cache": cache, "time": time["median"], "half": (interval["high"] - interval["low"]) / 2,
-            "yardstick": yardstick_time, "middle": middle, "error": error + other_clock, "verdict": record["verdict"]["state"],
-            "instrumentation": truth["instrumentation"], "end": abs(truth["time"] - truth["earliest end"]),
+            "yardstick": yardstick_time, "by empty": by_empty, "error": error + other_clock, "verdict": record["verdict"]["state"],
+            "instrumentation": truth["instrumentation"], "end": truth["time"] - truth["earliest end"],
             "clock": [truth["clock"], counted], "clocks": clocks}
 
 
@@ -118,7 +118,7 @@ def lines(found):
     for it in sorted(found, key=lambda it: (it["cache"] != "hot", it["case"].split("[")[0], it["yardstick"])):
         cells = "".join(f"{off(it, clock):17.0f}" if clock in it["clocks"] else f"{'':17}" for clock in clocks)
         mark = "" if holds(it) else " outside"
-        end = f" last writes {it['end']:.0f} ns" if it["end"] > LONG_END else ""
+        end = f" last writes {it['end']:.0f} ns" if abs(it["end"]) > LONG_END else ""
         there, here = it["clock"]
         end += f" {there:.0f} and {here:.0f} MHz" if abs(there - here) > 3 else ""
         verdict = "" if it["verdict"] == "valid" else f" {it['verdict']}"
@@ -133,7 +133,7 @@ def lines(found):
 def summary(found, clocks):
     inside = sum(map(holds, found))
     yield f"{inside} of {len(found)} intervals ({100 * inside / len(found):.1f} %) hold the yardstick, within its error."
-    sure = [it for it in found if it["end"] <= LONG_END]
+    sure = [it for it in found if abs(it["end"]) <= LONG_END]
     inside = sum(map(holds, sure))
     yield (f"{inside} of {len(sure)} ({100 * inside / len(sure):.1f} %) where the last writes of a launch take at most "
            f"{LONG_END} ns.")
@@ -150,17 +150,17 @@ def summary(found, clocks):
             held = 100 * sum(map(holds, these)) / len(these)
             yield (f"{cache + ', ' + name:28} {len(these):6} {held:6.1f}% {half:6.0f} ns {100 * share:4.2f}% {error:9.0f} ns   "
                    f"{signed(these)}")
-            by_middle = [it | {"yardstick": it["middle"]} for it in these]
-            yield f"{'  against the middle':28} {len(these):6}{'':38}{signed(by_middle)}"
-            after = statistics.median(it["after"] for it in these)
-            yield f"{'  exit to next, less empty':28} {len(these):6}{'':38}{after:+7.0f} ns"
+            by_empty = [it | {"yardstick": it["by empty"]} for it in these]
+            yield f"{'  with an empty launch':28} {len(these):6}{'':38}{signed(by_empty)}"
+            end = statistics.median(it["end"] for it in these)
+            yield f"{'  last writes':28} {len(these):6}{'':38}{end:+7.0f} ns"
             for clock in clocks:
                 those = [it for it in these if clock in it["clocks"]]
                 if those:
                     yield f"  {clock:26} {len(those):6} {'':7} {'':14} {'':12}   {signed(those, clock)}"
     yield ""
-    yield "against the middle: the errors where the yardstick is the middle of both ends, even if the first comes out after the second."
-    yield "exit to next, less empty: from a launch's latest exit to the next kernel's begin, less that of the empty launch."
+    yield "with an empty launch: the errors where an empty launch takes the place of the known one, as in calls 1 to 6."
+    yield "last writes: what a launch waits around its blocks, less what the known launch waits."
     yield "Clocks:"
     yield from (f"  {clock:18} {CLOCKS[clock]}" for clock in clocks)
 

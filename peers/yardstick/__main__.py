@@ -6,9 +6,13 @@
 Two kernels store the time, one before and one after a launch, in a captured graph. The *time* of a launch is the difference of the two,
 minus that with nothing in between. In an instrumented copy of the kernel each block stores its entry and its exit. The launch ends
 between the latest exit and the moment at which the next kernel could begin; its last writes lie in between. The yardstick is the middle
-of both, and its error contains half of the distance. The first is estimated with the help of an empty kernel, and may come out after the
-second, where no exit can be: then the yardstick is the second. Where inputs lie moves a time: each case has several allocations, and an error for
-the median over them and one for a single allocation. The clock of the multiprocessors is counted after each group, in MHz.
+of both, and its error contains half of the distance.
+
+The latest exit is placed in time by a *known launch*, in the same graph: blocks of the same size, at most one on each multiprocessor,
+that wait for about the time of the case and store entry and exit. From the first stamp to a launch's earliest entry and from its latest
+exit to the second stamp pass as many nanoseconds as for the known launch. Where inputs lie moves a time: each case has several
+allocations, and an error for the median over them and one for a single allocation. The clock of the multiprocessors is counted after
+each group, in MHz.
 
 For comparison it also records event times, and chains of back-to-back launches on a stream. Needs a GPU of compute capability 8.0 or
 later, its driver, and Python without packages.
@@ -31,8 +35,11 @@ PLACES, GROUPS, REPEATS = 6, 4, 16
 LONGEST_GROUP = 12e6
 # The wait before a chain, in which the host enqueues it, and the wait before a hot sample, in ns.
 HOLD, SPACE = 3_000_000, 8_000
-# What lies between two stamps: nothing, an empty kernel, the kernel, its instrumented copy. Between two events: the last two alone.
-KINDS = ("nothing", "empty", "kernel", "copy", "empty by events", "kernel by events")
+# What lies between two stamps: nothing, an empty kernel, a launch of known length, the kernel, its instrumented copy. Or between two
+# events.
+KINDS = ("nothing", "empty", "known", "kernel", "copy", "empty by events", "kernel by events")
+# The shortest and the longest wait of a known launch, in ns.
+SHORTEST_KNOWN, LONGEST_KNOWN = 1_000, 20_000
 # The most launches of a chain.
 CHAIN = 64
 # Of Student's distribution with PLACES - 1 degrees of freedom, for 95 %.
@@ -57,8 +64,6 @@ class Yardstick:
         self.cycles = self.own("cycles", [u64(self.counted)])
         self.pairs = [Events(self.device) for _ in range(len(KINDS) * REPEATS)]
         self.step = self.timer_step()
-        # What an empty launch takes besides its span, for each state of the cache.
-        self.around = {}
 
     def own(self, name, arguments, block=(1, 1, 1), grid=(1, 1, 1)):
         return Launch(self.device, self.device.function(CLOCK, name), grid, block, arguments)
@@ -99,16 +104,24 @@ class Yardstick:
             launch = Launch(self.device, kernel, case.grid, case.block, arguments)
             stamped = Launch(self.device, copy, case.grid, case.block, [*arguments, u64(0)])
             rough = self.rough(launch)
+            known = self.known(case, rough)
             repeats = int(min(REPEATS, max(2, LONGEST_GROUP / (len(KINDS) * (rough + 40e3)))))
-            stamps = self.device.memory(16 * case.blocks() * repeats)
+            launches = {"kernel": launch, "copy": stamped, "known": known, "empty": self.empty}
+            stamps = self.device.memory(16 * (case.blocks() + blocks(known)) * repeats)
             for cache, found in groups.items():
-                found.append([self.group(case, launch, stamped, cache, (stamps, repeats)) for _ in range(GROUPS)])
+                found.append([self.group(launches, cache, stamps, repeats) for _ in range(GROUPS)])
             chains.append(self.chain(case, launch, stamped, rough))
             for address in (stamps, *memory):
                 self.device.free(address)
         results = {cache: self.summary(case, cache, found) for cache, found in groups.items()}
         results["chain"] = {name: statistics.median(chain[name] for chain in chains) for name in chains[0]}
         return results
+
+    def known(self, case, rough):
+        """The launch of known length for a case that takes about `rough` ns between launches in a row."""
+        wait = int(min(LONGEST_KNOWN, max(SHORTEST_KNOWN, rough - 2_000)))
+        grid = (min(case.blocks(), self.multiprocessors), 1, 1)
+        return self.own("known", [u64(wait), u64(0)], case.block, grid)
 
     def rough(self, launch):
         """About the time of a launch in ns."""
@@ -121,18 +134,20 @@ class Yardstick:
         events.end()
         return events.nanoseconds() / 4
 
-    def group(self, case, launch, stamped, cache, stamps):
-        """Captures and replays samples of all kinds in random order. Returns the readings of each kind, and the parts of the copies'."""
-        stamps, repeats = stamps
+    def group(self, launches, cache, stamps, repeats):
+        """Captures and replays samples of all kinds in random order. Returns the readings of each kind, and their parts for the kinds
+        that store entry and exit."""
         order = []
         for _ in range(repeats):
             kinds = list(KINDS)
             self.random.shuffle(kinds)
             order += kinds
+        # Where the blocks of each launch that stores entry and exit have their places.
+        places = {"copy": stamps, "known": stamps + 16 * blocks(launches["copy"]) * repeats}
 
         def work():
-            launch()
-            copies = 0
+            launches["kernel"]()
+            made = dict.fromkeys(places, 0)
             for number, kind in enumerate(order):
                 if cache == "cold":
                     self.device.fill(self.flushed, self.l2)
@@ -144,13 +159,11 @@ class Yardstick:
                     self.pairs[number].begin_in_graph()
                 else:
                     self.stamp(self.times + 16 * number)
-                if kind.startswith("empty"):
-                    self.empty()
-                elif kind.startswith("kernel"):
-                    launch()
-                elif kind == "copy":
-                    stamped(stamps + 16 * case.blocks() * copies)
-                    copies += 1
+                if kind in places:
+                    launches[kind](places[kind] + 16 * blocks(launches[kind]) * made[kind])
+                    made[kind] += 1
+                elif kind != "nothing":
+                    launches[kind.removesuffix(" by events")]()
                 if by_events:
                     self.pairs[number].end_in_graph()
                 else:
@@ -163,22 +176,23 @@ class Yardstick:
         self.cycles()
         self.device.synchronize()
         graph.destroy()
-        ends = self.spans(stamps, case.blocks(), repeats)
+        ends = {kind: iter(self.spans(place, blocks(launches[kind]), repeats)) for kind, place in places.items()}
         times = self.device.read(self.times, 2 * len(order))
         cycles, nanoseconds = self.device.read(self.counted, 2)
-        found = {name: [] for name in (*KINDS, "before", "span", "after")} | {"clock": [1e3 * cycles / nanoseconds]}
+        found = {name: [] for name in KINDS} | {"clock": [1e3 * cycles / nanoseconds]}
+        found |= {f"{part}{of}": [] for part in ("before", "span", "after") for of in ("", " known")}
         for number, kind in enumerate(order):
             if kind.endswith("by events"):
                 found[kind].append(self.pairs[number].nanoseconds())
                 continue
             begin, end = times[2 * number : 2 * number + 2]
             found[kind].append(end - begin)
-            if kind == "copy":
-                at = 2 * len(found["span"])
-                entered, left = ends[at : at + 2]
-                found["before"].append(entered - begin)
-                found["span"].append(left - entered)
-                found["after"].append(end - left)
+            if kind in places:
+                of = "" if kind == "copy" else " known"
+                entered, left = next(ends[kind]), next(ends[kind])
+                found[f"before{of}"].append(entered - begin)
+                found[f"span{of}"].append(left - entered)
+                found[f"after{of}"].append(end - left)
         return found
 
     def spans(self, stamps, blocks, launches):
@@ -237,18 +251,22 @@ class Yardstick:
         found["time by events"] = found["kernel by events"] - found["empty by events"] + found["time of an empty launch"]
         found["places"] = of_places
         found["samples"] = sum(len(group["kernel"]) for place in places for group in place)
-        if case.kernel == "empty":
-            self.around[cache] = found["before"] + found["after"] - found["nothing"]
-        if cache in self.around:
-            earliest = found["span"] - found["instrumentation"] + self.around[cache]
-            found["earliest end"] = earliest
-            found["yardstick"] = min(found["time"], (found["time"] + earliest) / 2)
-            # Of the median over places, and of the time at any one place.
-            spread, step = STUDENT * statistics.stdev(of_places), self.step["divisor"] / 2
-            end = abs(found["time"] - earliest) / 2
-            found["error"] = end + math.hypot(spread * math.sqrt(1 / PLACES), step)
-            found["error at one place"] = end + math.hypot(spread * math.sqrt(1 / PLACES + 1), step)
+        # What a launch takes besides its span.
+        around = found["before known"] + found["after known"] - found["nothing"]
+        found["earliest end"] = found["span"] - found["instrumentation"] + around
+        found["yardstick"] = (found["time"] + found["earliest end"]) / 2
+        # Of the median over places, and of the time at any one place.
+        spread, step = STUDENT * statistics.stdev(of_places), self.step["divisor"] / 2
+        end = abs(found["time"] - found["earliest end"]) / 2
+        found["error"] = end + math.hypot(spread * math.sqrt(1 / PLACES), step)
+        found["error at one place"] = end + math.hypot(spread * math.sqrt(1 / PLACES + 1), step)
         return found
+
+
+def blocks(launch):
+    """The number of blocks of a launch."""
+    x, y, z = (of.value for of in launch.shape[:3])
+    return x * y * z
 
 
 def main():
