@@ -1,6 +1,7 @@
 """Compares the times of gpubench and of other tools with the yardstick.
 
-A comparison holds if gpubench and the yardstick differ by at most half of gpubench's interval plus the yardstick's error.
+The yardstick is the time until the next kernel can begin. A comparison holds if gpubench and the yardstick differ by at most half of
+gpubench's interval plus the yardstick's error; below the yardstick, the wait from the latest exit of a block is added to that error.
 
 Reads what `scripts/reproduce` recorded; prints a table of all comparisons and a summary. Nothing here measures.
 """
@@ -16,11 +17,11 @@ from suites import shown  # noqa: E402
 
 # Launches up to this time, in ns, are short.
 SHORT = 20e3
-# Where the last writes of a launch take longer than this, in ns, the yardstick cannot tell where the launch ends.
-LONG_END = 150
+# Where a launch waits longer than this from its latest exit, in ns, the two do not tell where it ends.
+LONG_WAIT = 150
 # The clocks that a comparison may have besides gpubench: name of the column, and description.
 CLOCKS = {
-    "stamps": "the GPU's own clock between two stamps, in the yardstick's process",
+    "earliest end": "the latest exit of a block, and the least wait of any launch",
     "events": "events in a graph less those around an empty launch, in the yardstick's process",
     "chain": "200 µs or more of back-to-back launches on the stream, per launch (hot)",
     "CUPTI": "CUPTI's trace, less the slowdown that gpubench measures",
@@ -40,27 +41,30 @@ def comparisons(folder):
     except (OSError, ValueError) as error:
         sys.exit(f"{folder} is no complete recording of scripts/reproduce: {error}")
     others = other_tools(folder, yardstick["empty"]["cold"]["time of an empty launch"])
+    least = {cache: min(waits(case[cache]) for case in yardstick.values()) for cache in ("hot", "cold")}
     found = []
     for path in sorted(folder.glob("run-*.json")):
         for record in json.loads(path.read_text())["records"]:
             name, cache = shown(record).rsplit("::", 1)[-1], record["cache"]
             if record["measurement"] and name in yardstick and (record["measurement"].get("launch") or {}).get("kernels"):
-                found.append(comparison(name, cache, record, yardstick, others))
+                found.append(comparison(name, cache, record, yardstick[name], others, least[cache]))
     return found
 
 
-def comparison(name, cache, record, yardstick, others):
-    empty, yardstick = yardstick["empty"][cache], yardstick[name]
+def waits(truth):
+    """What a launch takes besides the time from its earliest entry to its latest exit."""
+    return truth["before"] + truth["after"] - truth["nothing"]
+
+
+def comparison(name, cache, record, yardstick, others, least):
     measured, truth = record["measurement"], yardstick[cache]
-    time, yardstick_time = measured["time"], truth["yardstick"]
-    # The yardstick of calls 1 to 6: an empty launch instead of the known one.
-    waits = empty["before"] + empty["after"] - empty["nothing"]
-    by_empty = (truth["time"] + truth["span"] - truth["instrumentation"] + waits) / 2
+    time, yardstick_time = measured["time"], truth["time"]
+    wait = waits(truth) - least
     interval = time["median_ci"]
     kernels = measured["launch"]["kernels"]
     if [kernels[0]["grid"], kernels[0]["block"]] != [yardstick["grid"], yardstick["block"]]:
         sys.exit(f"{name}: the yardstick launches {yardstick['grid']} blocks, gpubench {kernels[0]['grid']}")
-    clocks = {"stamps": truth["time"], "events": truth["time by events"]}
+    clocks = {"earliest end": truth["time"] - wait, "events": truth["time by events"]}
     if cache == "hot":
         clocks["chain"] = yardstick["chain"]["kernel"]
     verified = measured.get("verification") or {}
@@ -74,8 +78,8 @@ def comparison(name, cache, record, yardstick, others):
     other_clock = yardstick_time * abs(counted / truth["clock"] - 1)
     clocks |= {clock: times[name] for clock, times in others.items() if cache == "cold" and name in times}
     return {"case": name, "cache": cache, "time": time["median"], "half": (interval["high"] - interval["low"]) / 2,
-            "yardstick": yardstick_time, "by empty": by_empty, "error": error + other_clock, "verdict": record["verdict"]["state"],
-            "instrumentation": truth["instrumentation"], "end": truth["time"] - truth["earliest end"],
+            "yardstick": yardstick_time, "error": error + other_clock, "verdict": record["verdict"]["state"],
+            "instrumentation": truth["instrumentation"], "wait": wait,
             "clock": [truth["clock"], counted], "clocks": clocks}
 
 
@@ -106,7 +110,7 @@ def off(it, clock=None):
 
 def holds(it):
     """True if the yardstick, with its error, meets the interval that gpubench printed."""
-    return abs(off(it)) <= it["half"] + it["error"]
+    return -it["wait"] <= off(it) + it["half"] + it["error"] and off(it) <= it["half"] + it["error"]
 
 
 def lines(found):
@@ -118,7 +122,7 @@ def lines(found):
     for it in sorted(found, key=lambda it: (it["cache"] != "hot", it["case"].split("[")[0], it["yardstick"])):
         cells = "".join(f"{off(it, clock):17.0f}" if clock in it["clocks"] else f"{'':17}" for clock in clocks)
         mark = "" if holds(it) else " outside"
-        end = f" last writes {it['end']:.0f} ns" if abs(it["end"]) > LONG_END else ""
+        end = f" last wait {it['wait']:.0f} ns" if it["wait"] > LONG_WAIT else ""
         there, here = it["clock"]
         end += f" {there:.0f} and {here:.0f} MHz" if abs(there - here) > 3 else ""
         verdict = "" if it["verdict"] == "valid" else f" {it['verdict']}"
@@ -133,10 +137,10 @@ def lines(found):
 def summary(found, clocks):
     inside = sum(map(holds, found))
     yield f"{inside} of {len(found)} intervals ({100 * inside / len(found):.1f} %) hold the yardstick, within its error."
-    sure = [it for it in found if abs(it["end"]) <= LONG_END]
+    sure = [it for it in found if it["wait"] <= LONG_WAIT]
     inside = sum(map(holds, sure))
-    yield (f"{inside} of {len(sure)} ({100 * inside / len(sure):.1f} %) where the last writes of a launch take at most "
-           f"{LONG_END} ns.")
+    yield (f"{inside} of {len(sure)} ({100 * inside / len(sure):.1f} %) where a launch waits at most {LONG_WAIT} ns from "
+           f"its latest exit.")
     yield ""
     yield f"{'median errors':28} {'cases':>6} {'hold':>7} {'median ±':>14} {'yardstick ±':>12}   of the time"
     for cache in ("hot", "cold"):
@@ -150,17 +154,11 @@ def summary(found, clocks):
             held = 100 * sum(map(holds, these)) / len(these)
             yield (f"{cache + ', ' + name:28} {len(these):6} {held:6.1f}% {half:6.0f} ns {100 * share:4.2f}% {error:9.0f} ns   "
                    f"{signed(these)}")
-            by_empty = [it | {"yardstick": it["by empty"]} for it in these]
-            yield f"{'  with an empty launch':28} {len(these):6}{'':38}{signed(by_empty)}"
-            end = statistics.median(it["end"] for it in these)
-            yield f"{'  last writes':28} {len(these):6}{'':38}{end:+7.0f} ns"
             for clock in clocks:
                 those = [it for it in these if clock in it["clocks"]]
                 if those:
                     yield f"  {clock:26} {len(those):6} {'':7} {'':14} {'':12}   {signed(those, clock)}"
     yield ""
-    yield "with an empty launch: the errors where an empty launch takes the place of the known one, as in calls 1 to 6."
-    yield "last writes: what a launch waits around its blocks, less what the known launch waits."
     yield "Clocks:"
     yield from (f"  {clock:18} {CLOCKS[clock]}" for clock in clocks)
 

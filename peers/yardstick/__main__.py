@@ -3,14 +3,11 @@
 
     python3 peers/yardstick [--json FILE] [CASE…]
 
-Two kernels store the time, one before and one after a launch, in a captured graph. The *time* of a launch is the difference of the two,
-minus that with nothing in between. In an instrumented copy of the kernel each block stores its entry and its exit. The launch ends
-between the latest exit and the moment at which the next kernel could begin; its last writes lie in between. The yardstick is the middle
-of both, and its error contains half of the distance.
+Two kernels store the time, one before and one after a launch, in a captured graph. The yardstick is the difference of the two, minus
+that with nothing in between: the launch lasts until the next kernel can begin, when its writes are done.
 
-The latest exit is placed in time by a *known launch*, in the same graph: blocks of the same size, at most one on each multiprocessor,
-that wait for about the time of the case and store entry and exit. From the first stamp to a launch's earliest entry and from its latest
-exit to the second stamp pass as many nanoseconds as for the known launch. Where inputs lie moves a time: each case has several
+In an instrumented copy of the kernel each block stores its entry and its exit. A launch cannot end before its latest exit. The least
+wait around the blocks of any launch places that exit in time (peers/accuracy.py). Where inputs lie moves a time: each case has several
 allocations, and an error for the median over them and one for a single allocation. The clock of the multiprocessors is counted after
 each group, in MHz.
 
@@ -35,11 +32,8 @@ PLACES, GROUPS, REPEATS = 6, 4, 16
 LONGEST_GROUP = 12e6
 # The wait before a chain, in which the host enqueues it, and the wait before a hot sample, in ns.
 HOLD, SPACE = 3_000_000, 8_000
-# What lies between two stamps: nothing, an empty kernel, a launch of known length, the kernel, its instrumented copy. Or between two
-# events.
-KINDS = ("nothing", "empty", "known", "kernel", "copy", "empty by events", "kernel by events")
-# The shortest and the longest wait of a known launch, in ns.
-SHORTEST_KNOWN, LONGEST_KNOWN = 1_000, 20_000
+# What lies between two stamps: nothing, an empty kernel, the kernel, its instrumented copy. Between two events: the last two alone.
+KINDS = ("nothing", "empty", "kernel", "copy", "empty by events", "kernel by events")
 # The most launches of a chain.
 CHAIN = 64
 # Of Student's distribution with PLACES - 1 degrees of freedom, for 95 %.
@@ -104,24 +98,16 @@ class Yardstick:
             launch = Launch(self.device, kernel, case.grid, case.block, arguments)
             stamped = Launch(self.device, copy, case.grid, case.block, [*arguments, u64(0)])
             rough = self.rough(launch)
-            known = self.known(case, rough)
             repeats = int(min(REPEATS, max(2, LONGEST_GROUP / (len(KINDS) * (rough + 40e3)))))
-            launches = {"kernel": launch, "copy": stamped, "known": known, "empty": self.empty}
-            stamps = self.device.memory(16 * (case.blocks() + blocks(known)) * repeats)
+            stamps = self.device.memory(16 * case.blocks() * repeats)
             for cache, found in groups.items():
-                found.append([self.group(launches, cache, stamps, repeats) for _ in range(GROUPS)])
+                found.append([self.group(case, launch, stamped, cache, (stamps, repeats)) for _ in range(GROUPS)])
             chains.append(self.chain(case, launch, stamped, rough))
             for address in (stamps, *memory):
                 self.device.free(address)
         results = {cache: self.summary(case, cache, found) for cache, found in groups.items()}
         results["chain"] = {name: statistics.median(chain[name] for chain in chains) for name in chains[0]}
         return results
-
-    def known(self, case, rough):
-        """The launch of known length for a case that takes about `rough` ns between launches in a row."""
-        wait = int(min(LONGEST_KNOWN, max(SHORTEST_KNOWN, rough - 2_000)))
-        grid = (min(case.blocks(), self.multiprocessors), 1, 1)
-        return self.own("known", [u64(wait), u64(0)], case.block, grid)
 
     def rough(self, launch):
         """About the time of a launch in ns."""
@@ -134,20 +120,18 @@ class Yardstick:
         events.end()
         return events.nanoseconds() / 4
 
-    def group(self, launches, cache, stamps, repeats):
-        """Captures and replays samples of all kinds in random order. Returns the readings of each kind, and their parts for the kinds
-        that store entry and exit."""
+    def group(self, case, launch, stamped, cache, stamps):
+        """Captures and replays samples of all kinds in random order. Returns the readings of each kind, and the parts of the copies'."""
+        stamps, repeats = stamps
         order = []
         for _ in range(repeats):
             kinds = list(KINDS)
             self.random.shuffle(kinds)
             order += kinds
-        # Where the blocks of each launch that stores entry and exit have their places.
-        places = {"copy": stamps, "known": stamps + 16 * blocks(launches["copy"]) * repeats}
 
         def work():
-            launches["kernel"]()
-            made = dict.fromkeys(places, 0)
+            launch()
+            copies = 0
             for number, kind in enumerate(order):
                 if cache == "cold":
                     self.device.fill(self.flushed, self.l2)
@@ -159,11 +143,13 @@ class Yardstick:
                     self.pairs[number].begin_in_graph()
                 else:
                     self.stamp(self.times + 16 * number)
-                if kind in places:
-                    launches[kind](places[kind] + 16 * blocks(launches[kind]) * made[kind])
-                    made[kind] += 1
-                elif kind != "nothing":
-                    launches[kind.removesuffix(" by events")]()
+                if kind.startswith("empty"):
+                    self.empty()
+                elif kind.startswith("kernel"):
+                    launch()
+                elif kind == "copy":
+                    stamped(stamps + 16 * case.blocks() * copies)
+                    copies += 1
                 if by_events:
                     self.pairs[number].end_in_graph()
                 else:
@@ -176,23 +162,22 @@ class Yardstick:
         self.cycles()
         self.device.synchronize()
         graph.destroy()
-        ends = {kind: iter(self.spans(place, blocks(launches[kind]), repeats)) for kind, place in places.items()}
+        ends = self.spans(stamps, case.blocks(), repeats)
         times = self.device.read(self.times, 2 * len(order))
         cycles, nanoseconds = self.device.read(self.counted, 2)
-        found = {name: [] for name in KINDS} | {"clock": [1e3 * cycles / nanoseconds]}
-        found |= {f"{part}{of}": [] for part in ("before", "span", "after") for of in ("", " known")}
+        found = {name: [] for name in (*KINDS, "before", "span", "after")} | {"clock": [1e3 * cycles / nanoseconds]}
         for number, kind in enumerate(order):
             if kind.endswith("by events"):
                 found[kind].append(self.pairs[number].nanoseconds())
                 continue
             begin, end = times[2 * number : 2 * number + 2]
             found[kind].append(end - begin)
-            if kind in places:
-                of = "" if kind == "copy" else " known"
-                entered, left = next(ends[kind]), next(ends[kind])
-                found[f"before{of}"].append(entered - begin)
-                found[f"span{of}"].append(left - entered)
-                found[f"after{of}"].append(end - left)
+            if kind == "copy":
+                at = 2 * len(found["span"])
+                entered, left = ends[at : at + 2]
+                found["before"].append(entered - begin)
+                found["span"].append(left - entered)
+                found["after"].append(end - left)
         return found
 
     def spans(self, stamps, blocks, launches):
@@ -251,22 +236,11 @@ class Yardstick:
         found["time by events"] = found["kernel by events"] - found["empty by events"] + found["time of an empty launch"]
         found["places"] = of_places
         found["samples"] = sum(len(group["kernel"]) for place in places for group in place)
-        # What a launch takes besides its span.
-        around = found["before known"] + found["after known"] - found["nothing"]
-        found["earliest end"] = found["span"] - found["instrumentation"] + around
-        found["yardstick"] = (found["time"] + found["earliest end"]) / 2
         # Of the median over places, and of the time at any one place.
         spread, step = STUDENT * statistics.stdev(of_places), self.step["divisor"] / 2
-        end = abs(found["time"] - found["earliest end"]) / 2
-        found["error"] = end + math.hypot(spread * math.sqrt(1 / PLACES), step)
-        found["error at one place"] = end + math.hypot(spread * math.sqrt(1 / PLACES + 1), step)
+        found["error"] = math.hypot(spread * math.sqrt(1 / PLACES), step)
+        found["error at one place"] = math.hypot(spread * math.sqrt(1 / PLACES + 1), step)
         return found
-
-
-def blocks(launch):
-    """The number of blocks of a launch."""
-    x, y, z = (of.value for of in launch.shape[:3])
-    return x * y * z
 
 
 def main():
@@ -286,7 +260,7 @@ def main():
         found["cases"][case.name] = results = yardstick.measure(case) | {"grid": case.grid, "block": case.block}
         for cache in ("hot", "cold"):
             of = results[cache]
-            print(f"{case.name:24} {cache:4} {of['yardstick'] / 1e3:10.3f} µs ± {of['error']:6.0f} ns, "
+            print(f"{case.name:24} {cache:4} {of['time'] / 1e3:10.3f} µs ± {of['error']:6.0f} ns, "
                   f"instrumentation {of['instrumentation']:6.0f} ns", flush=True)
     found["seconds"] = time.monotonic() - began
     if wanted.json:

@@ -24,16 +24,6 @@ extern "C" __global__ void wait(u64 nanoseconds)
     while (now() - began < (nanoseconds < longest ? nanoseconds : longest)) {}
 }
 
-// A launch of known length: each block waits until this many nanoseconds after its entry, 1 ms at most. Stores entry and exit, as the
-// instrumented copies do.
-extern "C" __global__ void __launch_bounds__(1024) known(u64 nanoseconds, ulonglong2* stamps)
-{
-    const u64 entered = now(), longest = 1000000;
-    while (now() - entered < (nanoseconds < longest ? nanoseconds : longest)) {}
-    __syncthreads();
-    if (threadIdx.x + threadIdx.y == 0) stamps[blockIdx.x] = make_ulonglong2(entered, now());
-}
-
 // counted ← the cycles of this multiprocessor in 32 µs, and the nanoseconds that they took.
 extern "C" __global__ void cycles(u64* counted)
 {
