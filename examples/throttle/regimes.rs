@@ -120,15 +120,15 @@ struct Regime<'a> {
 
 impl Regime<'_> {
     fn group(&mut self, launches: usize) -> std::result::Result<SampleGroup, Failure> {
-        let mut events = Vec::with_capacity(launches);
-        self.elapsed += self.sampler.group(launches, &mut events)?;
+        let group = self.sampler.group(launches)?;
+        self.elapsed += group.elapsed;
         let reading = self.sensors.as_ref().map(SensorReader::last).unwrap_or_default();
         let first = self.launches;
-        self.launches += events.len();
+        self.launches += group.events.len();
         Ok(SampleGroup {
             first,
-            times: events.iter().map(|event| *event - self.overhead).collect(),
-            clock: self.sampler.clock().map(Hertz).or(reading.sm_clock),
+            times: group.events.iter().map(|event| *event - self.overhead).collect(),
+            clock: group.clock.or(reading.sm_clock),
             power: reading.power,
             temperature: reading.temperature,
             slowed_by: reading.throttle_reasons,

@@ -10,7 +10,7 @@ use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::__private::steps::{Placement, Rounds, StepObserver, compare};
-use gpubench_runtime::device::PairSampler;
+use gpubench_runtime::device::{SampledGroup, Sampler};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Median, Ratio};
 use rand::SeedableRng;
@@ -45,10 +45,7 @@ const NONE: Noise = Noise { placement: 0.0, graphs: 0.0 };
 const USUAL: Noise = Noise { placement: 0.005, graphs: 0.0015 };
 
 impl Rounds for Known<'_> {
-    fn begin(
-        &mut self,
-        Placement { place, swapped }: Placement,
-    ) -> Result<Box<dyn PairSampler + '_>, Failure> {
+    fn begin(&mut self, Placement { place, swapped }: Placement) -> Result<Box<dyn Sampler + '_>, Failure> {
         // Both rounds of a pair have the same two places.
         let mut there = StdRng::seed_from_u64(place);
         let mut places = [0, 1].map(|_| normal(0.0, self.noise.placement).sample(&mut there));
@@ -68,25 +65,30 @@ struct Round<'a> {
     rng: &'a mut StdRng,
 }
 
-impl PairSampler for Round<'_> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+impl Sampler for Round<'_> {
+    fn group(&mut self, pairs: usize) -> Result<SampledGroup, Failure> {
         let pairs = pairs.min(self.group);
+        let mut events = Vec::with_capacity(2 * pairs);
         for _ in 0..pairs {
-            events.push(self.times.map(|time| {
+            events.extend(self.times.map(|time| {
                 let errors = normal(0.0, PLACE).sample(self.rng) + normal(0.0, SAMPLE).sample(self.rng);
                 Nanoseconds(quantised(time + errors, self.rng))
             }));
         }
         // A whole group takes what the protocol aims at.
-        Ok(Nanoseconds(10e6 * pairs as f64 / self.group as f64))
+        Ok(SampledGroup::new(events, Nanoseconds(10e6 * pairs as f64 / self.group as f64)))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         Ok(Timer::new(Nanoseconds(STEP)))
     }
 
-    fn methods(&self) -> [Method; 2] {
-        [Path::Graph; 2].map(Method::new)
+    fn method(&self) -> Method {
+        Method::new(Path::Graph)
+    }
+
+    fn partner_method(&self) -> Option<Method> {
+        Some(self.method())
     }
 }
 

@@ -3,9 +3,9 @@
 
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Method, Path, Timer};
-use gpubench_runtime::device::{PairSampler, SampleOptions, Sampler, Work};
+use gpubench_runtime::device::{SampleOptions, SampledGroup, Sampler, Work};
+use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{median, median_below_step};
 
 use crate::adapter::is_software;
 use crate::device::Wgpu;
@@ -34,7 +34,7 @@ pub(crate) fn pair_sampler<'a>(
     device: &'a mut Wgpu,
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
-) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let method = method(device, wanted)?;
     Ok(Box::new(Submissions::new(device, Works::Two(works), wanted.cache, method)))
 }
@@ -69,33 +69,31 @@ fn whole<'a>(mut spans: impl Iterator<Item = &'a Span>) -> Nanoseconds {
 }
 
 impl Sampler for Submissions<'_> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let pairs = self.take_pairs(samples)?;
-        let first = *self.first.get_or_insert_with(|| pairs.first().map_or(0, |[a, b]| a.begin.min(b.begin)));
-        self.starts = pairs.iter().map(|[sample, _]| sample.begin_since(first)).collect();
-        self.empties = pairs.iter().map(|[_, empty]| empty.time()).collect();
-        events.extend(pairs.iter().map(|[sample, _]| sample.time()));
-        let (begin, end) = (pairs.iter().flatten().min_by_key(|span| span.begin), pairs.iter().flatten());
-        Ok(whole(begin.into_iter().chain(end)))
+        let begin = pairs.iter().flatten().min_by_key(|span| span.begin);
+        let elapsed = whole(begin.into_iter().chain(pairs.iter().flatten()));
+        let times = |spans: &[Span; 2]| spans.map(|span| span.time());
+        if self.partner_method().is_some() {
+            return Ok(SampledGroup::new(pairs.iter().flat_map(times).collect(), elapsed));
+        }
+        let first = *self.first.get_or_insert_with(|| begin.map_or(0, |span| span.begin));
+        let mut group = SampledGroup::new(pairs.iter().map(|[sample, _]| sample.time()).collect(), elapsed);
+        group.starts = pairs.iter().map(|[sample, _]| sample.begin_since(first)).collect();
+        group.empty_events = pairs.iter().map(|[_, empty]| empty.time()).collect();
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         timer::of(self.device, self.cache)
     }
 
-    fn overhead(&mut self) -> Option<Nanoseconds> {
-        let timer = timer::of(self.device, self.cache).ok()?;
-        let empty = median_below_step(&self.empties, timer.resolution)?;
-        Some((empty - timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
-            .filter(|overhead| overhead.is_finite())
-    }
-
-    fn starts(&self) -> &[Nanoseconds] {
-        &self.starts
-    }
-
     fn method(&self) -> Method {
         self.method.clone()
+    }
+
+    fn partner_method(&self) -> Option<Method> {
+        matches!(self.works, Works::Two(_)).then(|| self.method())
     }
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
@@ -119,22 +117,5 @@ impl Sampler for Submissions<'_> {
         let launch = |launches| (0..launches).try_for_each(|_| works.first().launch());
         let slopes = timer::slopes(self.device, launch)?;
         Ok(median(&slopes))
-    }
-}
-
-impl PairSampler for Submissions<'_> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
-        let taken = self.take_pairs(pairs)?;
-        events.extend(taken.iter().map(|pair| pair.map(|span| span.time())));
-        let begin = taken.iter().flatten().min_by_key(|span| span.begin);
-        Ok(whole(begin.into_iter().chain(taken.iter().flatten())))
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.device, self.cache)
-    }
-
-    fn methods(&self) -> [Method; 2] {
-        [self.method.clone(), self.method.clone()]
     }
 }

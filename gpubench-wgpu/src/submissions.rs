@@ -4,7 +4,6 @@
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush, Method, Path};
 use gpubench_runtime::device::{Work, swapped};
-use gpubench_stats::units::Nanoseconds;
 
 use crate::device::Wgpu;
 use crate::spans::Span;
@@ -43,16 +42,13 @@ pub(crate) struct Submissions<'a> {
     pub(crate) works: Works<'a>,
     pub(crate) cache: Cache,
     pub(crate) method: Method,
-    /// The readings around the empty launches of the last group.
-    pub(crate) empties: Vec<Nanoseconds>,
-    pub(crate) starts: Vec<Nanoseconds>,
     /// The clock when the first group began.
     pub(crate) first: Option<u64>,
 }
 
 impl<'a> Submissions<'a> {
     pub(crate) fn new(device: &'a mut Wgpu, works: Works<'a>, cache: Cache, method: Method) -> Self {
-        Self { device, works, cache, method, empties: Vec::new(), starts: Vec::new(), first: None }
+        Self { device, works, cache, method, first: None }
     }
 
     /// Prepares to time `work` behind `flush`, without the readings of a case.

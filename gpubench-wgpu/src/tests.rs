@@ -35,10 +35,8 @@ impl Work for Passes {
 fn events(features: Features, passes: usize, clears: bool) -> Result<Vec<Nanoseconds>, Failure> {
     let mut device = Wgpu::open_with(0, features).expect("an adapter with timestamps");
     let mut work = Passes { encoder: device.encoder.clone(), passes, clears };
-    let mut events = Vec::new();
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot))?;
-    sampler.group(8, &mut events)?;
-    Ok(events)
+    Ok(sampler.group(8)?.events)
 }
 
 #[test]
@@ -95,8 +93,6 @@ fn a_failed_group_leaves_no_commands() {
     let passes = Passes { encoder: device.encoder.clone(), passes: 1, clears: false };
     let mut work = Once(passes, 0);
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it has a clock");
-    let mut events = Vec::new();
-    assert!(sampler.group(4, &mut events).is_err() && events.is_empty());
-    sampler.group(4, &mut events).expect("the others do not fail");
-    assert_eq!(events.len(), 4);
+    assert!(sampler.group(4).is_err());
+    assert_eq!(sampler.group(4).expect("the others do not fail").events.len(), 4);
 }

@@ -4,8 +4,7 @@ use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchInfo;
 use gpubench_runtime::device::{
-    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, PairSampler, SampleOptions,
-    Sampler, Work,
+    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, SampleOptions, Sampler, Work,
 };
 use wgpu::Features;
 
@@ -89,7 +88,7 @@ impl Device for Wgpu {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         sampling::pair_sampler(self, works, wanted)
     }
 }

@@ -123,14 +123,12 @@ mod tests {
         let time = Time::default();
         let mut device = Stepping::<BATCHES>(Rc::clone(&time));
         let mut work = Takes { each, time, resets, launches: 0 };
-        let mut events = Vec::new();
         let mut sampler =
             sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
-        sampler.group(20, &mut events).expect("nothing fails");
+        sampler.group(20).expect("nothing fails");
         let floor = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(3.0));
         let timer = sampler.begin(floor).expect("nothing fails");
-        events.clear();
-        sampler.group(100, &mut events).expect("nothing fails");
+        let events = sampler.group(100).expect("nothing fails").events;
         let batch = sampler.method().batch;
         assert_eq!(timer, floor.of_batch(batch.unwrap_or(1)));
         drop(sampler);

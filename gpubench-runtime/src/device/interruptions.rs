@@ -231,7 +231,7 @@ mod tests {
         sampler.begin(Timer::new(Nanoseconds(1.0))).expect("nothing fails");
         let mut events = Vec::new();
         for _ in 0..2 {
-            sampler.group(3, &mut events).expect("nothing fails");
+            events.extend(sampler.group(3).expect("nothing fails").events);
         }
         (sampler.interrupted().map(<[bool]>::to_vec), events)
     }

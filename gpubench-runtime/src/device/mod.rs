@@ -37,7 +37,7 @@ use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::Relaunch;
 use gpubench_records::verification::CuptiTimes;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::{Bytes, Hertz, Nanoseconds};
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
 ///
@@ -176,9 +176,7 @@ pub trait Device: Any {
     fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         _ = inputs;
         if let Ok(mut sampler) = self.sampler(work, &SampleOptions::new(Cache::Cold)) {
-            let mut events = Vec::new();
-            sampler.group(1, &mut events)?;
-            return Ok(events.pop());
+            return Ok(sampler.group(1)?.events.pop());
         }
         work.reset()?;
         work.launch()?;
@@ -261,7 +259,8 @@ pub trait Device: Any {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
-    /// Prepares to time two `works` in turn, each as `wanted`. Both launch on one stream.
+    /// Prepares to time two `works` in turn, each as `wanted`, in the order of [`swapped`]. Both launch on one stream. Before a hot sample,
+    /// its own work is launched once without being timed.
     ///
     /// # Errors
     /// Returns an error if one of them cannot be sampled so, or if the device has no pair sampler, which is the
@@ -270,7 +269,7 @@ pub trait Device: Any {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         _ = (works, wanted);
         Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
     }
@@ -442,15 +441,42 @@ impl Work for Nothing {
     }
 }
 
-/// Times the launches of one case.
+/// The readings of a group of samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SampledGroup {
+    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair, that of the first work
+    /// first, whichever ran first.
+    pub events: Vec<Nanoseconds>,
+    /// The event times of empty launches among the samples. Empty if the overhead of the timer holds for every group; a sampler has
+    /// them in each group or in none.
+    pub empty_events: Vec<Nanoseconds>,
+    /// The starts of the samples by the device's clock, since a time that is the same for all groups. Empty if they are not known.
+    pub starts: Vec<Nanoseconds>,
+    /// The overhead of the events according to a second clock that timed some launches of the group.
+    pub overhead_by_stamps: Option<Nanoseconds>,
+    /// The time of the whole group on the device, flushes included.
+    pub elapsed: Nanoseconds,
+    /// The clock of the multiprocessors right after the group, by the device's own counters.
+    pub clock: Option<Hertz>,
+}
+
+impl SampledGroup {
+    /// Returns a group of these event times, which took `elapsed` on the device.
+    #[must_use]
+    pub fn new(events: Vec<Nanoseconds>, elapsed: impl Into<Nanoseconds>) -> Self {
+        Self { events, elapsed: elapsed.into(), ..Self::default() }
+    }
+}
+
+/// Times the launches of one case, or those of two in turn.
 pub trait Sampler {
-    /// Takes a group: `samples` samples, or as many of them as can be submitted together, read after one
-    /// synchronisation. Appends their event times to `events`, in the order they ran, and returns the time of the whole
-    /// group on the device, flushes included.
+    /// Takes a group: `samples` samples or pairs, or as many of them as can be submitted together, read after one
+    /// synchronisation.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>;
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure>;
 
     /// Makes the inputs of the launches anew, at addresses that depend on `place`, as [`Device::set_allocation_seed`] has it. Returns false if they
     /// stay where they are, which is the default. Called between groups of samples.
@@ -501,30 +527,11 @@ pub trait Sampler {
         None
     }
 
-    /// Returns the overhead of the last group, if it was measured among its samples; `None` if that of the timer holds for every
-    /// group. A sampler answers the same way after each group.
-    fn overhead(&mut self) -> Option<Nanoseconds> {
-        None
-    }
-
-    /// Returns for groups since the warm-up what their readings contain beyond the time of a launch and [`Self::overhead`], according to
-    /// a second clock that timed some launches of each; none if the device has no second clock.
-    fn beyond_overhead(&self) -> &[Nanoseconds] {
-        &[]
-    }
-
-    /// Returns the starts of the samples of the last group by the device's clock, in the order they ran, since a time that is the same
-    /// for all groups; none if they are not known.
-    fn starts(&self) -> &[Nanoseconds] {
-        &[]
-    }
-
     /// Returns the method by which the samples are taken.
     fn method(&self) -> Method;
 
-    /// Returns the clock of the multiprocessors right after the last group, in hertz, by the device's own counters;
-    /// `None` if it has none, or if no group was taken since the last call.
-    fn clock(&mut self) -> Option<u64> {
+    /// Returns the method by which the second of two works is sampled: on the same path, with the same flush. `None` if there is one work.
+    fn partner_method(&self) -> Option<Method> {
         None
     }
 
@@ -568,32 +575,5 @@ pub trait Sampler {
     /// Returns an error if a launch or the device fails.
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
-    }
-}
-
-/// Times the launches of two cases in turn.
-pub trait PairSampler {
-    /// Takes a group of `pairs` pairs, or as many as can be submitted together: a sample of each case for each pair, in
-    /// the order of [`swapped`]. Appends the event times to `events`, those of the first case first, whichever ran first.
-    /// Returns the time of the whole group on the device.
-    ///
-    /// Before a hot sample, its own case is launched once without being timed.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure>;
-
-    /// As [`Sampler::timer`].
-    ///
-    /// # Errors
-    /// Returns an error if the timer does not work.
-    fn timer(&mut self) -> Result<Timer, Failure>;
-
-    /// Returns the methods by which each case is sampled: both on one path, with one flush.
-    fn methods(&self) -> [Method; 2];
-
-    /// As [`Sampler::clock`].
-    fn clock(&mut self) -> Option<u64> {
-        None
     }
 }

@@ -1,5 +1,5 @@
 //! Sampling on devices that time one launch at a time, such as this machine's CPU. In: a [`LaunchTimer`], launches and
-//! [`SampleOptions`]; out: the [`Sampler`] of a case, or the [`PairSampler`] of two.
+//! [`SampleOptions`]; out: the [`Sampler`] of a case, or of two.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use super::batch;
 use super::interruptions::Interruptions;
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::turns::swapped;
-use super::{PairSampler, SampleOptions, Sampler, Work};
+use super::{SampleOptions, SampledGroup, Sampler, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -27,7 +27,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     let (flush, flush_reason) = flush(device, &[&*work], wanted)?;
     Ok(Box::new(OneByOne {
         device,
-        works: work,
+        work,
         cache: wanted.cache,
         flush,
         flush_reason,
@@ -45,18 +45,11 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
-) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-    let (flush, flush_reason) = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
-    Ok(Box::new(OneByOne {
-        device,
-        works,
-        cache: wanted.cache,
-        flush,
-        flush_reason,
-        launches: 1,
-        fastest: None,
-        interruptions: None,
-    }))
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let (flush, reason) = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
+    let mut method = Method::new(D::PATH).with_flush(flush);
+    method.flush_reason = reason;
+    Ok(Box::new(Pairs { device, works, cache: wanted.cache, method }))
 }
 
 /// Returns the flush before each sample, as `wanted`, and why it is not the usual one. All `works` have the same.
@@ -100,10 +93,10 @@ fn flush<D: LaunchTimer>(
     }
 }
 
-/// The launches of one case or of two.
-struct OneByOne<'a, D, Works> {
+/// Samples of one case.
+struct OneByOne<'a, D> {
     device: &'a mut D,
-    works: Works,
+    work: &'a mut dyn Work,
     cache: Cache,
     flush: Flush,
     flush_reason: Option<String>,
@@ -115,12 +108,12 @@ struct OneByOne<'a, D, Works> {
     interruptions: Option<Interruptions>,
 }
 
-impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
-    fn method(&self) -> Method {
-        let mut method = Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches);
-        method.flush_reason.clone_from(&self.flush_reason);
-        method
-    }
+/// Samples of two cases in turn.
+struct Pairs<'a, D> {
+    device: &'a mut D,
+    works: [&'a mut dyn Work; 2],
+    cache: Cache,
+    method: Method,
 }
 
 /// Resets, flushes, and makes the device ready. Returns false if the launch begins without a part of that.
@@ -143,7 +136,7 @@ fn sample<D: LaunchTimer>(
     batch::time(device, work, launches)
 }
 
-impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
+impl<D: LaunchTimer> OneByOne<'_, D> {
     /// Takes samples, between readings of the times that threads waited.
     fn watched(
         &mut self,
@@ -152,19 +145,18 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<(), Failure> {
         // A wait before a sample, in its reset or its flush, is none of the sample's.
-        let alone = self.flush != Flush::None || self.works.resets();
+        let alone = self.flush != Flush::None || self.work.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_for(time) };
-        let first = events.len();
-        let (end, mut follows, mut whole) = (first + samples, false, true);
-        while events.len() < end {
+        let (mut follows, mut whole) = (false, true);
+        while events.len() < samples {
             if alone {
-                whole = prepare(self.device, self.works, self.flush)?;
+                whole = prepare(self.device, self.work, self.flush)?;
             } else if !follows {
                 whole = self.device.make_ready();
                 // What ran meanwhile has left other data in the caches. The group's first samples have such a launch before them.
-                if events.len() > first {
-                    self.works.launch()?;
+                if !events.is_empty() {
+                    self.work.launch()?;
                 }
             }
             // What was waited for until now is none of these samples'.
@@ -173,8 +165,8 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
             }
             let (before, begin) = (events.len(), Instant::now());
             let mut ready = true;
-            while ready && events.len() < end.min(before + together) {
-                events.push(batch::time(self.device, self.works, self.launches)?);
+            while ready && events.len() < samples.min(before + together) {
+                events.push(batch::time(self.device, self.work, self.launches)?);
                 ready = alone || self.device.is_ready();
             }
             waits.behind(self.device, events.len() - before, begin.elapsed().into(), follows);
@@ -187,26 +179,25 @@ impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
     }
 }
 
-impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        events.reserve(samples);
-        let (before, begin) = (events.len(), Instant::now());
+impl<D: LaunchTimer> Sampler for OneByOne<'_, D> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let (mut events, begin) = (Vec::with_capacity(samples), Instant::now());
         if self.cache == Cache::Hot && self.fastest.is_none_or(|fastest| fastest <= LONG) {
-            self.works.launch()?;
+            self.work.launch()?;
         }
         match self.interruptions.take() {
             Some(mut waits) => {
-                self.watched(samples, &mut waits, events)?;
+                self.watched(samples, &mut waits, &mut events)?;
                 self.interruptions = Some(waits);
             }
             None => {
                 for _ in 0..samples {
-                    events.push(sample(self.device, self.works, self.flush, self.launches)?);
+                    events.push(sample(self.device, self.work, self.flush, self.launches)?);
                 }
             }
         }
-        self.fastest = events[before..].iter().copied().reduce(Nanoseconds::min);
-        Ok(begin.elapsed().into())
+        self.fastest = events.iter().copied().reduce(Nanoseconds::min);
+        Ok(SampledGroup::new(events, begin.elapsed()))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -215,10 +206,10 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
 
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
         // What goes before each sample goes before one launch.
-        let single = self.cache == Cache::Cold || self.works.resets();
+        let single = self.cache == Cache::Cold || self.work.resets();
         let is_short = self.fastest.is_none_or(|fastest| batch::is_short(fastest, timer));
         if D::BATCHES && !single && is_short {
-            self.launches = batch::size(self.device, self.works, timer)?;
+            self.launches = batch::size(self.device, self.work, timer)?;
         }
         self.interruptions = Interruptions::begin(self.device);
         Ok(timer.of_batch(self.launches))
@@ -228,7 +219,7 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
         let waits = self.interruptions.as_mut()?;
         self.device.end_waits();
         // Of cold samples, what is waited for behind the last belongs to none for certain.
-        let back_to_back = self.flush == Flush::None && !self.works.resets();
+        let back_to_back = self.flush == Flush::None && !self.work.resets();
         waits.behind(self.device, 0, Nanoseconds::ZERO, back_to_back);
         waits.waited(self.device)
     }
@@ -238,15 +229,16 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
     }
 
     fn method(&self) -> Method {
-        self.method()
+        let mut method = Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches);
+        method.flush_reason.clone_from(&self.flush_reason);
+        method
     }
 }
 
-impl<D: LaunchTimer> PairSampler for OneByOne<'_, D, [&mut dyn Work; 2]> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
-        events.reserve(pairs);
-        let begin = Instant::now();
-        for number in 0..pairs {
+impl<D: LaunchTimer> Sampler for Pairs<'_, D> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let (mut events, begin) = (Vec::with_capacity(2 * samples), Instant::now());
+        for number in 0..samples {
             let mut pair = [Nanoseconds::default(); 2];
             let order = if swapped(number) { [1, 0] } else { [0, 1] };
             for whose in order {
@@ -254,19 +246,23 @@ impl<D: LaunchTimer> PairSampler for OneByOne<'_, D, [&mut dyn Work; 2]> {
                 if self.cache == Cache::Hot {
                     work.launch()?;
                 }
-                pair[whose] = sample(self.device, work, self.flush, self.launches)?;
+                pair[whose] = sample(self.device, work, self.method.flush, 1)?;
             }
-            events.push(pair);
+            events.extend(pair);
         }
-        Ok(begin.elapsed().into())
+        Ok(SampledGroup::new(events, begin.elapsed()))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         self.device.timer()
     }
 
-    fn methods(&self) -> [Method; 2] {
-        [self.method(), self.method()]
+    fn method(&self) -> Method {
+        self.method.clone()
+    }
+
+    fn partner_method(&self) -> Option<Method> {
+        Some(self.method())
     }
 }
 
@@ -331,11 +327,11 @@ mod tests {
         for (cache, flush, launched, timed) in
             [(Cache::Hot, Flush::None, "lrlrl", "tt"), (Cache::Cold, Flush::Write, "rlrl", "write twrite t")]
         {
-            let (mut device, mut work, mut events) = (Counter::default(), Noted::default(), Vec::new());
+            let (mut device, mut work) = (Counter::default(), Noted::default());
             let wanted = SampleOptions::new(cache);
             let mut sampled = sampler(&mut device, &mut work, &wanted).expect("it has that flush");
             assert_eq!(sampled.method(), Method::new(Path::Device).with_flush(flush));
-            sampled.group(2, &mut events).expect("nothing fails");
+            let SampledGroup { events, .. } = sampled.group(2).expect("nothing fails");
             drop(sampled);
             assert_eq!((events.len(), &*work.0, &*device.0), (2, launched, timed));
         }
@@ -343,16 +339,15 @@ mod tests {
 
     #[test]
     fn pairs_take_turns() {
-        let (mut device, mut works, mut events) =
-            (Counter::default(), [0, 1].map(|_| Noted::default()), vec![]);
+        let (mut device, mut works) = (Counter::default(), [0, 1].map(|_| Noted::default()));
         let [first, second] = &mut works;
         let wanted = SampleOptions::new(Cache::Hot);
         let mut sampled = pair_sampler(&mut device, [first, second], &wanted).expect("it has that flush");
-        sampled.group(2, &mut events).expect("nothing fails");
+        let SampledGroup { events, .. } = sampled.group(2).expect("nothing fails");
         drop(sampled);
         // The first sample of the first pair is the first case's, that of the second pair is the second's.
-        let [[a, b], [c, d]] = [events[0], events[1]].map(|pair| pair.map(|time| time.0));
-        assert_eq!([a, b, d, c], [104.0, 112.0, 96.0, 104.0]);
+        let [a, b, c, d] = events[..].try_into().expect("two pairs");
+        assert_eq!([a, b, d, c], [104.0, 112.0, 96.0, 104.0].map(Nanoseconds));
         assert_eq!(works.map(|work| work.0), ["lrllrl", "lrllrl"]);
     }
 

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::checked::Group;
+use super::checked::GroupCost;
 use gpubench_records::method::Timer;
 use gpubench_stats::units::Nanoseconds;
 
@@ -27,7 +27,7 @@ impl Budget {
     }
 
     /// Pays for a group.
-    pub(super) fn pay(&mut self, group: &Group) {
+    pub(super) fn pay(&mut self, group: &GroupCost) {
         self.device += group.device;
     }
 

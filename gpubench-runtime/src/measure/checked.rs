@@ -1,27 +1,27 @@
-//! Groups whose readings are checked, whatever device they are of. In: a sampler; out: event times that a clock can give, the
-//! time of each group by both clocks, and a count of the readings that no working clock gives.
+//! Groups whose readings are checked, whatever device they are of. Readings that no working clock gives are counted and left out.
 
 use std::time::Instant;
 
-use crate::device::{PairSampler, Sampler};
+use crate::device::{SampledGroup, Sampler};
 use gpubench_records::clock_faults::{ClockFaults, is_time};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Timer;
+use gpubench_stats::median_below_step;
 use gpubench_stats::units::Nanoseconds;
 
 /// Takes groups, and remembers the faults of their clock.
 #[derive(Debug)]
 pub(super) struct CheckedGroups {
     timer: Timer,
+    /// The launches that each sample times: 2 for a pair.
+    launches: usize,
     faults: ClockFaults,
-    /// The starts of those samples of the last group whose event times are times.
-    starts: Vec<Nanoseconds>,
 }
 
-/// A group that was taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
-    /// The number of its readings; for two launches that take turns, of pairs.
+/// The cost of a group.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GroupCost {
+    /// The number of its samples or pairs, those that are no times included.
     pub(super) samples: usize,
     /// Its time by the device's clock, or by this machine's if that of the device is none.
     pub(super) device: Nanoseconds,
@@ -30,13 +30,14 @@ pub(super) struct Group {
 }
 
 impl CheckedGroups {
-    /// Returns no groups yet.
+    /// Returns no groups yet, of a sampler with this timer.
     ///
     /// # Errors
     /// Returns an error if the timer's own readings are no times.
-    pub(super) fn new(timer: Timer) -> Result<Self, Failure> {
+    pub(super) fn new(sampler: &dyn Sampler, timer: Timer) -> Result<Self, Failure> {
         if timer.is_valid() {
-            return Ok(Self { timer, faults: ClockFaults::default(), starts: Vec::new() });
+            let launches = if sampler.partner_method().is_some() { 2 } else { 1 };
+            return Ok(Self { timer, launches, faults: ClockFaults::default() });
         }
         let Timer { resolution, empty_span, overhead, .. } = timer;
         let [step, floor, overhead] = [resolution, empty_span, overhead].map(Nanoseconds::as_f64);
@@ -46,74 +47,47 @@ impl CheckedGroups {
         Err(Failure::new(Stage::Sampling, message))
     }
 
-    /// Takes a group of at most `samples` samples, and appends the event times that are times to `events`.
+    /// Takes a group of at most `samples` samples or pairs. Leaves out those of which an event time is no time.
     pub(super) fn take(
         &mut self,
         sampler: &mut dyn Sampler,
         samples: usize,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Group, Failure> {
-        let (before, begin) = (events.len(), Instant::now());
-        let device = sampler.group(samples, events)?;
+    ) -> Result<(SampledGroup, GroupCost), Failure> {
+        let begin = Instant::now();
+        let mut group = sampler.group(samples)?;
         let wall = begin.elapsed().into();
-        let group = self.count(&events[before..], events.len() - before, device, wall)?;
-        let starts = sampler.starts().iter().zip(&events[before..]);
-        self.starts.clear();
-        self.starts.extend(starts.filter(|(_, event)| is_time(**event)).map(|(start, _)| *start));
-        retain_from(events, before, |event| is_time(*event));
-        Ok(group)
+        let samples = group.events.len() / self.launches;
+        if samples == 0 {
+            return Err(Failure::new(Stage::Sampling, "took no samples"));
+        }
+        let Timer { resolution, simulated, .. } = self.timer;
+        let events = group.events.iter().copied();
+        let device = self.faults.count(events, group.elapsed, wall, (resolution, simulated));
+        let spent = if simulated { device } else { device.max(wall) };
+        let are_times = |sample: &[Nanoseconds]| sample.iter().all(|event| is_time(*event));
+        let kept: Vec<bool> = group.events.chunks(self.launches).map(are_times).collect();
+        let mut starts = kept.iter();
+        group.starts.retain(|_| starts.next() == Some(&true));
+        let mut events = kept.iter().flat_map(|kept| std::iter::repeat_n(*kept, self.launches));
+        group.events.retain(|_| events.next() == Some(true));
+        Ok((group, GroupCost { samples, device, spent }))
     }
 
-    /// Returns the starts of the samples that the last group appended, if they are known.
-    pub(super) fn starts(&self) -> &[Nanoseconds] {
-        &self.starts
+    /// Returns the event times of the first of the launches that each sample times.
+    pub(super) fn of_first(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
+        group.events.iter().step_by(self.launches).copied().collect()
     }
 
-    /// The same for a group of at most `pairs` pairs. A pair of which one is no time is left out.
-    pub(super) fn take_pairs(
-        &mut self,
-        sampler: &mut dyn PairSampler,
-        pairs: usize,
-        events: &mut Vec<[Nanoseconds; 2]>,
-    ) -> Result<Group, Failure> {
-        let (before, begin) = (events.len(), Instant::now());
-        let device = sampler.group(pairs, events)?;
-        let wall = begin.elapsed().into();
-        let group = self.count(events[before..].as_flattened(), events.len() - before, device, wall)?;
-        retain_from(events, before, |pair| pair.iter().all(|event| is_time(*event)));
-        Ok(group)
+    /// Returns the overhead of a group by the empty launches in it; nothing if it has none.
+    pub(super) fn overhead(&self, group: &SampledGroup) -> Option<Nanoseconds> {
+        let empty = median_below_step(&group.empty_events, self.timer.resolution)?;
+        // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
+        Some((empty - self.timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
+            .filter(|overhead| overhead.is_finite())
     }
 
     /// Returns the faults so far, if there are any.
     pub(super) fn faults(&self) -> Option<ClockFaults> {
         self.faults.found()
     }
-
-    fn count(
-        &mut self,
-        events: &[Nanoseconds],
-        samples: usize,
-        device: Nanoseconds,
-        wall: Nanoseconds,
-    ) -> Result<Group, Failure> {
-        if samples == 0 {
-            return Err(Failure::new(Stage::Sampling, "took no samples"));
-        }
-        let Timer { resolution, simulated, .. } = self.timer;
-        let device = self.faults.count(events.iter().copied(), device, wall, (resolution, simulated));
-        let spent = if simulated { device } else { device.max(wall) };
-        Ok(Group { samples, device, spent })
-    }
-}
-
-/// Removes what does not pass, from place `first` on.
-fn retain_from<T: Copy>(all: &mut Vec<T>, first: usize, passes: impl Fn(&T) -> bool) {
-    let mut kept = first;
-    for place in first..all.len() {
-        if passes(&all[place]) {
-            all[kept] = all[place];
-            kept += 1;
-        }
-    }
-    all.truncate(kept);
 }

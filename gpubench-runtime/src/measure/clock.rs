@@ -1,7 +1,6 @@
-//! The clock by the device's own counters, read after each group. In: the sampler's reading after each group; out: a
-//! [`DeviceClock`]. Memory for the readings of most cases is allocated before the first sample.
+//! The clock by the device's own counters, read after each group. Memory for the readings of most cases is allocated before the first
+//! sample.
 
-use crate::device::Sampler;
 use gpubench_records::conditions::{DeviceClock, GroupClock};
 use gpubench_stats::units::{Hertz, Nanoseconds, Range};
 
@@ -24,9 +23,8 @@ impl Default for ClockReadings {
 }
 
 impl ClockReadings {
-    /// Takes the reading after a group, if there is one: `samples` so far, at this time since the first.
-    pub(super) fn read(&mut self, sampler: &mut dyn Sampler, samples: usize, at: Nanoseconds) {
-        let clock = sampler.clock().map(Hertz);
+    /// Adds the reading after a group, if there is one: `samples` so far, at this time since the first.
+    pub(super) fn add(&mut self, clock: Option<Hertz>, samples: usize, at: Nanoseconds) {
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
     }
 

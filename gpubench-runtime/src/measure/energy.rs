@@ -167,6 +167,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::device::SampledGroup;
     use gpubench_records::conditions::Reading;
     use gpubench_records::failure::Stage;
     use gpubench_records::method::{Method, Timer};
@@ -209,7 +210,7 @@ mod tests {
     }
 
     impl Sampler for Fails {
-        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
             unreachable!("it is not sampled")
         }
 
@@ -263,7 +264,7 @@ mod tests {
     }
 
     impl Sampler for Sleeps {
-        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
             unreachable!("it is not sampled")
         }
 

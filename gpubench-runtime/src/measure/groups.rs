@@ -1,7 +1,7 @@
 //! The number of samples to submit at once. In: the cost of earlier groups; out: the size of the next group, chosen so
 //! that synchronisation stays rare and the group ends within the budget.
 
-use super::checked::Group;
+use super::checked::GroupCost;
 use gpubench_stats::units::Nanoseconds;
 
 /// The fewest samples that the stop rule may end on.
@@ -85,7 +85,7 @@ impl GroupSize {
 
     /// Moves towards the target after a group, by a factor of eight at most: the first launches of a case say little about the
     /// rest. Sizes are powers of two, so that a size does not follow every change of the cost.
-    pub(super) fn learn(&mut self, group: &Group) {
+    pub(super) fn learn(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
         self.cost = Some(cost);
@@ -117,9 +117,9 @@ mod tests {
     }
 
     /// A group whose samples cost so many nanoseconds each.
-    fn group(samples: usize, cost: f64) -> Group {
+    fn group(samples: usize, cost: f64) -> GroupCost {
         let time = Nanoseconds(cost * samples as f64);
-        Group { samples, device: time, spent: time }
+        GroupCost { samples, device: time, spent: time }
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     fn the_time_of_the_host_counts_against_what_is_left() {
         let mut size = GroupSize::default();
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
-        size.learn(&Group { samples: 1, device, spent: wall });
+        size.learn(&GroupCost { samples: 1, device, spent: wall });
         let within = |left| size.within(Nanoseconds(left));
         assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
     }

@@ -76,7 +76,7 @@ pub fn measure(
     progress: &mut dyn StepObserver,
 ) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
-    let mut checked = CheckedGroups::new(timer)?;
+    let mut checked = CheckedGroups::new(sampler, timer)?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::of_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
@@ -91,8 +91,8 @@ pub fn measure(
     let mut timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
         Some(last) => {
-            warm_up.launches -= last.group.samples;
-            warm_up.elapsed = warm_up.elapsed - last.group.device;
+            warm_up.launches -= last.cost.samples;
+            warm_up.elapsed = warm_up.elapsed - last.cost.device;
             TakenSamples::of_warm_up(last, std::mem::take(&mut warming))
         }
         None => loop {
@@ -116,6 +116,7 @@ pub fn measure(
         events,
         starts,
         mut overheads,
+        beyond_overhead,
         groups,
         moves,
         elapsed,
@@ -141,8 +142,7 @@ pub fn measure(
         Some(look) if look.samples == events.len() => look.stall,
         _ => samples::stall(&events, &starts, &overheads, timer),
     };
-    let correction =
-        Correction::new(sampler.beyond_overhead()).map(|found| found.apply(&mut overheads, &mut timer));
+    let correction = Correction::new(&beyond_overhead).map(|found| found.apply(&mut overheads, &mut timer));
     let time = samples::summary(&events, &starts, &overheads, timer, stall.as_ref());
     let time = time.ok_or_else(|| took_none(checked.faults()))?;
     // The time by events alone.

@@ -65,6 +65,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::device::SampledGroup;
     use gpubench_records::method::{Method, Path};
 
     /// Moves inputs so many times, each time as slowly, and remembers the places.
@@ -88,7 +89,7 @@ mod tests {
     }
 
     impl Sampler for Moving {
-        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
             unreachable!("no group is asked for")
         }
 

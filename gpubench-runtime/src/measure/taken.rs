@@ -47,6 +47,8 @@ pub(super) struct TakenSamples {
     /// The time from the start of the first sample to that of each, if that is known.
     pub(super) starts: Vec<Nanoseconds>,
     pub(super) overheads: Vec<GroupOverhead>,
+    /// For each group with stamps its overhead according to them, less that according to empty launches.
+    pub(super) beyond_overhead: Vec<Nanoseconds>,
     pub(super) groups: usize,
     /// How often the inputs were moved.
     pub(super) moves: usize,
@@ -98,6 +100,7 @@ impl TakenSamples {
         let mut starts = Vec::new();
         let mut origin = None;
         let mut overheads = Vec::with_capacity(USUAL_GROUPS);
+        let mut beyond_overhead = Vec::new();
         let mut clocks = ClockReadings::default();
         // Readings that are no times are not among the events, and count all the same.
         let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
@@ -115,25 +118,27 @@ impl TakenSamples {
             let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
             let fitting =
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
-            let before = events.len();
             let each = match read {
                 0 => size.cost().unwrap_or_default(),
                 _ => Nanoseconds::from(begin.elapsed()) / read as f64,
             };
             let room = limits.room(each);
-            let group = checked.take(sampler, fitting.min(left).min(room).max(1), &mut events)?;
-            for start in checked.starts() {
+            let (group, cost) = checked.take(sampler, fitting.min(left).min(room).max(1))?;
+            for start in &group.starts {
                 starts.push(*start - *origin.get_or_insert(*start));
             }
-            let own = sampler.overhead();
-            overheads.extend(own.map(|overhead| GroupOverhead { samples: events.len() - before, overhead }));
-            clocks.read(sampler, events.len(), begin.elapsed().into());
-            size.learn(&group);
-            budget.pay(&group);
-            read += group.samples;
+            events.extend_from_slice(&group.events);
+            if let Some(overhead) = checked.overhead(&group) {
+                overheads.push(GroupOverhead { samples: group.events.len(), overhead });
+                beyond_overhead.extend(group.overhead_by_stamps.map(|by_stamps| by_stamps - overhead));
+            }
+            clocks.add(group.clock, events.len(), begin.elapsed().into());
+            size.learn(&cost);
+            budget.pay(&cost);
+            read += cost.samples;
             groups += 1;
-            elapsed += group.device;
-            let no_time = room <= group.samples;
+            elapsed += cost.device;
+            let no_time = room <= cost.samples;
             if let Some(wanted) = sampling.samples {
                 if read >= wanted || no_time {
                     converged = read >= wanted;
@@ -196,6 +201,7 @@ impl TakenSamples {
             events,
             starts,
             overheads,
+            beyond_overhead,
             groups,
             moves,
             elapsed,
@@ -218,7 +224,7 @@ impl TakenSamples {
 
     /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.
     pub(super) fn of_warm_up(last: LastGroup, clocks: ClockReadings) -> Self {
-        let LastGroup { begin, end, group, events, overhead } = last;
+        let LastGroup { begin, end, cost, events, overhead } = last;
         let overheads = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
         let overheads = overheads.into_iter().collect();
         let starts = Vec::new();
@@ -228,9 +234,10 @@ impl TakenSamples {
             events,
             starts,
             overheads,
+            beyond_overhead: Vec::new(),
             groups: 1,
             moves: 0,
-            elapsed: group.device,
+            elapsed: cost.device,
             clocks,
             converged: false,
             last_look: None,

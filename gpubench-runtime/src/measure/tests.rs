@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use super::groups::MIN_SAMPLES;
 use super::measure;
 use super::taken::MAX_SAMPLES;
-use crate::device::Sampler;
+use crate::device::{SampledGroup, Sampler};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::samples::Samples;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::DramStallPeriod;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Hertz, Nanoseconds};
 
 const STEP: Nanoseconds = Nanoseconds(32.0);
 const OVERHEAD: Nanoseconds = Nanoseconds(1_000.0);
@@ -69,17 +69,19 @@ impl FakeSampler {
 }
 
 impl Sampler for FakeSampler {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         self.asked.push(samples);
+        let mut group = SampledGroup::new(Vec::new(), self.cost * samples as f64);
         for _ in 0..samples {
             if self.fails_at == Some(self.launches) {
                 return Err(Failure::new(Stage::Launch, "out of paper"));
             }
-            events.push(Nanoseconds((self.time)(self.launches)) + OVERHEAD);
+            group.events.push(Nanoseconds((self.time)(self.launches)) + OVERHEAD);
             self.launches += 1;
         }
         thread::sleep(self.busy * samples as u32);
-        Ok(self.cost * samples as f64)
+        group.clock = self.clock.map(|clock| Hertz(clock(self.launches)));
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -88,10 +90,6 @@ impl Sampler for FakeSampler {
 
     fn method(&self) -> Method {
         Method::new(Path::Host)
-    }
-
-    fn clock(&mut self) -> Option<u64> {
-        self.clock.map(|clock| clock(self.launches))
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
@@ -400,8 +398,8 @@ fn a_sampler_that_takes_none_fails() {
     struct Empty;
 
     impl Sampler for Empty {
-        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-            Ok(Nanoseconds(1.0))
+        fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
+            Ok(SampledGroup::new(Vec::new(), Nanoseconds(1.0)))
         }
 
         fn timer(&mut self) -> Result<Timer, Failure> {
@@ -440,21 +438,19 @@ fn a_simulated_device_has_this_machines_time_beyond_its_budget() {
 struct OwnOverheads(FakeSampler, usize);
 
 impl Sampler for OwnOverheads {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        let before = events.len();
-        let elapsed = self.0.group(samples, events)?;
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let mut group = self.0.group(samples)?;
         self.1 += 1;
         let own = Nanoseconds(50.0 * (self.1 % 5) as f64);
-        events[before..].iter_mut().for_each(|event| *event += own);
-        Ok(elapsed)
+        group.events.iter_mut().for_each(|event| *event += own);
+        group.empty_events = vec![OVERHEAD + own];
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        self.0.timer()
-    }
-
-    fn overhead(&mut self) -> Option<Nanoseconds> {
-        Some(Nanoseconds(1_000.0 + 50.0 * (self.1 % 5) as f64))
+        let mut timer = self.0.timer;
+        timer.marginal_empty_launch = Some(Nanoseconds::ZERO);
+        Ok(timer)
     }
 
     fn method(&self) -> Method {
@@ -486,27 +482,23 @@ fn what_would_need_hours_is_given_up() {
 struct Started {
     sampler: FakeSampler,
     broken: bool,
-    starts: Vec<Nanoseconds>,
 }
 
 impl Sampler for Started {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        let (first, before) = (self.sampler.launches, events.len());
-        let elapsed = self.sampler.group(samples, events)?;
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let first = self.sampler.launches;
+        let mut group = self.sampler.group(samples)?;
         // One sample begins 200 µs behind the other.
-        self.starts = (first..self.sampler.launches).map(|launch| Nanoseconds(2e5 * launch as f64)).collect();
+        let start = |launch: usize| Nanoseconds(2e5 * launch as f64);
+        group.starts = (first..self.sampler.launches).map(start).collect();
         if self.broken {
-            events[before] = Nanoseconds(f64::NAN);
+            group.events[0] = Nanoseconds(f64::NAN);
         }
-        Ok(elapsed)
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         self.sampler.timer()
-    }
-
-    fn starts(&self) -> &[Nanoseconds] {
-        &self.starts
     }
 
     fn method(&self) -> Method {
@@ -517,7 +509,7 @@ impl Sampler for Started {
 #[test]
 fn samples_are_kept_with_their_starts() {
     for broken in [false, true] {
-        let mut sampler = Started { sampler: FakeSampler::new(steady), broken, starts: Vec::new() };
+        let mut sampler = Started { sampler: FakeSampler::new(steady), broken };
         let sampling = Sampling { samples: Some(64), ..Sampling::USUAL };
         let (samples, _) = measured(&mut sampler, &sampling);
         assert_eq!(samples.start_intervals.len(), samples.event_times.len());
@@ -544,8 +536,7 @@ fn a_stall_of_the_memory_is_in_the_time_by_its_mean() {
     });
     let (period, error, length) = (Nanoseconds(101_310.0), Nanoseconds(20.0), Nanoseconds(2e3));
     fake.timer.dram_stall_period = Some(DramStallPeriod { period, error, duration: length });
-    let (samples, _) =
-        measured(&mut Started { sampler: fake, broken: false, starts: Vec::new() }, &Sampling::USUAL);
+    let (samples, _) = measured(&mut Started { sampler: fake, broken: false }, &Sampling::USUAL);
     let stall = samples.dram_stall.expect("it waits for memory");
     assert!((stall.delayed_fraction - 0.61).abs() < 0.03 && (stall.delay - length).abs() < STEP, "{stall:?}");
     let expected = Nanoseconds(60e3 + 0.61 * 2e3);

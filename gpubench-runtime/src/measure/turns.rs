@@ -9,14 +9,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::StepObserver;
-use super::checked::{CheckedGroups, Group};
+use super::checked::{CheckedGroups, GroupCost};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
 use super::took_none;
 use super::warm_up::warm_up;
 use super::watch::Watch;
 use crate::device::Monitor;
-use crate::device::{PairSampler, Sampler};
+use crate::device::Sampler;
 use gpubench_records::comparison::{Answer, Comparison, Round};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
@@ -41,7 +41,7 @@ pub trait Rounds {
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
-    fn begin(&mut self, placement: Placement) -> Result<Box<dyn PairSampler + '_>, Failure>;
+    fn begin(&mut self, placement: Placement) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
 /// The place of a round's inputs.
@@ -212,20 +212,20 @@ struct RunningComparison {
 impl RunningComparison {
     /// Warms up on the first round's inputs.
     fn begin(
-        sampler: &mut dyn PairSampler,
+        sampler: &mut dyn Sampler,
         sampling: &Sampling,
         size: &mut GroupSize,
         progress: &mut dyn StepObserver,
     ) -> Result<Self, Failure> {
-        let (methods, timer) = (sampler.methods(), sampler.timer()?);
+        let (method, timer) = (sampler.method(), sampler.timer()?);
+        let partner = sampler.partner_method().unwrap_or_else(|| method.clone());
         let mut warming = ClockReadings::default();
         let mut report_step = |step| progress.step_reached(step);
-        let mut first = First::of(sampler);
-        let mut checked = CheckedGroups::new(timer)?;
+        let mut checked = CheckedGroups::new(sampler, timer)?;
         let timing = (timer, &mut checked);
-        let warmed = warm_up(&mut first, timing, sampling, size, &mut warming, &mut report_step)?;
+        let warmed = warm_up(sampler, timing, sampling, size, &mut warming, &mut report_step)?;
         Ok(Self {
-            methods,
+            methods: [method, partner],
             timer,
             checked,
             warm_up: warmed.warm_up,
@@ -246,7 +246,7 @@ impl RunningComparison {
     fn round(
         &mut self,
         number: usize,
-        sampler: &mut dyn PairSampler,
+        sampler: &mut dyn Sampler,
         sampling: &Sampling,
         size: &mut GroupSize,
     ) -> Result<(), Failure> {
@@ -255,14 +255,14 @@ impl RunningComparison {
             None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
             Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
         };
-        let mut round = Group { samples: 0, device: Nanoseconds::ZERO, spent: Nanoseconds::ZERO };
+        let mut round = GroupCost::default();
         while round.samples < wanted {
-            let group = self.checked.take_pairs(sampler, wanted - round.samples, &mut self.events)?;
-            round.samples += group.samples;
-            round.device += group.device;
-            round.spent += group.spent;
-            let at = self.sampling_since.elapsed().into();
-            self.clocks.read(&mut First::of(sampler), self.events.len(), at);
+            let (group, cost) = self.checked.take(sampler, wanted - round.samples)?;
+            self.events.extend(group.events.as_chunks().0);
+            round.samples += cost.samples;
+            round.device += cost.device;
+            round.spent += cost.spent;
+            self.clocks.add(group.clock, self.events.len(), self.sampling_since.elapsed().into());
         }
         size.learn(&round);
         self.read += round.samples;
@@ -293,40 +293,6 @@ fn pairs_of_round(number: usize, samples: usize) -> usize {
     let rounds = (samples / FEWEST_PAIRS).next_multiple_of(2).clamp(FEWEST_ROUNDS, ROUNDS_OF_A_NUMBER);
     let before = |round: usize| samples * round.min(rounds) / rounds;
     before(number + 1) - before(number)
-}
-
-/// A sampler of the first of two launches, used to warm up both.
-struct First<'a> {
-    sampler: &'a mut dyn PairSampler,
-    pairs: Vec<[Nanoseconds; 2]>,
-}
-
-impl<'a> First<'a> {
-    fn of(sampler: &'a mut dyn PairSampler) -> Self {
-        Self { sampler, pairs: Vec::new() }
-    }
-}
-
-impl Sampler for First<'_> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        self.pairs.clear();
-        let elapsed = self.sampler.group(samples, &mut self.pairs)?;
-        events.extend(self.pairs.iter().map(|pair| pair[0]));
-        Ok(elapsed)
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        self.sampler.timer()
-    }
-
-    fn method(&self) -> Method {
-        let [first, _] = self.sampler.methods();
-        first
-    }
-
-    fn clock(&mut self) -> Option<u64> {
-        self.sampler.clock()
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use gpubench_stats as stats;
 use gpubench_stats::units::Nanoseconds;
 
 use super::budget::Budget;
-use super::checked::{CheckedGroups, Group};
+use super::checked::{CheckedGroups, GroupCost};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
 
@@ -55,7 +55,7 @@ impl WarmedUp {
 pub(super) struct LastGroup {
     pub(super) begin: Instant,
     pub(super) end: Instant,
-    pub(super) group: Group,
+    pub(super) cost: GroupCost,
     pub(super) events: Vec<Nanoseconds>,
     pub(super) overhead: Option<Nanoseconds>,
 }
@@ -87,21 +87,20 @@ pub(super) fn warm_up(
             let beyond = (budget.spent() - asked).max(Nanoseconds::ZERO);
             return Ok(WarmedUp { warm_up, beyond, last });
         }
-        let mut events = last.take().map(|last| last.events).unwrap_or_default();
-        events.clear();
         report_step(Step::WarmUp(warm_up.launches));
         let begin = Instant::now();
-        let group = checked.take(sampler, wanted, &mut events)?;
+        let (group, cost) = checked.take(sampler, wanted)?;
         let end = Instant::now();
-        size.learn(&group);
-        budget.pay(&group);
-        warm_up.launches += group.samples;
-        warm_up.elapsed += group.device;
-        clocks.read(sampler, warm_up.launches, warm_up.elapsed);
+        size.learn(&cost);
+        budget.pay(&cost);
+        warm_up.launches += cost.samples;
+        warm_up.elapsed += cost.device;
+        clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
+        let (events, overhead) = (checked.of_first(&group), checked.overhead(&group));
         medians.extend(stats::median(&events));
         let times_agree = !events.is_empty() && agree(&medians, timer.resolution);
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
-        last = Some(LastGroup { begin, end, group, events, overhead: sampler.overhead() });
+        last = Some(LastGroup { begin, end, cost, events, overhead });
     }
 }
 

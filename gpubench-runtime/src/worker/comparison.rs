@@ -11,7 +11,7 @@ use super::prepared::{Launches, PreparedCase, launch, remarked, report_lost_devi
 use super::progress::StepReporter;
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
-use crate::device::{Device, PairSampler, SampleOptions};
+use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
 use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
@@ -214,7 +214,7 @@ struct Beside<'a> {
 }
 
 impl Rounds for Beside<'_> {
-    fn begin(&mut self, placement: Placement) -> Result<Box<dyn PairSampler + '_>, Failure> {
+    fn begin(&mut self, placement: Placement) -> Result<Box<dyn Sampler + '_>, Failure> {
         // What is made first gets the addresses that the other one had in the round before.
         let order = if placement.swapped { [1, 0] } else { [0, 1] };
         for whose in order {
@@ -260,26 +260,24 @@ impl Beside<'_> {
 }
 
 /// A sampler of a swapped pair, whose times are put back in order.
-struct Swapped<'a>(Box<dyn PairSampler + 'a>);
+struct Swapped<'a>(Box<dyn Sampler + 'a>);
 
-impl PairSampler for Swapped<'_> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
-        let before = events.len();
-        let elapsed = self.0.group(pairs, events)?;
-        events[before..].iter_mut().for_each(|pair| pair.reverse());
-        Ok(elapsed)
+impl Sampler for Swapped<'_> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let mut group = self.0.group(samples)?;
+        group.events.chunks_mut(2).for_each(<[_]>::reverse);
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         self.0.timer()
     }
 
-    fn methods(&self) -> [Method; 2] {
-        let [second, first] = self.0.methods();
-        [first, second]
+    fn method(&self) -> Method {
+        self.0.partner_method().unwrap_or_else(|| self.0.method())
     }
 
-    fn clock(&mut self) -> Option<u64> {
-        self.0.clock()
+    fn partner_method(&self) -> Option<Method> {
+        Some(self.0.method())
     }
 }

@@ -14,7 +14,7 @@ use gpubench::device::Monitor;
 
 use gpubench::device::swapped;
 use gpubench::device::{
-    Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+    Device, DeviceError, DeviceType, Inputs, LaunchStream, SampleOptions, SampledGroup, Sampler, Work,
 };
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
@@ -123,14 +123,14 @@ impl Device for Tower {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
-        Ok(Box::new(Readings { clock: &self.0, works: work, cache: wanted.cache }))
+        Ok(Box::new(Readings { clock: &self.0, works: [work], cache: wanted.cache }))
     }
 
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
         Ok(Box::new(Readings { clock: &self.0, works, cache: wanted.cache }))
     }
@@ -148,9 +148,9 @@ impl Monitor for Meter {
     }
 }
 
-struct Readings<'a, Works> {
+struct Readings<'a, const WORKS: usize> {
     clock: &'a Clockwork,
-    works: Works,
+    works: [&'a mut dyn Work; WORKS],
     cache: Cache,
 }
 
@@ -167,13 +167,18 @@ impl Clockwork {
     }
 }
 
-impl Sampler for Readings<'_, &mut dyn Work> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        let begin = self.clock.read();
-        for _ in 0..samples {
-            events.push(self.clock.sample(self.works, self.cache)?);
+impl<const WORKS: usize> Sampler for Readings<'_, WORKS> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let (mut events, begin) = (Vec::new(), self.clock.read());
+        for sample in 0..samples {
+            let mut read = [Nanoseconds::default(); WORKS];
+            for turn in 0..WORKS {
+                let whose = if swapped(sample) { WORKS - 1 - turn } else { turn };
+                read[whose] = self.clock.sample(self.works[whose], self.cache)?;
+            }
+            events.extend(read);
         }
-        Ok(Nanoseconds(self.clock.read() as f64 - begin as f64))
+        Ok(SampledGroup::new(events, Nanoseconds(self.clock.read() as f64 - begin as f64)))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -184,37 +189,18 @@ impl Sampler for Readings<'_, &mut dyn Work> {
         method(self.cache)
     }
 
+    fn partner_method(&self) -> Option<Method> {
+        (WORKS == 2).then(|| self.method())
+    }
+
     /// Takes as long by every clock as by its own: energy is what is counted in a second.
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
         let begin = self.clock.now.get();
         for _ in 0..launches {
-            self.works.launch()?;
+            self.works[0].launch()?;
         }
         thread::sleep(Duration::from_nanos(self.clock.now.get() - begin));
         Ok(Some(launches))
-    }
-}
-
-impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
-        let begin = self.clock.read();
-        for pair in 0..pairs {
-            let mut read = [Nanoseconds::default(); 2];
-            for turn in 0..2 {
-                let whose = turn ^ usize::from(swapped(pair));
-                read[whose] = self.clock.sample(self.works[whose], self.cache)?;
-            }
-            events.push(read);
-        }
-        Ok(Nanoseconds(self.clock.read() as f64 - begin as f64))
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(timer())
-    }
-
-    fn methods(&self) -> [Method; 2] {
-        [method(self.cache), method(self.cache)]
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) use crate::devices::cuda::device_info::list;
 pub(crate) use crate::devices::cuda::device_info::nvml::{lock_clocks, reset_clocks};
 
 use crate::device::{
-    Device, DeviceError, DeviceType, Inputs, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
+    Device, DeviceError, DeviceType, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work,
 };
 use crate::devices::cuda::device_info::nvml::Sensors;
 use crate::devices::cuda::driver::current::Own;
@@ -150,9 +150,9 @@ impl DeviceType for Cuda {
         };
         // Before any other stream has work.
         device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
-        let (memory_stall, resolution) = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
-        device.memory_stall = memory_stall;
-        if let Some(dither) = Dither::load(resolution, device.clock.take())? {
+        let reads = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
+        device.memory_stall = reads.stall;
+        if let Some(dither) = Dither::load(reads.resolution, reads.clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.
             device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
@@ -247,8 +247,8 @@ impl Device for Cuda {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-        sampling::pair_sampler::pair_sampler(self, works, wanted)
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        sampling::pair_sampler(self, works, wanted)
     }
 
     fn relocate_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {

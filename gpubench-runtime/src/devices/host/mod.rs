@@ -31,8 +31,7 @@ use self::threads::PoolThreads;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::one_by_one;
 use crate::device::{
-    Available, Device, DeviceError, DeviceType, Inputs, LaunchStream, PairSampler, SampleOptions, Sampler,
-    Work,
+    Available, Device, DeviceError, DeviceType, Inputs, LaunchStream, SampleOptions, Sampler, Work,
 };
 use gpubench_records::device_info::{DeviceInfo, Peak, THREADS, Value};
 use gpubench_records::failure::Failure;
@@ -139,7 +138,7 @@ impl Device for Host {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.awake = Awake::of(&self.stream, wanted.cache);
         one_by_one::pair_sampler(self, works, wanted)
     }

@@ -19,11 +19,11 @@ impl SharedSampler {
 }
 
 impl Sampler for SharedSampler {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let first = self.sampler.launches;
-        let time = self.sampler.group(samples, events)?;
+        let group = self.sampler.group(samples)?;
         self.marks.extend((first..self.sampler.launches).map(self.interrupts));
-        Ok(time)
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -154,8 +154,8 @@ struct Elsewhere {
 }
 
 impl Sampler for Elsewhere {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        self.sampler.group(samples, events)
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        self.sampler.group(samples)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {

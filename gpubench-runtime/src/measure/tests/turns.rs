@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::PairSampler;
+use crate::device::{SampledGroup, Sampler};
 use crate::measure::turns::ComparedSamples;
 use crate::measure::{Placement, Rounds, StepObserver, compare};
 use gpubench_records::comparison::Answer;
@@ -43,32 +43,33 @@ struct FakeRound<'a> {
 }
 
 impl Rounds for FakeRounds {
-    fn begin(&mut self, _: Placement) -> Result<Box<dyn PairSampler + '_>, Failure> {
+    fn begin(&mut self, _: Placement) -> Result<Box<dyn Sampler + '_>, Failure> {
         let first = 100e3 * (1.0 + self.differences[self.begun % self.differences.len()]);
         self.begun += 1;
         Ok(Box::new(FakeRound { first, rounds: self }))
     }
 }
 
-impl PairSampler for FakeRound<'_> {
-    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+impl Sampler for FakeRound<'_> {
+    fn group(&mut self, pairs: usize) -> Result<SampledGroup, Failure> {
         let pairs = pairs.min(self.rounds.most);
         let pair = [self.first, 100e3].map(|time| Nanoseconds(time) + self.rounds.overhead);
-        events.extend(vec![pair; pairs]);
         self.rounds.pairs += pairs;
-        Ok(self.rounds.cost * pairs as f64)
+        let mut group = SampledGroup::new(pair.repeat(pairs), self.rounds.cost * pairs as f64);
+        group.clock = self.rounds.clock.map(Hertz);
+        Ok(group)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         Ok(Timer::new(Nanoseconds(STEP)).with_empty_span(self.rounds.overhead).simulated())
     }
 
-    fn methods(&self) -> [Method; 2] {
-        [Path::Graph; 2].map(Method::new)
+    fn method(&self) -> Method {
+        Method::new(Path::Graph)
     }
 
-    fn clock(&mut self) -> Option<u64> {
-        self.rounds.clock
+    fn partner_method(&self) -> Option<Method> {
+        Some(self.method())
     }
 }
 

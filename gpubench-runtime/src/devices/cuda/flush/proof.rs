@@ -127,7 +127,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let mut path = GraphPath::new(SamplingState::new(device, works, &SampleOptions::new(cache), flush)?);
     let mut events = Vec::with_capacity((1 + groups) * READS);
     for _ in 0..=groups {
-        path.group(READS, &mut events)?;
+        events.extend(path.group(READS)?.events);
     }
     let events = &events[READS..];
     let time =

@@ -10,7 +10,7 @@ use crate::device::DeviceError;
 use crate::devices::cuda::driver::CallError;
 use crate::devices::cuda::kernels::spin::SpinKernel;
 use gpubench_stats::COARSE;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Hertz, Nanoseconds};
 
 /// The fractional part of the golden ratio: its multiples are spread most evenly over a step.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -28,11 +28,11 @@ pub(crate) struct Dither {
 
 impl Dither {
     /// Loads the kernel if a timer of this resolution needs it, for multiprocessors with this clock in hertz.
-    pub(crate) fn load(step: Nanoseconds, clock: Option<u64>) -> Result<Option<Self>, DeviceError> {
+    pub(crate) fn load(step: Nanoseconds, clock: Option<Hertz>) -> Result<Option<Self>, DeviceError> {
         if step <= COARSE {
             return Ok(None);
         }
-        let clock = clock.map_or(ASSUMED_CLOCK, |clock| clock as f64) * 1e-9;
+        let clock = clock.map_or(ASSUMED_CLOCK, Hertz::as_f64) * 1e-9;
         Ok(Some(Self { kernel: SpinKernel::load()?, step, clock }))
     }
 

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use crate::device::SampledGroup;
 use crate::devices::cuda::driver::event::Event;
 use crate::devices::cuda::sampling::graph::{Capture, Executable};
 use crate::devices::cuda::sampling::samples::{Clock, SamplingState};
@@ -45,8 +46,6 @@ pub(crate) struct GraphPath<'a> {
     pub(crate) copies: bool,
     /// The number of groups that are still to have some samples between stamps.
     stamped: usize,
-    /// The overhead of the last group according to stamps, if it had some.
-    overhead: Option<Nanoseconds>,
 }
 
 impl<'a> GraphPath<'a> {
@@ -62,7 +61,6 @@ impl<'a> GraphPath<'a> {
             moves: false,
             copies: false,
             stamped: 0,
-            overhead: None,
         }
     }
 
@@ -74,11 +72,7 @@ impl<'a> GraphPath<'a> {
     }
 
     /// Takes a group of this many samples, or of as many as a graph holds.
-    pub(crate) fn group(
-        &mut self,
-        samples: usize,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, Failure> {
+    pub(crate) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let places = self.places(samples);
         self.groups += 1;
         let graph = match self.next.take() {
@@ -93,20 +87,17 @@ impl<'a> GraphPath<'a> {
             self.next = Some((places.clone(), self.capture(places)));
         }
         self.before = None;
-        let before = events.len();
-        let time = self.samples.end(places, events)?;
+        let mut group = self.samples.end(places)?;
         self.before = Some(graph);
-        self.overhead = match stamped {
-            Some((_graph, places)) => {
-                self.stamped -= 1;
-                let step = self.samples.device.stamps.step();
-                let time = self.samples.read_stamps(places)?;
-                let event = median_below_step(&events[before..], step);
-                event.zip(time).map(|(event, time)| (event - time).max(Nanoseconds::ZERO))
-            }
-            None => None,
-        };
-        Ok(time)
+        if let Some((_graph, places)) = stamped {
+            self.stamped -= 1;
+            let step = self.samples.device.stamps.step();
+            let time = self.samples.read_stamps(places)?;
+            let overhead = median_below_step(&group.events, step).zip(time);
+            let overhead = overhead.map(|(event, time)| (event - time).max(Nanoseconds::ZERO));
+            group.overhead_by_stamps = overhead.filter(|overhead| overhead.is_finite());
+        }
+        Ok(group)
     }
 
     /// Times all samples by stamps, in the place of events, if the clock is fine enough. Kernels directly after another begin late in
@@ -126,12 +117,6 @@ impl<'a> GraphPath<'a> {
         }
         self.stamped = if device.stamps.are_fine()? { STAMPED_GROUPS } else { 0 };
         Ok(())
-    }
-
-    /// Returns the overhead of events in the last group: the median event time minus the time according to stamps, at least 0. Nothing if
-    /// the group had no stamps.
-    pub(crate) fn overhead_by_stamps(&self) -> Option<Nanoseconds> {
-        self.overhead.filter(|overhead| overhead.is_finite())
     }
 
     /// Captures and starts a graph of `samples` samples between stamps, each with an empty launch.
@@ -236,15 +221,14 @@ impl<'a> GraphPath<'a> {
         Ok((self.copied(capture)?, launches))
     }
 
-    /// Launches a graph and reads its pairs into `events`; returns the time of the whole group.
+    /// Launches a graph and reads its pairs.
     pub(crate) fn replay(
         &mut self,
         graph: &Executable,
         pairs: Range<usize>,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, Failure> {
+    ) -> Result<SampledGroup, Failure> {
         self.start(graph, 0)?;
-        Ok(self.samples.end(pairs, events)?)
+        Ok(self.samples.end(pairs)?)
     }
 
     /// Launches a graph as a group of `samples` samples. Returns the graph of those between stamps and its places, if there is one.

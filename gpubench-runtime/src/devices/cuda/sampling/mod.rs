@@ -7,7 +7,7 @@ pub(crate) mod empty;
 pub(crate) mod graph;
 pub(crate) mod graph_path;
 pub(crate) mod one_more;
-pub(crate) mod pair_sampler;
+pub(crate) mod path;
 pub(crate) mod samples;
 pub(crate) mod stall;
 pub(crate) mod stamps;
@@ -17,7 +17,7 @@ pub(crate) mod timer;
 
 use gpubench_driver::sys::CUstream;
 
-use crate::device::{SampleOptions, Sampler, Work};
+use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::persisting::Suspended;
 use crate::devices::cuda::flush::proof::{self, ChosenFlush};
@@ -25,6 +25,7 @@ use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph::{Capture, Node};
 use crate::devices::cuda::sampling::graph_path::GraphPath;
+use crate::devices::cuda::sampling::path::SamplingPath;
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::stream_path::StreamPath;
 use crate::devices::cuda::sampling::stream_reason::StreamReason;
@@ -50,18 +51,47 @@ pub(crate) fn sampler<'a>(
     let suspended = suspended(&flush)?;
     let empty = Empty::beside(device, method.path, wanted.cache);
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
-    Ok(if let Ok(captured) = chosen {
-        let path = GraphPath::new(samples).with_copies(!captured.stands_alone);
-        let moves = wanted.moves;
-        Box::new(OnGraph { path, method, moves, beyond_overhead: Vec::new(), _suspended: suspended })
-    } else {
-        Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
-    })
+    let path = match chosen {
+        Ok(captured) => SamplingPath::Graph(GraphPath::new(samples).with_copies(!captured.stands_alone)),
+        Err(_) => SamplingPath::Stream(samples, StreamPath::default()),
+    };
+    Ok(Box::new(CudaSampler { path, method, partner: None, moves: wanted.moves, _suspended: suspended }))
+}
+
+/// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if a graph cannot stand for one of them. Both
+/// use the open stream.
+pub(crate) fn pair_sampler<'a>(
+    device: &'a mut Cuda,
+    works: [&'a mut dyn Work; 2],
+    wanted: &SampleOptions,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let flush = proof::choose(device, wanted)?;
+    let [mut a, mut b] =
+        works.map(|work| Guarded::held_against(work, device.own, device.stream, &device.checked));
+    let both =
+        match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
+            (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
+            (Ok(_), Err(reason)) => [Err(StreamReason::Partner(Box::new(reason.clone()))), Err(reason)],
+            (a, b) => [a, b],
+        };
+    let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
+    let suspended = suspended(&flush)?;
+    let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
+    let path = match both {
+        [Ok(a), Ok(b)] => {
+            let path = GraphPath::new(samples).with_copies(!(a.stands_alone && b.stands_alone));
+            // Events end early or late by up to 0.5 µs, depending on the grid, which differs between the two.
+            let are_kernels = a.kernels == a.pieces && b.kernels == b.pieces;
+            SamplingPath::Graph(if are_kernels { path.by_stamps()? } else { path })
+        }
+        _ => SamplingPath::Stream(samples, StreamPath::default()),
+    };
+    Ok(Box::new(CudaSampler { path, method, partner: Some(partner), moves: false, _suspended: suspended }))
 }
 
 /// The work of a launch in a captured graph.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Captured {
+struct Captured {
     kernels: usize,
     /// Kernels, copies and memsets.
     pieces: usize,
@@ -71,7 +101,7 @@ pub(crate) struct Captured {
 
 /// Decides on the path. Returns what a launch consists of if a graph is wanted and can stand for it, otherwise the
 /// reason for the stream.
-pub(crate) fn choose_path(
+fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
@@ -88,7 +118,7 @@ pub(crate) fn choose_path(
 }
 
 /// Returns the method for a launch, from the answer of [`choose_path`].
-pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason>) -> Method {
+fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason>) -> Method {
     let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
     let mut method = Method::new(path).with_flush(flush.flush);
     method.path_reason = chosen.as_ref().err().map(ToString::to_string);
@@ -100,7 +130,7 @@ pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason
 }
 
 /// Suspends persisting lines while samples are flushed, so that the flush evicts every line.
-pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failure> {
+fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failure> {
     if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 
@@ -175,32 +205,38 @@ fn inspect_launch(
     }))
 }
 
-struct OnGraph<'a> {
-    path: GraphPath<'a>,
+struct CudaSampler<'a> {
+    path: SamplingPath<'a>,
     method: Method,
+    /// The method of the second of two works.
+    partner: Option<Method>,
     moves: bool,
-    /// For each group with stamps the overhead according to them, less that according to empty launches.
-    beyond_overhead: Vec<Nanoseconds>,
     _suspended: Option<Suspended>,
 }
 
-impl Sampler for OnGraph<'_> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        self.path.group(samples, events)
+impl Sampler for CudaSampler<'_> {
+    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        self.path.group(if self.partner.is_some() { 2 * samples } else { samples })
     }
 
     fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-        // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
-        let one = self.method.operations == Some(1);
-        if self.moves && one { self.path.relocate_inputs(place) } else { Ok(false) }
+        match &mut self.path {
+            // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
+            SamplingPath::Graph(path) if self.moves && self.method.operations == Some(1) => {
+                path.relocate_inputs(place)
+            }
+            _ => Ok(false),
+        }
     }
 
     fn restore_inputs(&mut self) {
-        self.path.restore_inputs();
+        if let SamplingPath::Graph(path) = &mut self.path {
+            path.restore_inputs();
+        }
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of_graph(&mut self.path)
+        timer::of(&mut self.path)
     }
 
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
@@ -209,109 +245,60 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn restart(&mut self) -> Result<(), Failure> {
-        self.beyond_overhead.clear();
-        // Stamps are no clock for the start of a copy engine.
-        if self.method.kernel_count == self.method.operations { self.path.take_stamps() } else { Ok(()) }
-    }
-
-    fn overhead(&mut self) -> Option<Nanoseconds> {
-        let timer = timer::of_graph(&mut self.path).ok()?;
-        let overhead = timer::overhead(&self.path.samples, timer)?;
-        self.beyond_overhead.extend(self.path.overhead_by_stamps().map(|by_stamps| by_stamps - overhead));
-        Some(overhead)
-    }
-
-    fn beyond_overhead(&self) -> &[Nanoseconds] {
-        &self.beyond_overhead
-    }
-
-    fn starts(&self) -> &[Nanoseconds] {
-        self.path.samples.starts()
+        match &mut self.path {
+            // Stamps are no clock for the start of a copy engine.
+            SamplingPath::Graph(path) if self.method.kernel_count == self.method.operations => {
+                path.take_stamps()
+            }
+            _ => Ok(()),
+        }
     }
 
     fn method(&self) -> Method {
         self.method.clone()
     }
 
-    fn clock(&mut self) -> Option<u64> {
-        self.path.samples.device.clock.take()
+    fn partner_method(&self) -> Option<Method> {
+        self.partner.clone()
     }
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        if self.path.samples.works.first().resets() {
-            Ok(None)
-        } else {
-            self.path.back_to_back(launches).map(Some)
+        if self.path.samples().works.first().resets() {
+            return Ok(None);
+        }
+        match &mut self.path {
+            SamplingPath::Graph(path) => path.back_to_back(launches).map(Some),
+            SamplingPath::Stream(samples, _) => {
+                (0..launches).try_for_each(|_| samples.works.first().launch())?;
+                samples.wait()?;
+                Ok(Some(launches))
+            }
         }
     }
 
     fn call(&mut self) -> Option<Nanoseconds> {
-        self.path.samples.works.call()
+        let samples = self.path.samples();
+        samples.works.call().filter(|_| !samples.host_work)
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let SamplingPath::Graph(path) = &mut self.path else { return Ok(None) };
         // Inputs that need a reset do not allow back-to-back launches.
-        let samples = &mut self.path.samples;
-        let repeats = samples.cache == Cache::Hot && !samples.works.first().resets();
-        if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }
+        let repeats = path.samples.cache == Cache::Hot && !path.samples.works.first().resets();
+        if repeats { timer::in_a_row(path).map(Some) } else { Ok(None) }
+    }
+
+    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let overhead = self.timer()?.overhead;
+        let SamplingPath::Stream(samples, path) = &mut self.path else { return Ok(None) };
+        Ok(path.held(samples)?.map(|event| event - overhead))
     }
 
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         let several = self.method.operations.is_some_and(|pieces| pieces > 1);
-        if several { timer::on_stream(&mut self.path.samples).map(Some) } else { Ok(None) }
-    }
-}
-
-struct OnStream<'a> {
-    samples: SamplingState<'a>,
-    path: StreamPath,
-    method: Method,
-    _suspended: Option<Suspended>,
-}
-
-impl Sampler for OnStream<'_> {
-    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        self.path.group(&mut self.samples, samples, events)
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of_stream(self.samples.device, self.samples.cache)
-    }
-
-    fn overhead(&mut self) -> Option<Nanoseconds> {
-        let timer = timer::of_stream(self.samples.device, self.samples.cache).ok()?;
-        timer::overhead(&self.samples, timer)
-    }
-
-    fn starts(&self) -> &[Nanoseconds] {
-        self.samples.starts()
-    }
-
-    fn method(&self) -> Method {
-        self.method.clone()
-    }
-
-    fn clock(&mut self) -> Option<u64> {
-        self.samples.device.clock.take()
-    }
-
-    fn call(&mut self) -> Option<Nanoseconds> {
-        self.samples.works.call().filter(|_| !self.samples.host_work)
-    }
-
-    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let timer = timer::of_stream(self.samples.device, self.samples.cache)?;
-        Ok(self.path.held(&mut self.samples)?.map(|event| event - timer.overhead))
-    }
-
-    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        if self.samples.works.first().resets() {
-            return Ok(None);
+        match &mut self.path {
+            SamplingPath::Graph(path) if several => timer::on_stream(&mut path.samples).map(Some),
+            _ => Ok(None),
         }
-        for _ in 0..launches {
-            self.samples.works.first().launch()?;
-        }
-        self.samples.wait()?;
-        Ok(Some(launches))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
 
-use crate::device::{DeviceError, SampleOptions, Work, turns};
+use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::{Event, EventPair};
 use crate::devices::cuda::driver::{CallError, check};
@@ -16,7 +16,7 @@ use crate::devices::cuda::sampling::empty::Empty;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::median_below_step;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Hertz, Nanoseconds};
 
 /// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
 /// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
@@ -48,10 +48,6 @@ pub(crate) struct SamplingState<'a> {
     /// up from group to group: the driver tells a time in 24 bits, which are whole nanoseconds for 16 ms alone.
     before: Option<Event>,
     since_first: Nanoseconds,
-    /// The starts of the samples of the last group, since the first group's.
-    starts: Vec<Nanoseconds>,
-    /// The readings around the empty launches of the last group.
-    empties: Vec<Nanoseconds>,
 }
 
 /// The clock that times samples.
@@ -146,8 +142,6 @@ impl<'a> SamplingState<'a> {
             whole: EventPair::new()?,
             before: None,
             since_first: Nanoseconds::ZERO,
-            starts: Vec::new(),
-            empties: Vec::new(),
         })
     }
 
@@ -225,45 +219,35 @@ impl<'a> SamplingState<'a> {
         self.device.clock.enqueue(&self.device.kernels, stream)
     }
 
-    /// Waits until the stream has ended a group, and reads the samples between these pairs. Returns the time of the whole group.
-    pub(crate) fn end(
-        &mut self,
-        pairs: Range<usize>,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, DeviceError> {
+    /// Waits until the stream has ended a group, and reads the samples between these pairs.
+    pub(crate) fn end(&mut self, pairs: Range<usize>) -> Result<SampledGroup, DeviceError> {
         self.wait()?;
         if let Some(before) = &self.before {
             self.since_first += before.until(&self.whole.start)?;
         }
-        self.read(pairs.clone(), events)?;
-        self.read_starts(pairs)?;
-        let elapsed = self.whole.read()?;
+        let mut group = self.read(pairs.clone())?;
+        group.starts = self.starts(pairs)?;
+        group.elapsed = self.whole.read()?;
+        group.clock = self.device.clock.take().map(Hertz);
         let next = self.before.take().map_or_else(Event::new, Ok)?;
         self.before = Some(std::mem::replace(&mut self.whole.start, next));
-        Ok(elapsed)
+        Ok(group)
     }
 
-    /// Reads when the samples between these pairs began; not if stamps time them, whose
-    /// graph records no events, nor if two launches alternate, since their difference is asked for.
-    fn read_starts(&mut self, pairs: Range<usize>) -> Result<(), CallError> {
-        self.starts.clear();
+    /// Returns when the samples between these pairs began, since the start of the first group. Nothing if stamps time them, whose
+    /// graph records no events, or if two launches alternate, since their difference is asked for.
+    fn starts(&self, pairs: Range<usize>) -> Result<Vec<Nanoseconds>, CallError> {
         let step = match self.works {
-            _ if self.stamped => return Ok(()),
+            _ if self.stamped => return Ok(Vec::new()),
             Works::One(_) => 1,
             Works::Beside(..) => 2,
-            Works::Two(_) => return Ok(()),
+            Works::Two(_) => return Ok(Vec::new()),
         };
-        for whose in pairs.step_by(step) {
+        let start = |whose| {
             let place = if self.works.take_turns() { turn(whose) } else { whose };
-            let since = self.whole.start.until(&self.device.pairs[place].start)?;
-            self.starts.push(self.since_first + since);
-        }
-        Ok(())
-    }
-
-    /// Returns the starts of the samples of the last group, since the start of the first group.
-    pub(crate) fn starts(&self) -> &[Nanoseconds] {
-        &self.starts
+            Ok(self.since_first + self.whole.start.until(&self.device.pairs[place].start)?)
+        };
+        pairs.step_by(step).map(start).collect()
     }
 
     /// Waits for all work on the stream.
@@ -272,25 +256,19 @@ impl<'a> SamplingState<'a> {
         check(unsafe { sys::cuStreamSynchronize(self.stream()) })
     }
 
-    /// Appends the readings of these pairs to `events`, in the order they ran; if two take turns, the first one's
-    /// before the second one's. Those of empty launches are kept apart.
-    pub(crate) fn read(
-        &mut self,
-        pairs: Range<usize>,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<(), DeviceError> {
+    /// Reads these pairs, in the order they ran; if two take turns, the first one's before the second one's.
+    pub(crate) fn read(&mut self, pairs: Range<usize>) -> Result<SampledGroup, DeviceError> {
         let stamps = if self.stamped { self.device.stamps.read(pairs.end)? } else { Vec::new() };
-        events.reserve(pairs.len());
-        let before = events.len();
-        self.empties.clear();
+        let mut group = SampledGroup::default();
         let beside = matches!(self.works, Works::Beside(..));
         for whose in pairs {
             let place = if self.works.take_turns() { turn(whose) } else { whose };
             let reading = if self.stamped { stamps[place] } else { self.device.pairs[place].read()? };
-            if beside && whose % 2 == 1 { self.empties.push(reading) } else { events.push(reading) }
+            let is_empty = beside && whose % 2 == 1;
+            if is_empty { group.empty_events.push(reading) } else { group.events.push(reading) }
         }
-        self.last = events[before..].iter().copied().reduce(Nanoseconds::min);
-        Ok(())
+        self.last = group.events.iter().copied().reduce(Nanoseconds::min);
+        Ok(group)
     }
 
     /// Returns the time of a launch according to stamps around launches and around empty launches at the first `places` places, which the
@@ -310,10 +288,5 @@ impl<'a> SamplingState<'a> {
     /// Returns the shortest sample of the last group.
     pub(crate) fn shortest(&self) -> Option<Nanoseconds> {
         self.last
-    }
-
-    /// Returns the readings around the empty launches of the last group.
-    pub(crate) fn empties(&self) -> &[Nanoseconds] {
-        &self.empties
     }
 }

@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::device::SampledGroup;
 use crate::devices::cuda::driver::event::Event;
 use crate::devices::cuda::sampling::samples::{Clock, SamplingState};
 use gpubench_records::failure::Failure;
@@ -54,8 +55,7 @@ impl StreamPath {
         &mut self,
         samples: &mut SamplingState<'_>,
         count: usize,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, Failure> {
+    ) -> Result<SampledGroup, Failure> {
         let places = samples.places(count, self.longest);
         samples.device.want_pairs(places)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
@@ -67,9 +67,9 @@ impl StreamPath {
         samples.enqueue(0..places, Clock::Events(Event::record))?;
         self.enqueueing = begin.elapsed();
         samples.finish()?;
-        let elapsed = samples.end(0..places, events)?;
+        let group = samples.end(0..places)?;
         if self.uncovered.is_some() {
-            return Ok(elapsed);
+            return Ok(group);
         }
         let each = self.enqueueing.as_secs_f64() / places as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
@@ -82,7 +82,7 @@ impl StreamPath {
             self.longest = LONGEST_QUEUE;
             samples.space = UNCOVERED_SPACE;
         }
-        Ok(elapsed)
+        Ok(group)
     }
 
     /// Returns the event time of a launch behind a delay that covers its enqueueing, the median of a few; `None` if the samples
@@ -107,7 +107,7 @@ impl StreamPath {
             samples.wait()?;
             if is_covered {
                 covered += 1;
-                samples.read(0..1, &mut events)?;
+                events.extend(samples.read(0..1)?.events);
             } else {
                 uncovered += 1;
             }

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::CUstream;
 
-use crate::device::{Nothing, SampleOptions, Work};
+use crate::device::{Nothing, SampleOptions, SampledGroup, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::empty::{self, EmptyKernels};
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::graph_path::GraphPath;
 use crate::devices::cuda::sampling::one_more::{LENGTH as ROW, OneMore};
+use crate::devices::cuda::sampling::path::SamplingPath;
 use crate::devices::cuda::sampling::samples::{SamplingState, Works};
 use crate::devices::cuda::sampling::stream_path::StreamPath;
 use gpubench_records::failure::Failure;
@@ -65,22 +66,21 @@ impl Groups {
     }
 }
 
-/// Returns the timer of groups in graphs as those of this path.
-pub(crate) fn of_graph(path: &mut GraphPath<'_>) -> Result<Timer, Failure> {
-    let groups = match (path.samples.stamped, path.copies) {
-        (true, _) => Groups::StampedGraph,
-        (false, true) => Groups::CopiedGraph,
-        (false, false) => Groups::Graph,
+/// Returns the timer of samples on this path.
+pub(crate) fn of(path: &mut SamplingPath<'_>) -> Result<Timer, Failure> {
+    let groups = match path {
+        SamplingPath::Stream(..) => Groups::Stream,
+        SamplingPath::Graph(path) => match (path.samples.stamped, path.copies) {
+            (true, _) => Groups::StampedGraph,
+            (false, true) => Groups::CopiedGraph,
+            (false, false) => Groups::Graph,
+        },
     };
-    of(path.samples.device, groups, path.samples.cache)
+    let samples = path.samples();
+    of_groups(samples.device, groups, samples.cache)
 }
 
-/// Returns the timer of samples on the stream, in this state of the `cache`.
-pub(crate) fn of_stream(device: &mut Cuda, cache: Cache) -> Result<Timer, Failure> {
-    of(device, Groups::Stream, cache)
-}
-
-fn of(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure> {
+fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&(groups, cache)) {
         return Ok(*timer);
     }
@@ -113,14 +113,6 @@ fn of(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, Failure>
     Ok(timer)
 }
 
-/// Returns the overhead of the last group by the empty launches in it; nothing if it has none.
-pub(crate) fn overhead(samples: &SamplingState<'_>, timer: Timer) -> Option<Nanoseconds> {
-    let empty = median_below_step(samples.empties(), timer.resolution)?;
-    // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
-    Some((empty - timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
-        .filter(|overhead| overhead.is_finite())
-}
-
 /// The readings of events: those of each pair, and those around each group.
 #[derive(Default)]
 struct Readings {
@@ -146,14 +138,20 @@ fn readings(
 ) -> Result<Readings, Failure> {
     let works = Works::One(Guarded::new(work, device.own));
     let samples = state(device, works, cache)?;
-    let mut taker = Taker::of(groups, samples)?;
+    let mut path = match groups {
+        Groups::Stream => SamplingPath::Stream(samples, StreamPath::default()),
+        Groups::Graph => SamplingPath::Graph(GraphPath::new(samples)),
+        Groups::CopiedGraph => SamplingPath::Graph(GraphPath::new(samples).with_copies(true)),
+        Groups::StampedGraph => SamplingPath::Graph(GraphPath::new(samples).by_stamps()?),
+    };
     for _ in 0..WARM_UP {
-        taker.group(&mut Vec::new())?;
+        path.group(PAIRS)?;
     }
     let mut readings = Readings::default();
     for _ in 0..GROUPS {
-        let elapsed = taker.group(&mut readings.pairs)?;
-        readings.groups.push(elapsed);
+        let group = path.group(PAIRS)?;
+        readings.pairs.extend(group.events);
+        readings.groups.push(group.elapsed);
     }
     Ok(readings)
 }
@@ -161,30 +159,6 @@ fn readings(
 fn state<'a>(device: &'a mut Cuda, works: Works<'a>, cache: Cache) -> Result<SamplingState<'a>, Failure> {
     let flush = if cache == Cache::Hot { Flush::None } else { device.usual_flush() };
     SamplingState::new(device, works, &SampleOptions::new(cache), flush)
-}
-
-/// Takes groups of [`PAIRS`] places on one path.
-enum Taker<'a> {
-    Graph(GraphPath<'a>),
-    Stream(SamplingState<'a>, StreamPath),
-}
-
-impl<'a> Taker<'a> {
-    fn of(groups: Groups, samples: SamplingState<'a>) -> Result<Self, Failure> {
-        Ok(match groups {
-            Groups::Stream => Self::Stream(samples, StreamPath::default()),
-            Groups::Graph => Self::Graph(GraphPath::new(samples)),
-            Groups::CopiedGraph => Self::Graph(GraphPath::new(samples).with_copies(true)),
-            Groups::StampedGraph => Self::Graph(GraphPath::new(samples).by_stamps()?),
-        })
-    }
-
-    fn group(&mut self, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        match self {
-            Self::Graph(path) => path.group(PAIRS, events),
-            Self::Stream(samples, path) => path.group(samples, PAIRS, events),
-        }
-    }
 }
 
 /// Measures by how much the time of a launch depends on where its code lies, as a standard deviation: from copies of the empty
@@ -198,8 +172,7 @@ fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<N
     let untimed = usize::from(cache == Cache::Hot);
     let mut deviations = vec![Vec::new(); COPIES];
     for group in 0..GROUPS_OF_COPIES {
-        let mut events = Vec::with_capacity(PAIRS);
-        path.group(PAIRS, &mut events)?;
+        let SampledGroup { events, .. } = path.group(PAIRS)?;
         let middle = median(&events).unwrap_or_default();
         let first = group * (PAIRS + untimed) + untimed;
         for (launch, event) in (first..).zip(events) {
@@ -235,17 +208,16 @@ const BESIDE: Duration = Duration::from_millis(500);
 
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
 pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
-    let timer = of_stream(samples.device, samples.cache)?;
+    let timer = of_groups(samples.device, Groups::Stream, samples.cache)?;
     let mut path = StreamPath::default();
-    let mut events = Vec::new();
     let begin = Instant::now();
     // The first group measures how long the others take to enqueue, and how many there is time for.
-    path.group(samples, 1, &mut events)?;
+    path.group(samples, 1)?;
     let fitting = (BESIDE.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
-    events.clear();
+    let mut events = Vec::new();
     for _ in 0..GROUPS {
         if events.is_empty() || begin.elapsed() < BESIDE {
-            path.group(samples, fitting.clamp(1, PAIRS), &mut events)?;
+            events.extend(path.group(samples, fitting.clamp(1, PAIRS))?.events);
         }
     }
     Ok(median(&events).unwrap_or_default() - timer.overhead)
@@ -256,13 +228,10 @@ pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, 
 pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
     let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
     let mut slopes = Vec::with_capacity(ROWS);
-    let mut pair = Vec::with_capacity(2);
     for _ in 0..ROWS {
-        pair.clear();
-        for row in [&short, &long] {
-            path.replay(row, 0..1, &mut pair)?;
-        }
-        slopes.push((pair[1] - pair[0]) / (LONG_ROW - SHORT_ROW) as f64);
+        let mut time = |row| Ok::<_, Failure>(path.replay(row, 0..1)?.events[0]);
+        let [short, long] = [time(&short)?, time(&long)?];
+        slopes.push((long - short) / (LONG_ROW - SHORT_ROW) as f64);
     }
     Ok(median(&slopes).unwrap_or_default())
 }
