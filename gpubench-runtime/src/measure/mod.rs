@@ -1,5 +1,4 @@
-//! The protocol of a measurement: warm-up, groups of samples, the stop rule. In: a [`Sampler`] of one case, and its
-//! sampling options; out: the samples, and the facts of how they were taken. Judges nothing.
+//! The method of a measurement: warm-up, groups of samples, the stop policy. Judges nothing.
 
 mod budget;
 mod checked;
@@ -9,6 +8,7 @@ mod groups;
 mod interrupted;
 mod places;
 mod second_clock;
+mod stop_policy;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -93,7 +93,7 @@ pub fn measure(
         Some(last) => {
             warm_up.launches -= last.cost.samples;
             warm_up.elapsed = warm_up.elapsed - last.cost.device;
-            TakenSamples::of_warm_up(last, std::mem::take(&mut warming))
+            TakenSamples::of_warm_up(last, std::mem::take(&mut warming), sampling)
         }
         None => loop {
             let timing = (timer, &mut checked);
@@ -123,6 +123,7 @@ pub fn measure(
         clocks,
         converged,
         last_look,
+        ..
     } = taken;
     // Threads that wait now are known to have waited behind this.
     let waited = sampler.waited();

@@ -1,0 +1,176 @@
+//! The stop policy of a case: when its samples are enough, and when more would not help.
+
+use std::ops::RangeInclusive;
+
+use super::groups::MIN_SAMPLES;
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::WIDEST;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Decision, StopRule, Summary};
+
+/// The stop rule is checked again once the number of samples has grown by a factor between these: each check costs a sort and a search
+/// for the memory's stall, and each is a chance to stop by luck. In between it is this part of what the interval seems to need.
+const NEXT_LOOK: RangeInclusive<f64> = 1.1..=1.3;
+const PART_OF_NEED: f64 = 0.7;
+
+/// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
+/// time alone.
+const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
+const HOPELESS: f64 = 1.5;
+
+/// A case that has converged goes on until its interval is so much narrower than it has to be, or as narrow as one step of the timer, as long as
+/// it has spent less than this time and this part of its budget: ± 0.25 % of 15 µs costs some ten milliseconds more than ± 0.5 %.
+const FINER: f64 = 0.5;
+const CHEAP: Nanoseconds = Nanoseconds::from_seconds(0.05);
+const CHEAP_PART: f64 = 0.1;
+
+/// Decides from looks at the samples so far.
+pub(super) struct StopPolicy<'a> {
+    sampling: &'a Sampling,
+    /// The time for all samples.
+    budget: Nanoseconds,
+    resolution: Nanoseconds,
+    rule: StopRule,
+    finer: StopRule,
+    /// The number of samples at which the next look is due.
+    next_look: usize,
+    converged: bool,
+    is_fine: bool,
+    is_hopeless: bool,
+}
+
+impl<'a> StopPolicy<'a> {
+    /// Returns the policy for samples of this budget, which a timer reads in steps of `resolution`.
+    pub(super) fn new(sampling: &'a Sampling, budget: Nanoseconds, resolution: Nanoseconds) -> Self {
+        Self {
+            sampling,
+            budget,
+            resolution,
+            rule: StopRule::new(sampling.precision, MIN_SAMPLES),
+            finer: StopRule::new(FINER * sampling.precision, MIN_SAMPLES),
+            next_look: MIN_SAMPLES,
+            converged: false,
+            is_fine: false,
+            is_hopeless: false,
+        }
+    }
+
+    /// Returns true if the samples are as precise as the user wants.
+    pub(super) fn converged(&self) -> bool {
+        self.converged
+    }
+
+    /// Returns true if so many samples are enough for another look.
+    pub(super) fn is_due(&self, samples: usize) -> bool {
+        samples >= self.next_look
+    }
+
+    /// Looks at the summary of so many samples, for which `spent` was spent. Nothing comes after the last look. Launches that share
+    /// processors with other programs are given up later.
+    pub(super) fn look(
+        &mut self,
+        samples: usize,
+        time: Option<&Summary>,
+        (spent, is_last): (Nanoseconds, bool),
+        shares_processors: impl FnOnce() -> bool,
+    ) {
+        let mut later = *NEXT_LOOK.start();
+        if let Some(time) = time {
+            let decision = match is_last {
+                true => self.rule.check_last(time, self.resolution),
+                false => self.rule.check(time, self.resolution),
+            };
+            self.converged = decision == Decision::Converged;
+            self.is_fine = self.finer.check(time, self.resolution) == Decision::Converged;
+            let growth = self.rule.growth(time, self.resolution);
+            // A comparison with what is no number leaves the other one.
+            let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
+            later = later.max((PART_OF_NEED * need).min(*NEXT_LOOK.end()));
+            let is_known = spent >= PROMISING.max(self.sampling.min_time);
+            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS * self.budget;
+            if self.is_hopeless && shares_processors() {
+                // Such a row is valid from this width on.
+                let wide = time.relative_half_width() / WIDEST;
+                self.is_hopeless = wide <= 1.0 || spent * wide.powi(2) > self.budget;
+            }
+        }
+        self.next_look = (later * samples as f64).ceil() as usize;
+    }
+
+    /// Returns true if sampling ends after `spent`. Launches whose threads are kept waiting by other programs go on for longer: one turn of
+    /// those may be all that was seen so far.
+    pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
+        let cheap = if self.is_fine { Nanoseconds::ZERO } else { CHEAP.min(CHEAP_PART * self.budget) };
+        let is_done = self.converged && spent >= self.sampling.min_time.max(cheap);
+        self.is_hopeless || is_done && (spent >= PROMISING || !are_kept_waiting())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Nanoseconds = Nanoseconds(1.0);
+
+    fn seconds(seconds: f64) -> Nanoseconds {
+        Nanoseconds::from_seconds(seconds)
+    }
+
+    /// Samples of 100 µs whose interval is ± this part of the median.
+    fn summary(samples: usize, half_width: f64) -> Summary {
+        let times = vec![Nanoseconds(1e5); samples];
+        let mut summary = Summary::of(&times, STEP).expect("there are some");
+        summary.median_ci.low = Nanoseconds(1e5 * (1.0 - half_width));
+        summary.median_ci.high = Nanoseconds(1e5 * (1.0 + half_width));
+        summary
+    }
+
+    /// A policy for ± 0.5 % within 3 s that has had looks: the numbers of samples, the half-widths and the seconds.
+    fn after(looks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
+        const SAMPLING: Sampling =
+            Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };
+        let mut policy = StopPolicy::new(&SAMPLING, seconds(3.0), STEP);
+        for (samples, half_width, spent) in looks {
+            policy.look(*samples, Some(&summary(*samples, *half_width)), (seconds(*spent), false), || false);
+        }
+        policy
+    }
+
+    #[test]
+    fn two_narrow_intervals_end_a_case() {
+        assert!(!after(&[(30, 0.004, 0.01)]).converged());
+        let policy = after(&[(30, 0.004, 0.01), (40, 0.004, 0.02)]);
+        assert!(policy.converged());
+        // Up to 50 ms, half of that width costs little.
+        assert!(!policy.ends(seconds(0.04), || false) && policy.ends(seconds(0.06), || false));
+        let fine = after(&[(30, 0.002, 0.01), (40, 0.002, 0.02)]);
+        assert!(fine.ends(seconds(0.02), || false));
+    }
+
+    #[test]
+    fn launches_that_are_kept_waiting_go_on_for_a_while() {
+        let fine = after(&[(30, 0.002, 0.01), (40, 0.002, 0.02)]);
+        assert!(!fine.ends(seconds(0.2), || true) && fine.ends(seconds(0.3), || true));
+    }
+
+    /// An interval eight times as wide needs 64 times as long.
+    #[test]
+    fn what_would_need_much_longer_than_its_budget_is_given_up() {
+        assert!(!after(&[(30, 0.04, 0.2)]).ends(seconds(0.2), || false), "too early to say");
+        assert!(after(&[(30, 0.04, 0.31)]).ends(seconds(0.31), || false));
+        assert!(!after(&[(30, 0.01, 0.31)]).ends(seconds(0.31), || false), "1.2 s are in the budget");
+    }
+
+    #[test]
+    fn the_next_look_is_due_by_what_the_interval_needs() {
+        let next = |half_width: f64| {
+            let policy = after(&[(100, half_width, 0.01)]);
+            (100..=140).find(|samples| policy.is_due(*samples))
+        };
+        // At most 30 % more samples; 0.7 · 1.7 = 1.19; at least 10 % more, rounded up.
+        assert_eq!(
+            [next(0.02), next(0.005 * 1.7_f64.sqrt()), next(0.005)],
+            [Some(130), Some(119), Some(111)]
+        );
+    }
+}
