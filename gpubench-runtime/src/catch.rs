@@ -2,8 +2,6 @@
 //! has started and does not wait for.
 
 use std::any::Any;
-use std::collections::HashSet;
-use std::fs;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,8 +57,6 @@ const REMEMBERED: usize = 100;
 /// A panic that nobody has reported.
 struct Panic {
     thread: ThreadId,
-    /// The system's number of the thread.
-    task: Option<String>,
     /// Its place and its message.
     text: String,
 }
@@ -91,52 +87,21 @@ fn remember(info: &PanicHookInfo<'_>) {
     let text = format!("{place}: {}", payload_text(info.payload()));
     let mut panics = panics();
     if panics.len() < REMEMBERED {
-        panics.push(Panic { thread: thread::current().id(), task: task(), text });
+        panics.push(Panic { thread: thread::current().id(), text });
     }
 }
 
-/// The panics of threads that nobody waits for, while a job is in progress.
-pub(crate) struct ThreadPanics {
-    /// The threads that were there before the job.
-    older: HashSet<String>,
+/// Begins a job: forgets the panics of threads that earlier ones have left, and takes the place of a hook that they have set.
+pub(crate) fn forget_panics() {
+    keep_caught_panics_quiet();
+    panics().clear();
 }
 
-impl ThreadPanics {
-    /// Begins a job, with the hook of its own in the place of one that an earlier job may have left. Returns the panics of threads since
-    /// that has ended.
-    pub(crate) fn watch() -> (Self, Vec<String>) {
-        keep_caught_panics_quiet();
-        let late = panics().drain(..).map(|panic| panic.text).collect();
-        let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let older = tasks.filter_map(|task| task.file_name().into_string().ok()).collect();
-        (Self { older }, late)
-    }
-
-    /// Returns the first panic of a thread that the job has started, as the failure that it is. It stays the job's.
-    pub(crate) fn failure(&self) -> Option<Failure> {
-        let panics = panics();
-        let own = panics.iter().find(|panic| !self.is_older(panic))?;
-        Some(Failure::new(
-            Stage::Launch,
-            format_args!("a thread that it had started panicked at {}", own.text),
-        ))
-    }
-
-    /// Ends the job. Returns the panics of threads that were there before it.
-    pub(crate) fn end(self) -> Vec<String> {
-        let all: Vec<Panic> = panics().drain(..).collect();
-        all.into_iter().filter(|panic| self.is_older(panic)).map(|panic| panic.text).collect()
-    }
-
-    fn is_older(&self, panic: &Panic) -> bool {
-        panic.task.as_ref().is_some_and(|task| self.older.contains(task))
-    }
-}
-
-/// Returns the system's number of this thread.
-fn task() -> Option<String> {
-    let path = fs::read_link("/proc/thread-self").ok()?;
-    path.file_name()?.to_str().map(str::to_owned)
+/// Returns the first panic since the job began in a thread that nobody waits for, as a failure of the job.
+pub(crate) fn panic_elsewhere() -> Option<Failure> {
+    let panics = panics();
+    let text = &panics.first()?.text;
+    Some(Failure::new(Stage::Launch, format_args!("a thread that nobody waits for panicked at {text}")))
 }
 
 fn payload_text(payload: &(dyn Any + Send)) -> &str {
@@ -168,7 +133,7 @@ mod tests {
         let told = message(catch(Stage::Launch, || panic_any(Bomb)));
         assert!(told.contains("panicked at ") && told.ends_with(": (no message)"), "{told}");
         panic::set_hook(Box::new(|_| ()));
-        _ = ThreadPanics::watch();
+        forget_panics();
         let told = message(catch(Stage::Launch, || panic!("here")));
         assert!(told.contains("catch.rs:") && told.ends_with(": here"), "{told}");
     }

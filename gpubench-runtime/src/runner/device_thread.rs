@@ -30,13 +30,6 @@ const INFO_LIMIT: Duration = Duration::from_secs(60);
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 /// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
 const OPENINGS: usize = 2;
-/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again: the time that failures
-/// take is bounded, however many cases there are.
-pub(super) const CONFIRMED: usize = 3;
-
-/// Counts, for each benchmark and stage, the cases that failed twice: failures of one kind are likely to have one cause.
-pub(super) type Confirmed = BTreeMap<(String, Stage), usize>;
-
 /// Makes the supervisor of a thread's workers.
 pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
 
@@ -71,8 +64,8 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (refused, confirmed) = (BTreeMap::new(), BTreeMap::new());
-                DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
+                DeviceThread { supervisor, config, refused: BTreeMap::new(), number, replies: sender }
+                    .run(&wanted);
             };
             Builder::new()
                 .name(format!("device {number}"))
@@ -163,7 +156,6 @@ struct DeviceThread<'a> {
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
     refused: BTreeMap<String, (String, usize)>,
-    confirmed: Confirmed,
     number: usize,
     replies: Sender<ThreadReply>,
 }
@@ -173,37 +165,31 @@ struct Tries<'a> {
     /// The properties of the device, which decide whether the declared work is in doubt.
     info: &'a DeviceInfo,
     reply: &'a dyn Fn(Reply),
-    /// Failures of the first try, with true for those that are not tried again.
-    failed: Vec<(Record, Failure, bool)>,
-    /// Failures of the first try that are being tried again.
-    again: Vec<(Record, Failure)>,
-    /// Failures that the second try has confirmed.
-    confirmed: Vec<(String, Stage)>,
+    /// True if a second try may follow.
+    may_retry: bool,
+    /// Failures of the first try that the second one has not measured yet.
+    failed: Vec<Record>,
     /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
     in_doubt: Vec<(Record, Bytes)>,
 }
 
 impl Tries<'_> {
-    /// Sends a record that is certain, and keeps any other.
+    /// Sends a record that is certain, and keeps any other. A failure that `is_final` is not tried again.
     fn take(&mut self, mut record: Record, is_final: bool) {
-        let is_same = |(first, _): &(Record, _)| first.case.cache == record.case.cache;
-        let first = self.again.iter().position(is_same).map(|place| self.again.swap_remove(place).1);
-        if let Some(first) = &first {
-            record.set_first_failure(first);
+        let is_same = |first: &Record| first.case.cache == record.case.cache;
+        if self.may_retry && !is_final && record.failure().is_some() {
+            return self.failed.push(record);
         }
-        match (record.failure().cloned(), record.declared_work_in_doubt(self.info)) {
-            (Some(failure), _) if first.is_none() => self.failed.push((record, failure, is_final)),
-            (None, Some(enough)) => self.in_doubt.push((record, enough)),
-            (failure, _) => {
-                self.confirmed.extend(failure.map(|failure| kind(&record, &failure)));
-                (self.reply)(Reply::Record(Box::new(record)));
-            }
+        if let Some(place) = self.failed.iter().position(is_same)
+            && let Some(failure) = self.failed.swap_remove(place).failure()
+        {
+            record.set_first_failure(failure);
+        }
+        match record.declared_work_in_doubt(self.info).filter(|_| record.failure().is_none()) {
+            Some(enough) => self.in_doubt.push((record, enough)),
+            None => (self.reply)(Reply::Record(Box::new(record))),
         }
     }
-}
-
-fn kind(record: &Record, failure: &Failure) -> (String, Stage) {
-    (record.case.benchmark.clone(), failure.stage)
 }
 
 impl DeviceThread<'_> {
@@ -236,24 +222,19 @@ impl DeviceThread<'_> {
         let (number, replies, job) = (self.number, self.replies.clone(), &request.job);
         let reply = move |reply| _ = replies.send((number, Ok(reply)));
         let record = |record| reply(Reply::Record(Box::new(record)));
-        let (failed, again, confirmed, in_doubt) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut tries = Tries { info: &request.info, reply: &reply, failed, again, confirmed, in_doubt };
+        let (failed, in_doubt) = (Vec::new(), Vec::new());
+        let may_retry = !self.config.in_process;
+        let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, in_doubt };
         let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
-        for (failed, failure, is_final) in std::mem::take(&mut tries.failed) {
-            match self.is_tried_again(&job.device, &kind(&failed, &failure), is_final) {
-                true => tries.again.push((failed, failure)),
-                false => record(failed),
-            }
-        }
-        if ended.is_ok() && !tries.again.is_empty() {
+        if ended.is_ok() && !tries.failed.is_empty() && self.given_up(&job.device).is_none() {
+            tries.may_retry = false;
             self.supervisor.replace(&job.device);
-            let caches = tries.again.iter().map(|(record, _)| record.case.cache).collect();
+            let caches = tries.failed.iter().map(|record| record.case.cache).collect();
             ended = self.attempt(request, caches, &mut tries);
         }
-        tries.confirmed.into_iter().for_each(|kind| *self.confirmed.entry(kind).or_default() += 1);
         // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
         if !matches!(ended, Err(RunError::Interrupted)) {
-            tries.again.into_iter().for_each(|(failed, _)| record(failed));
+            tries.failed.into_iter().for_each(record);
         }
         let enough = tries.in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
         let changed = match enough.filter(|_| ended.is_ok()) {
@@ -265,13 +246,6 @@ impl DeviceThread<'_> {
             record(doubtful);
         }
         ended.and(changed.map(drop))
-    }
-
-    /// Returns true if a case that failed is tried once more. One that took its whole limit in a worker of its own is not: it would
-    /// take the limit twice.
-    fn is_tried_again(&self, device: &str, kind: &(String, Stage), is_final: bool) -> bool {
-        let confirmed = self.confirmed.get(kind).is_some_and(|times| *times >= CONFIRMED);
-        !self.config.in_process && !is_final && self.given_up(device).is_none() && !confirmed
     }
 
     /// Returns the reason if no worker can open a device.
@@ -338,6 +312,7 @@ impl DeviceThread<'_> {
                 continue;
             }
             self.refused.remove(&job.device);
+            // One that took its whole limit in a worker of its own would take the limit twice.
             let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
             let failure = match lost {
                 Some(lost) => lost.failure(),

@@ -85,8 +85,6 @@ pub(crate) struct RunConfig {
     pub driver: Option<PathBuf>,
     /// True if CUPTI traces launches after the samples of a case.
     pub verify: bool,
-    /// True if samples are needed in the file of the run alone.
-    pub drops_samples: bool,
 }
 
 impl RunConfig {
@@ -185,7 +183,7 @@ fn measure_by<'a>(
         regression_threshold: None,
         baseline_comparison: None,
     };
-    let mut results = RunResults::new(run, events, config.drops_samples);
+    let mut results = RunResults::new(run, events);
     let is_traced =
         |(job, status): &(Job, JobStatus)| *status == JobStatus::Measured && kinds::is_profiled(&job.device);
     if config.verify && !plan.jobs.iter().any(is_traced) {

@@ -28,8 +28,6 @@ pub(super) struct RunResults<'a> {
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
     file: RunFile,
-    /// True if samples are needed in the file of the run alone.
-    drops_samples: bool,
     rows: Vec<RowInProgress>,
     /// The row of each job.
     row_of: Vec<usize>,
@@ -45,9 +43,9 @@ struct RowInProgress {
 }
 
 impl<'a> RunResults<'a> {
-    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
+    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents) -> Self {
         let (store, file, rows, row_of) = (None, RunFile::None, Vec::new(), Vec::new());
-        Self { run, events, store, file, drops_samples, rows, row_of, is_again: false }
+        Self { run, events, store, file, rows, row_of, is_again: false }
     }
 
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
@@ -158,75 +156,11 @@ impl<'a> RunResults<'a> {
     fn finish(&mut self, row: usize) {
         let mut records = std::mem::take(&mut self.rows[row].records);
         records.sort_by_key(|(place, _)| *place);
-        let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.
         if !records.is_empty() && !self.is_again {
             self.event(&RunEvent::JobFinished(&records));
         }
-        if self.drops_samples && self.store.is_some() {
-            records.iter_mut().for_each(Record::forget_samples);
-        }
         self.run.records.extend(records);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use gpubench_records::files::load;
-
-    use super::*;
-    use crate::plan::{JobStatus, SharedResource};
-
-    /// Counts the samples in each job that is finished.
-    struct Reader(usize);
-
-    impl RunEvents for Reader {
-        fn event(&mut self, event: &RunEvent<'_>) {
-            if let RunEvent::JobFinished(records) = event {
-                self.0 += records.iter().map(samples).sum::<usize>();
-            }
-        }
-    }
-
-    fn samples(record: &Record) -> usize {
-        record.measurement.as_ref().map_or(0, |measured| measured.samples.event_times.len())
-    }
-
-    #[test]
-    fn samples_stay_for_those_who_read_them_at_the_end() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parsing/corpus/runs/clockwork.jsonl");
-        let stored = load(Path::new(file)).expect("a recorded run").run;
-        let record = stored.records.iter().find(|record| samples(record) > 0).expect("one was measured");
-        let job = Job {
-            benchmark: record.case.benchmark.clone(),
-            args: record.case.args.clone(),
-            device: record.device.clone(),
-            caches: vec![record.case.cache],
-            timeout: None,
-            with: None,
-            shares: SharedResource::Nothing,
-        };
-        let plan = Plan { jobs: vec![(job.clone(), JobStatus::Measured)], ..Plan::default() };
-        let folder = tempfile::tempdir().expect("a folder");
-        // Samples are dropped only if they are in a file.
-        for (is_done, store, left) in [
-            (false, Some((folder.path(), true)), samples(record)),
-            (true, None, samples(record)),
-            (true, Some((folder.path(), true)), 0),
-        ] {
-            let mut reader = Reader(0);
-            let run = Run { records: Vec::new(), ..stored.clone() };
-            let mut results = RunResults::new(run, &mut reader, is_done);
-            results.start(&[], store);
-            results.begin(&plan);
-            results.keep((0, &job), record.clone());
-            results.job_done(0);
-            let kept = &results.run.records[0];
-            assert_eq!(samples(kept), left);
-            let figures =
-                |record: &Record| record.measurement.as_ref().map(|measured| measured.samples.time.clone());
-            assert_eq!(figures(kept), figures(record));
-            assert_eq!(reader.0, samples(record));
-        }
     }
 }

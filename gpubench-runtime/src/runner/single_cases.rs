@@ -1,7 +1,7 @@
 //! Cases that are measured one at a time, in the order in which an extension asks for them. One worker of a device measures all of them
 //! as long as it survives. A case that fails is tried once more in a new worker.
 
-use super::device_thread::{CONFIRMED, Confirmed, device_info};
+use super::device_thread::device_info;
 use super::supervisor::Supervisor;
 use super::{RunConfig, RunError};
 use crate::plan::Job;
@@ -15,8 +15,6 @@ use gpubench_records::sampling::Sampling;
 pub(crate) struct SingleCases<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
-    /// The number of cases of each benchmark that have failed twice at a stage.
-    confirmed: Confirmed,
     /// The facts of the devices that were used so far.
     pub(crate) devices: Vec<DeviceInfo>,
     /// Notes on their peaks.
@@ -28,7 +26,7 @@ pub type Answer<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
-        Self { supervisor, config, confirmed: Confirmed::new(), devices: Vec::new(), notes: Vec::new() }
+        Self { supervisor, config, devices: Vec::new(), notes: Vec::new() }
     }
 
     /// Returns the facts of a device.
@@ -61,6 +59,11 @@ impl<'a> SingleCases<'a> {
         })
     }
 
+    /// Returns true if the user wants to stop.
+    pub(crate) fn stops(&self) -> bool {
+        self.supervisor.stops()
+    }
+
     /// Ends the workers.
     pub(crate) fn dismiss(&mut self) {
         self.supervisor.dismiss();
@@ -77,19 +80,12 @@ impl<'a> SingleCases<'a> {
         let limit = self.config.limit(job);
         let is_used = self.supervisor.is_used(&job.device);
         let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
-        let Err(failure) = first else { return Ok(first) };
-        let kind = (job.benchmark.clone(), failure.stage);
-        let is_confirmed = self.confirmed.get(&kind).is_some_and(|times| *times >= CONFIRMED);
-        if self.config.in_process || is_confirmed || (timed_out && !is_used) {
-            return Ok(Err(failure));
+        if first.is_ok() || self.config.in_process || (timed_out && !is_used) {
+            return Ok(first);
         }
         self.supervisor.replace(&job.device);
         let (second, _) = self.supervisor.answer(request, limit, &read)?;
-        if second.is_err() {
-            *self.confirmed.entry(kind).or_default() += 1;
-            return Ok(Err(failure));
-        }
-        Ok(second)
+        Ok(second.or(first))
     }
 }
 

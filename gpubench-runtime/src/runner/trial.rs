@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
-use std::time::Duration;
 
 use crate::plan::{Job, JobStatus, Plan};
-use crate::runner::supervisor::Supervisor;
-use crate::runner::{RunConfig, RunError};
-use crate::worker::{Reply, Request};
+use crate::runner::RunError;
+use crate::runner::single_cases::SingleCases;
 use gpubench_records::failure::{Failure, Stage};
 
 /// A job in test mode.
@@ -47,12 +45,11 @@ impl Display for Outcome {
     }
 }
 
-/// Tries every job of `plan` with the workers of `supervisor`, until all are done or the user wants to stop; with `fail_fast`, until
-/// one fails. Calls `job_started` before each launch.
+/// Tries every job of `plan` until all are done or the user wants to stop; with `fail_fast`, until one fails. Calls `job_started` before
+/// each launch.
 pub(crate) fn run(
-    mut supervisor: Supervisor<'_>,
+    cases: &mut SingleCases<'_>,
     plan: &Plan,
-    config: &RunConfig,
     fail_fast: bool,
     job_started: &mut dyn FnMut(&Job),
 ) -> (Vec<Trial>, Result<(), RunError>) {
@@ -61,36 +58,28 @@ pub(crate) fn run(
     plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
     for (job, status) in &plan.jobs {
         let outcome = match status {
-            JobStatus::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
-            JobStatus::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
-            JobStatus::Measured if supervisor.stops() => Err(RunError::Interrupted),
+            JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
+            JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
+            JobStatus::Measured if cases.stops() => return (trials, Err(RunError::Interrupted)),
             JobStatus::Measured => {
                 job_started(job);
-                let is_used = supervisor.is_used(&job.device);
-                match test(&mut supervisor, job, config.limit(job)) {
-                    // Something that an earlier job has left behind may be at fault: it is tried once more, alone.
-                    Ok(Outcome::Failed(_)) if is_used && !config.in_process => {
-                        supervisor.replace(&job.device);
-                        test(&mut supervisor, job, config.limit(job))
-                    }
-                    tested => tested,
+                match cases.test(job) {
+                    Ok(Ok(true)) => Outcome::Passed,
+                    Ok(Ok(false)) => Outcome::Launched,
+                    Ok(Err(failure)) => Outcome::Failed(failure),
+                    Err(error) => return (trials, Err(error)),
                 }
             }
         };
-        match outcome {
-            Ok(outcome) => {
-                let name = job.to_string();
-                let is_on_several = jobs_by_name.get(&name).is_some_and(|number| *number > 1);
-                let name = if is_on_several { format!("{name} on {}", job.device) } else { name };
-                trials.push(Trial { name, outcome });
-            }
-            Err(error) => return (trials, Err(error)),
-        }
-        if fail_fast && trials.last().is_some_and(|trial| matches!(trial.outcome, Outcome::Failed(_))) {
+        let is_last = fail_fast && matches!(outcome, Outcome::Failed(_));
+        let name = job.to_string();
+        let name = if jobs_by_name[&name] > 1 { format!("{name} on {}", job.device) } else { name };
+        trials.push(Trial { name, outcome });
+        if is_last {
             break;
         }
     }
-    supervisor.dismiss();
+    cases.dismiss();
     (trials, Ok(()))
 }
 
@@ -102,18 +91,5 @@ pub(crate) fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial>
             false => Outcome::Ignored(why.clone()),
         };
         Trial { name: job.to_string(), outcome }
-    })
-}
-
-fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<Outcome, RunError> {
-    let (tested, _) =
-        supervisor.answer(&Request::Test { job: job.clone() }, limit, &|reply| match reply {
-            Reply::Tested(outcome) => Some(outcome),
-            _ => None,
-        })?;
-    Ok(match tested {
-        Ok(true) => Outcome::Passed,
-        Ok(false) => Outcome::Launched,
-        Err(failure) => Outcome::Failed(failure),
     })
 }

@@ -142,16 +142,11 @@ impl<'a> Prepared<'a> {
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
     }
 
-    /// Measures the plan until it is done or a signal comes. If nobody reads the samples of a finished job again, `drops_samples` saves
-    /// their memory.
+    /// Measures the plan until it is done or a signal comes.
     ///
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
-    pub(super) fn measure(
-        mut self,
-        events: &mut dyn RunEvents,
-        drops_samples: bool,
-    ) -> Result<MeasuredRun, SuiteError> {
+    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, SuiteError> {
         let (options, RunSetup { plan, devices, notes, resumed }) =
             (self.options, std::mem::take(&mut self.setup));
         let watch = SignalWatch::start();
@@ -173,9 +168,7 @@ impl<'a> Prepared<'a> {
             locks: &mut locks,
             store: self.runs_folder.as_deref().map(|folder| (folder, required)),
         };
-        let mut config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
-        let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
-        config.drops_samples = drops_samples && !is_compared && config.runs == 1;
+        let config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
@@ -332,7 +325,6 @@ pub(super) fn run_config(
         runs: options.repeats(),
         driver,
         verify: options.verify.is_some(),
-        drops_samples: false,
     }
 }
 

@@ -136,6 +136,6 @@ fn measure_and_show(
         return Ok(Exit::Done);
     }
     let outputs = printer.open_outputs()?;
-    let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
+    let measured = prepared.measure(&mut progress)?;
     printer.show(measured, progress.into_output(), &outputs)
 }

@@ -91,7 +91,7 @@ impl Suite {
         let mut measured = || {
             options.validate().map_err(SuiteError::usage)?;
             let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
-            prepared.measure(events, false)?.into_result()
+            prepared.measure(events)?.into_result()
         };
         Ok(measured()?)
     }

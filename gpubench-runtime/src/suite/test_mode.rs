@@ -15,6 +15,7 @@ use super::progress::Progress;
 use super::share::Share;
 use crate::peaks::PeakSources;
 use crate::plan::{Plan, PlanError};
+use crate::runner::single_cases::SingleCases;
 use crate::runner::supervisor::Supervisor;
 use crate::runner::trial::{self, Outcome, Trial};
 use crate::settings::Settings;
@@ -49,8 +50,9 @@ pub(super) fn test(
     let stops = || watch.has_signal();
     let show_warning = Box::new(|warning: String| warn(&warning));
     let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, show_warning);
-    let (mut trials, ended) =
-        trial::run(supervisor, &plan, &config, fail_fast, &mut |job| progress.try_job(job));
+    let mut cases = SingleCases::new(supervisor, &config);
+    let (mut trials, ended) = trial::run(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));
+    drop(cases);
     drop(progress);
     let left = plan.jobs.len() - trials.len();
     let demanded = options.ignored && !options.include_ignored;

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 use super::afterwards::{Afterwards, OnUsedInputs};
-use super::job::{own_sampling, valid_median};
-use super::measurement::MeasurementContext;
-use super::prepared::{Launches, PreparedCase, launch, remarked, report_lost_device, set_up};
+use super::job::{JobInProgress, own_sampling, time_until, valid_median};
+use super::measurement::measurement;
+use super::prepared::{Launches, PreparedCase, launch, remarked, set_up};
 use super::progress::StepReporter;
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
@@ -17,12 +17,11 @@ use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::{Cache, Method, Timer};
-use gpubench_records::record::{Compared, Measurement, Record};
+use gpubench_records::record::{Compared, Record};
 use gpubench_records::verdict::Verdict;
 use gpubench_stats::units::Nanoseconds;
 
-/// Compares the cases of a job, and passes each record to `reply` as soon as it is made. After a failure that lost the
-/// device, the remaining cases get no record.
+/// Compares the cases of a job, on one stream.
 pub(super) fn run(
     task: &MeasureRequest,
     with: &BenchmarkId,
@@ -32,155 +31,102 @@ pub(super) fn run(
 ) {
     let [(_, variant), (_, other)] = found;
     let options = found.map(|(entry, _)| &entry.options);
-    let mut compared =
-        InProgress { task, with, options, device, reply, left: &task.job.caches, hot: [None; 2] };
+    let mut job = JobInProgress::new(task, device, reply);
     let shown = variant.show(|sweeps, case| {
         select(&task.job.args, sweeps)?;
         other.show(|sweeps, partner| {
-            let selected = select(&with.args, sweeps).map_err(|failure| of_partner(failure, with));
-            compared.compare(case, partner, selected);
+            job.attempt(|job| {
+                select(&with.args, sweeps).map_err(|failure| of_partner(failure, with))?;
+                case.open(job.device)?;
+                let stream =
+                    case.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
+                partner.open_on(stream)?;
+                let mut hot = [None; 2];
+                job.each(|job, cache| {
+                    let record = record(job, case, partner, (with, options), (cache, hot))?;
+                    if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
+                        hot = [
+                            valid_median(record.measurement.as_ref(), &record.verdict),
+                            valid_median(Some(&compared.measurement), &compared.verdict),
+                        ];
+                    }
+                    Ok(record)
+                });
+                Ok(())
+            });
             Ok(())
         })
     });
     if let Err(failure) = shown {
-        compared.fail(&failure);
+        job.fail(&failure);
     }
 }
 
-/// A job that is compared.
-struct InProgress<'a> {
-    task: &'a MeasureRequest,
-    with: &'a BenchmarkId,
-    /// The options of both benchmarks.
-    options: [&'a BenchmarkOptions; 2],
-    device: &'a mut dyn Device,
-    reply: &'a mut dyn FnMut(Reply),
-    /// The cases without a record.
-    left: &'a [Cache],
-    /// The hot times of both.
-    hot: [Option<Nanoseconds>; 2],
-}
-
-impl InProgress<'_> {
-    /// Replies with the same failure for every case that has no record yet.
-    fn fail(&mut self, failure: &Failure) {
-        while let Some(&cache) = self.left.first() {
-            self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
-        }
-    }
-
-    fn finish(&mut self, record: Record) {
-        self.left = &self.left[1..];
-        (self.reply)(Reply::Record(Box::new(record)));
-    }
-
-    /// Opens both cases on one stream, and compares them.
-    fn compare(&mut self, case: &mut dyn Case, partner: &mut dyn Case, selected: Result<(), Failure>) {
-        let opened = selected.and_then(|()| {
-            case.open(self.device)?;
-            let stream = case.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
-            partner.open_on(stream)
-        });
-        if let Err(failure) = opened {
-            self.fail(&failure);
-            report_lost_device(self.device, self.reply);
-            return;
-        }
-        while let Some(&cache) = self.left.first() {
-            let record = self
-                .record(case, partner, cache)
-                .unwrap_or_else(|failure| Record::failed(self.task.job.case(cache), failure));
-            let failed = record.measurement.is_none();
-            if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
-                self.hot = [
-                    valid_median(record.measurement.as_ref(), &record.verdict),
-                    valid_median(Some(&compared.measurement), &compared.verdict),
-                ];
-            }
-            self.finish(record);
-            if failed && report_lost_device(self.device, self.reply) {
-                return;
-            }
-        }
-    }
-
-    fn record(
-        &mut self,
-        case: &mut dyn Case,
-        partner: &mut dyn Case,
-        cache: Cache,
-    ) -> Result<Record, Failure> {
-        let MeasureRequest { job, sampling, info, limit, unchecked, .. } = self.task;
-        let options @ [own, other] = self.options;
-        let sampling = own_sampling(own, sampling);
-        let begin = Instant::now();
-        let device = &mut *self.device;
-        let monitor = device.monitor().ok();
-        let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
-        let progress = RefCell::new(StepReporter::new(self.reply));
-        let mut beside = Beside {
-            works: [Launches(case), Launches(partner)],
-            options,
-            with: self.with,
-            device: &mut *device,
-            wanted: wanted.with_host_work(own.host_work || other.host_work),
-            unchecked: *unchecked,
-            report_step: &|step| progress.borrow_mut().step_reached(step),
-            prepared: None,
+/// Measures one case of both. `hot` are their times with the data cached.
+fn record(
+    job: &mut JobInProgress<'_>,
+    case: &mut dyn Case,
+    partner: &mut dyn Case,
+    (with, options): (&BenchmarkId, [&BenchmarkOptions; 2]),
+    (cache, hot): (Cache, [Option<Nanoseconds>; 2]),
+) -> Result<Record, Failure> {
+    let MeasureRequest { info, unchecked, .. } = job.task;
+    let [own, other] = options;
+    let (begin, deadline) = (Instant::now(), job.deadline);
+    let sampling = own_sampling(own, &job.task.sampling, deadline);
+    let device = &mut *job.device;
+    let monitor = device.monitor().ok();
+    let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
+    let progress = RefCell::new(StepReporter::new(job.reply));
+    let mut beside = Beside {
+        works: [Launches(case), Launches(partner)],
+        options,
+        with,
+        device: &mut *device,
+        wanted: wanted.with_host_work(own.host_work || other.host_work),
+        unchecked: *unchecked,
+        report_step: &|step| progress.borrow_mut().step_reached(step),
+        prepared: None,
+    };
+    let compared = catch(Stage::Launch, || {
+        // Draws a seed of 53 bits, which readers of JSON can hold. The worker is killed at its limit, and its samples are lost
+        // with it: half of that ends earlier.
+        let seed = RandomState::new().hash_one(()) >> 11;
+        measure::compare(&mut beside, seed, &sampling, time_until(deadline) / 2, monitor, &mut &progress)
+    });
+    let prepared = beside.prepared;
+    let step = progress.borrow().step;
+    let compared = compared.map_err(|failure| {
+        let failure = match step {
+            // The stage already says so.
+            Step::Setup | Step::Reset | Step::Counts | Step::Check => failure,
+            step => failure.at(step),
         };
-        let compared = catch(Stage::Launch, || {
-            // Draws a seed of 53 bits, which readers of JSON can hold. The worker is killed at `limit`, and its samples are lost
-            // with it: half of that ends earlier.
-            let seed = RandomState::new().hash_one(()) >> 11;
-            measure::compare(&mut beside, seed, &sampling, *limit / 2, monitor, &mut &progress)
-        });
-        let prepared = beside.prepared;
-        let step = progress.borrow().step;
-        let compared = compared.map_err(|failure| {
-            let failure = match step {
-                // The stage already says so.
-                Step::Setup | Step::Reset | Step::Counts | Step::Check => failure,
-                step => failure.at(step),
-            };
-            remarked(failure, device)
-        })?;
-        let prepared = prepared.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-        let found = |whose: usize, samples| {
-            MeasurementContext { options: options[whose], sampling: &sampling, info }.build(
-                (samples, None),
-                &prepared[whose],
-                cache,
-                self.hot[whose],
-            )
-        };
-        let [samples, others] = compared.samples;
-        let (mut measurement, mut verdict) = found(0, samples);
-        let (mut other_measurement, mut other_verdict) = found(1, others);
-        if !unchecked {
-            // A round makes the inputs of both, and samples them.
-            let round = begin.elapsed() / other_measurement.samples.groups.max(1) as u32;
-            let mut check = |case: &mut dyn Case, host_work, measurement: &mut Measurement, verdict| {
-                let time = (round, limit.saturating_sub(begin.elapsed()));
-                let reasons = Afterwards { case, device, host_work }.on_fresh_inputs(
-                    time,
-                    None,
-                    OnUsedInputs::default(),
-                    measurement,
-                );
-                reasons.into_iter().fold(verdict, Verdict::and)
-            };
-            verdict = check(case, own.host_work, &mut measurement, verdict);
-            other_verdict = check(partner, other.host_work, &mut other_measurement, other_verdict);
+        remarked(failure, device)
+    })?;
+    let prepared = prepared.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let found = |whose: usize, samples| {
+        let prepared = &prepared[whose];
+        measurement(options[whose], sampling.precision, info, (samples, None), prepared, (cache, hot[whose]))
+    };
+    let [samples, others] = compared.samples;
+    let mut found = [found(0, samples), found(1, others)];
+    if !unchecked {
+        // A round makes the inputs of both, and samples them.
+        let round = begin.elapsed() / found[1].0.samples.groups.max(1) as u32;
+        let cases: [(&mut dyn Case, &BenchmarkOptions); 2] = [(case, own), (partner, other)];
+        for ((measurement, verdict), (case, options)) in found.iter_mut().zip(cases) {
+            let time = (round, time_until(deadline));
+            let mut afterwards = Afterwards { case, device, host_work: options.host_work };
+            let reasons = afterwards.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
+            *verdict = reasons.into_iter().fold(verdict.clone(), Verdict::and);
         }
-        let mut record = Record::new(job.case(cache), Some(measurement), verdict);
-        record.compared = Some(Box::new(Compared {
-            with: self.with.clone(),
-            comparison: compared.comparison,
-            measurement: other_measurement,
-            verdict: other_verdict,
-        }));
-        Ok(record)
     }
+    let [(own, own_verdict), (measurement, verdict)] = found;
+    let mut record = Record::new(job.task.job.case(cache), Some(own), own_verdict);
+    let (with, comparison) = (with.clone(), compared.comparison);
+    record.compared = Some(Box::new(Compared { with, comparison, measurement, verdict }));
+    Ok(record)
 }
 
 /// Marks a failure as the partner's.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::afterwards::{Afterwards, OnUsedInputs};
-use super::measurement::MeasurementContext;
+use super::measurement::measurement;
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
 use super::progress::StepReporter;
 use super::relocation::{may_move, restore_inputs, trace_options};
@@ -11,8 +11,7 @@ use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
 use crate::measure;
-use crate::plan::Job;
-use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, select};
+use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
@@ -22,117 +21,36 @@ use gpubench_records::verdict::{Reason, State, Verdict, methods_disagree};
 use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Nanoseconds;
 
-/// Measures the cases of a job, and passes each record to `reply` as soon as it is made. CUPTI traces launches after all of them, since
-/// tracing changes this process. After a failure that lost the device, the remaining cases get no record: another process may still
-/// measure them. A case is killed at its limit, with its samples, so that they end well before.
-pub(super) fn run(
-    task: &MeasureRequest,
-    (entry, variant): (&Entry, &Variant),
-    device: &mut dyn Device,
-    reply: &mut dyn FnMut(Reply),
-) {
-    let sampling = own_sampling(&entry.options, &task.sampling);
-    let (options, left, case_began) = (entry.options, &task.job.caches[..], Instant::now());
-    let mut measuring =
-        JobInProgress { task, options, device, sampling, left, case_began, no_inputs: None, reply };
-    let shown = variant.show(|sweeps, case| {
-        measuring.measure(sweeps, case);
-        Ok(())
-    });
-    if let Err(failure) = shown {
-        measuring.fail(&failure);
-    }
-}
-
-/// Replies with the same failure for every case of `job`.
-pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
-    for &cache in &job.caches {
-        reply(Reply::Record(Box::new(Record::failed(job.case(cache), failure.clone()))));
-    }
-}
-
-/// Returns the median of a measurement that is not invalid.
-pub(super) fn valid_median(measurement: Option<&Measurement>, verdict: &Verdict) -> Option<Nanoseconds> {
-    measurement.filter(|_| verdict.state != State::Invalid).map(Measurement::median)
-}
-
-/// Returns `sampling` with the benchmark's own options applied.
-pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> Sampling {
-    let own = options.max_time.filter(|_| sampling.benchmark_max_time);
-    Sampling { max_time: own.map_or(sampling.max_time, Nanoseconds::from_seconds), ..*sampling }
-}
-
 /// A job whose cases are measured one after the other.
-struct JobInProgress<'a> {
-    task: &'a MeasureRequest,
-    options: BenchmarkOptions,
-    device: &'a mut dyn Device,
-    sampling: Sampling,
+pub(super) struct JobInProgress<'a> {
+    pub(super) task: &'a MeasureRequest,
+    pub(super) device: &'a mut dyn Device,
+    pub(super) reply: &'a mut dyn FnMut(Reply),
     /// The cases without a record.
     left: &'a [Cache],
-    /// The beginning of the case in progress.
-    case_began: Instant,
-    /// The reason that there are no inputs any more.
-    no_inputs: Option<Failure>,
-    reply: &'a mut dyn FnMut(Reply),
+    /// The time at which this process is killed, with the samples of the case in progress.
+    pub(super) deadline: Instant,
 }
 
-impl JobInProgress<'_> {
-    /// Selects the job's arguments, then measures the resulting cases.
-    fn measure(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        let options = (!self.task.unchecked).then_some(&self.options);
-        let prepared = select(&self.task.job.args, sweeps).and_then(|()| {
-            catch(Stage::Device, || PreparedCase::new(case, options, self.device, self.reply))
-        });
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(failure) => {
-                self.fail(&failure);
-                report_lost_device(self.device, self.reply);
-                return;
-            }
-        };
-        let mut hot = None;
-        let mut sampled = Vec::new();
-        while let Some(&cache) = self.left.first() {
-            if let Some(failure) = self.no_inputs.clone() {
-                return self.fail(&failure);
-            }
-            let record = self.record(case, cache, &prepared, hot);
-            let failed = record.measurement.is_none();
-            if record.verdict.state != State::Invalid {
-                sampled.extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));
-            }
-            if cache == Cache::Hot {
-                hot = valid_median(record.measurement.as_ref(), &record.verdict);
-            }
-            self.finish(record);
-            if failed && report_lost_device(self.device, self.reply) {
-                return;
-            }
-        }
-        if self.task.verify {
-            sampled.iter().for_each(|wanted| self.trace(case, wanted));
-        }
+impl<'a> JobInProgress<'a> {
+    pub(super) fn new(
+        task: &'a MeasureRequest,
+        device: &'a mut dyn Device,
+        reply: &'a mut dyn FnMut(Reply),
+    ) -> Self {
+        Self { task, device, reply, left: &task.job.caches, deadline: Instant::now() + task.limit }
     }
 
-    /// Traces launches of a case whose samples are taken.
-    fn trace(&mut self, case: &mut dyn Case, wanted: &TraceOptions) {
-        let pass = if self.options.host_work {
-            CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
-        } else {
-            match catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)) {
-                Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
-                Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
-                Err(failure) => CuptiPass::Failed(failure.message),
-            }
-        };
-        restore_inputs(&mut Launches(case), self.device);
-        (self.reply)(Reply::Traced { cache: wanted.cache, pass });
+    /// Does `work`, whose failure is that of every case without a record.
+    pub(super) fn attempt(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+        if let Err(failure) = work(self) {
+            self.fail(&failure);
+            report_lost_device(self.device, self.reply);
+        }
     }
 
     /// Replies with the same failure for every case that has no record yet: they share what failed.
-    fn fail(&mut self, failure: &Failure) {
+    pub(super) fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
             self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
         }
@@ -141,108 +59,179 @@ impl JobInProgress<'_> {
     fn finish(&mut self, record: Record) {
         self.left = &self.left[1..];
         (self.reply)(Reply::Record(Box::new(record)));
-        self.case_began = Instant::now();
+        self.deadline = Instant::now() + self.task.limit;
     }
 
-    /// Returns the budget of the samples of the next case: what the user gives, and no more than half of what is left until
-    /// its worker is killed.
-    fn budget(&self) -> Nanoseconds {
-        let left = self.task.limit.saturating_sub(self.case_began.elapsed());
-        self.sampling.max_time.min((left / 2).into())
-    }
-
-    /// Launches again after the samples: on used inputs and on fresh inputs. `left` is the time of a launch on the
-    /// inputs that the samples left. Returns what speaks against the case.
-    fn launched_afterwards(
+    /// Makes the record of each case, and passes it on at once. Returns false if that lost the device: then the remaining cases get no
+    /// record, since another process may still measure them.
+    pub(super) fn each(
         &mut self,
-        case: &mut dyn Case,
-        left: Result<Option<Nanoseconds>, Failure>,
-        prepared: &PreparedCase,
-        measurement: &mut Measurement,
-    ) -> Vec<Reason> {
-        let at = Step::Afterwards(measurement.samples.event_times.len());
-        let used = match has_time_for_used_inputs(self.sampling.max_time, &measurement.samples) {
-            true => self.afterwards(case).on_used_inputs(),
-            false => Ok(OnUsedInputs::default()),
-        };
-        let (left, used) = match left.and_then(|left| Ok((left, used?))) {
-            Ok(launched) => launched,
-            Err(failure) => {
-                let mut failure = remarked(failure.at(at), self.device);
-                if measurement.samples.relocations > 0 {
-                    failure.message.push_str(KEPT_OUTSIDE);
+        mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
+    ) -> bool {
+        while let Some(&cache) = self.left.first() {
+            let made = record(self, cache)
+                .unwrap_or_else(|failure| Record::failed(self.task.job.case(cache), failure));
+            let failed = made.measurement.is_none();
+            self.finish(made);
+            if failed && report_lost_device(self.device, self.reply) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Measures the cases of a job. CUPTI traces launches after all of them, since tracing changes this process.
+pub(super) fn run(
+    task: &MeasureRequest,
+    (entry, variant): (&Entry, &Variant),
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+) {
+    let mut job = JobInProgress::new(task, device, reply);
+    let options = &entry.options;
+    let shown = variant.show(|sweeps, case| {
+        job.attempt(|job| {
+            select(&task.job.args, sweeps)?;
+            let checks = (!task.unchecked).then_some(options);
+            let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
+            let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
+            let has_device = job.each(|job, cache| {
+                if let Some(failure) = &no_inputs {
+                    return Err(Failure::clone(failure));
                 }
-                return vec![Reason::FailedAfterwards(failure)];
+                let record = record(job, case, options, &prepared, (cache, hot))?;
+                if record.verdict.state != State::Invalid {
+                    sampled
+                        .extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));
+                }
+                if cache == Cache::Hot {
+                    hot = valid_median(record.measurement.as_ref(), &record.verdict);
+                }
+                no_inputs = record.verdict.reasons.iter().find_map(|reason| match reason {
+                    Reason::SetupNotRepeatable(failure) => Some(failure.clone()),
+                    _ => None,
+                });
+                Ok(record)
+            });
+            if has_device && task.verify {
+                sampled.iter().for_each(|wanted| trace(job, case, options, wanted));
             }
-        };
-        let time = (prepared.set_up, self.task.limit.saturating_sub(self.case_began.elapsed()));
-        let reasons = self.afterwards(case).on_fresh_inputs(time, left, used, measurement);
-        if let Some(Reason::SetupNotRepeatable(failure)) = reasons.last() {
-            self.no_inputs = Some(failure.clone());
-        }
-        reasons
-    }
-
-    fn afterwards<'b>(&'b mut self, case: &'b mut dyn Case) -> Afterwards<'b> {
-        Afterwards { case, device: self.device, host_work: self.options.host_work }
-    }
-
-    fn record(
-        &mut self,
-        case: &mut dyn Case,
-        cache: Cache,
-        prepared: &PreparedCase,
-        hot: Option<Nanoseconds>,
-    ) -> Record {
-        // Back-to-back launches are hot, so energy is measured for hot cases only.
-        let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
-        let sampling = Sampling { max_time: self.budget(), ..self.sampling };
-        let may_move = may_move(cache, prepared, self.options.accumulates, &self.task.info);
-        let deadline = self.case_began + self.task.limit;
-        let mut progress = StepReporter::new(self.reply);
-        let sampled = catch(Stage::Launch, || {
-            let mut launches = Launches(case);
-            let Sampling { flush, path, .. } = self.sampling;
-            let wanted = SampleOptions::new(cache).with_flush(flush).with_path(path);
-            let wanted = wanted.with_host_work(self.options.host_work).with_moves(may_move);
-            let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
-            let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            let samples =
-                measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
-            let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
-            Ok((samples, energy))
+            Ok(())
         });
-        let step = progress.step;
-        let has_time = |(samples, _): &(Samples, _)| has_time_for_used_inputs(sampling.max_time, samples);
-        let left = match &sampled {
-            Ok(found) if has_time(found) && !self.task.unchecked => {
-                self.afterwards(case).on_left_inputs(found.0.time.median)
-            }
-            _ => Ok(None),
-        };
-        restore_inputs(&mut Launches(case), self.device);
-        let planned = self.task.job.case(cache);
-        let (samples, energy) = match sampled {
-            Ok(sampled) => sampled,
-            Err(failure) => return Record::failed(planned, remarked(failure.at(step), self.device)),
-        };
-        let context =
-            MeasurementContext { options: &self.options, sampling: &self.sampling, info: &self.task.info };
-        let (mut measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
-        if self.task.unchecked {
-            return Record::new(planned, Some(measurement), verdict);
-        }
-        let sampled = Record::new(planned.clone(), Some(measurement.clone()), verdict.clone());
-        (self.reply)(Reply::Sampled(Box::new(sampled)));
-        let reasons = self.launched_afterwards(case, left, prepared, &mut measurement);
-        let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
-        // A launch that drifts while it is sampled drifts on.
-        let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
-        if !verdict.reasons.iter().any(is_unsteady) {
-            verdict = methods_disagree(&measurement.samples).into_iter().fold(verdict, Verdict::and);
-        }
-        Record::new(planned, Some(measurement), verdict)
+        Ok(())
+    });
+    if let Err(failure) = shown {
+        job.fail(&failure);
     }
+}
+
+/// Returns the median of a measurement that is not invalid.
+pub(super) fn valid_median(measurement: Option<&Measurement>, verdict: &Verdict) -> Option<Nanoseconds> {
+    measurement.filter(|_| verdict.state != State::Invalid).map(Measurement::median)
+}
+
+/// Returns `sampling` with the benchmark's own options applied, and no more time than half of what is left until the worker is killed.
+pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling, deadline: Instant) -> Sampling {
+    let own = options.max_time.filter(|_| sampling.benchmark_max_time);
+    let max_time = own.map_or(sampling.max_time, Nanoseconds::from_seconds);
+    Sampling { max_time: max_time.min((time_until(deadline) / 2).into()), ..*sampling }
+}
+
+pub(super) fn time_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// Traces launches of a case whose samples are taken.
+fn trace(
+    job: &mut JobInProgress<'_>,
+    case: &mut dyn Case,
+    options: &BenchmarkOptions,
+    wanted: &TraceOptions,
+) {
+    let pass = if options.host_work {
+        CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
+    } else {
+        match catch(Stage::Launch, || job.device.traced(&mut Launches(case), wanted)) {
+            Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
+            Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
+            Err(failure) => CuptiPass::Failed(failure.message),
+        }
+    };
+    restore_inputs(&mut Launches(case), job.device);
+    (job.reply)(Reply::Traced { cache: wanted.cache, pass });
+}
+
+/// Samples a case, and launches again afterwards: on used inputs and on fresh ones. `hot` is the time with the data cached.
+fn record(
+    job: &mut JobInProgress<'_>,
+    case: &mut dyn Case,
+    options: &BenchmarkOptions,
+    prepared: &PreparedCase,
+    (cache, hot): (Cache, Option<Nanoseconds>),
+) -> Result<Record, Failure> {
+    let MeasureRequest { info, unchecked, .. } = job.task;
+    let (deadline, host_work) = (job.deadline, options.host_work);
+    let sampling = own_sampling(options, &job.task.sampling, deadline);
+    // Back-to-back launches are hot, so energy is measured for hot cases only.
+    let has_energy = sampling.energy.unwrap_or(options.energy) && cache == Cache::Hot;
+    let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
+    let may_move = may_move(cache, prepared, options.accumulates, info);
+    let wanted = wanted.with_host_work(host_work).with_moves(may_move);
+    let mut progress = StepReporter::new(job.reply);
+    let sampled = catch(Stage::Launch, || {
+        let mut launches = Launches(case);
+        let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
+        let mut sampler = job.device.sampler(&mut launches, &wanted)?;
+        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
+        let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
+        Ok((samples, energy))
+    });
+    let step = progress.step;
+    let has_time = sampled
+        .as_ref()
+        .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
+    let left = match &sampled {
+        Ok((samples, _)) if has_time => {
+            Afterwards { case, device: job.device, host_work }.on_left_inputs(samples.time.median)
+        }
+        _ => Ok(None),
+    };
+    restore_inputs(&mut Launches(case), job.device);
+    let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
+    let (mut measurement, verdict) =
+        measurement(options, sampling.precision, info, sampled, prepared, (cache, hot));
+    let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
+    if *unchecked {
+        return Ok(record);
+    }
+    (job.reply)(Reply::Sampled(Box::new(record.clone())));
+    let mut afterwards = Afterwards { case, device: job.device, host_work };
+    let used = left.and_then(|left| {
+        let used = if has_time { afterwards.on_used_inputs()? } else { OnUsedInputs::default() };
+        Ok((left, used))
+    });
+    let reasons = match used {
+        Ok((left, used)) => {
+            let time = (prepared.set_up, time_until(deadline));
+            afterwards.on_fresh_inputs(time, left, used, &mut measurement)
+        }
+        Err(failure) => {
+            let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
+            let mut failure = remarked(failure, afterwards.device);
+            if measurement.samples.relocations > 0 {
+                failure.message.push_str(KEPT_OUTSIDE);
+            }
+            vec![Reason::FailedAfterwards(failure)]
+        }
+    };
+    let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
+    // A launch that drifts while it is sampled drifts on.
+    let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
+    if !verdict.reasons.iter().any(is_unsteady) {
+        verdict = methods_disagree(&measurement.samples).into_iter().fold(verdict, Verdict::and);
+    }
+    Ok(Record::new(job.task.job.case(cache), Some(measurement), verdict))
 }
 
 /// The launches on used inputs: a timed one, and those that show whether an output is written again.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catch::ThreadPanics;
+use crate::catch;
 use crate::device::{Available, Device, FoundDevice};
 use crate::devices::kinds;
 use crate::peaks::{CeilingCache, device_of};
@@ -36,6 +36,7 @@ use gpubench_records::selection::CaseSelection;
 use gpubench_records::verification::CuptiPass;
 use gpubench_stats::units::Bytes;
 
+use self::job::JobInProgress;
 pub(crate) use self::pipe::send;
 pub use self::pipe::serve;
 
@@ -248,23 +249,17 @@ impl WorkerState {
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
                     None => job::run(request, found, device, reply),
-                    Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
+                    Some((_, Err(error))) => {
+                        JobInProgress::new(request, device, reply).fail(&Failure::new(Stage::Args, error));
+                    }
                     Some((with, Ok(partner))) => {
                         comparison::run(request, with, [found, partner], device, reply);
                     }
                 });
             }
-            Request::Test { job } => {
-                self.on_device(job, reply, |found, device, reply| action::test(job, found, device, reply));
-            }
-            Request::Writes { job, enough } => {
-                self.on_device(job, reply, |(_, variant), device, reply| {
-                    action::writes(job, *enough, variant, device, reply);
-                });
-            }
-            Request::Profile { job, number, launches } => {
-                self.on_device(job, reply, |(_, variant), device, reply| {
-                    action::profile(job, (*number, *launches), variant, device, reply);
+            Request::Test { job } | Request::Writes { job, .. } | Request::Profile { job, .. } => {
+                self.on_device(job, reply, |found, device, reply| {
+                    action::run(request, job, found, device, reply);
                 });
             }
             Request::List { variants, cases } => {
@@ -374,27 +369,19 @@ fn devices(kind: &str) -> Result<Vec<FoundDevice>, String> {
     Ok(found.into_iter().map(Available::into_found).collect())
 }
 
-/// Does the work of a job, and fails its cases if a thread panics that it has started and does not wait for. A panic of a thread
-/// that was there before is a remark: it is no fault of this job.
+/// Does the work of a job, and fails its cases if a thread panics that nobody waits for. If an earlier job has started it, the second try
+/// of the case, in a new process, has no such thread.
 fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
-    let (panics, late) = ThreadPanics::watch();
-    let remark = |panic: String| {
-        Reply::Remark(format!(
-            "a thread that an earlier benchmark had started panicked at {panic}: it ended no row"
-        ))
-    };
-    late.into_iter().for_each(|panic| reply(remark(panic)));
+    catch::forget_panics();
     work(&mut |answer| {
-        reply(match (answer, panics.failure()) {
+        reply(match (answer, catch::panic_elsewhere()) {
             (Reply::Record(record), Some(failure)) if record.failure().is_none() => {
-                let failed = Record::failed(record.planned(), failure);
-                Reply::Record(Box::new(failed))
+                Reply::Record(Box::new(Record::failed(record.planned(), failure)))
             }
             (Reply::Tested(Ok(_)), Some(failure)) => Reply::Tested(Err(failure)),
             (answer, _) => answer,
         });
     });
-    panics.end().into_iter().for_each(|panic| reply(remark(panic)));
 }
 
 #[cfg(test)]

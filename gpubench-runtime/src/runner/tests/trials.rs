@@ -2,6 +2,7 @@
 
 use super::scripted::{Replies, Scripted, failed, killed};
 use super::*;
+use crate::runner::single_cases::SingleCases;
 use crate::runner::trial::{self, Outcome as TrialOutcome, Trial};
 
 struct Tried {
@@ -32,8 +33,9 @@ fn tried(
     let (scripted, mut started, mut warnings) = (Scripted::by(script), Vec::new(), Vec::new());
     let mut begun = |job: &Job| started.push(job.to_string());
     let warn = Box::new(|warning| warnings.push(warning));
-    let supervisor = scripted.supervisor(stop, warn);
-    let (trials, ended) = trial::run(supervisor, plan, config, fail_fast, &mut begun);
+    let mut cases = SingleCases::new(scripted.supervisor(stop, warn), config);
+    let (trials, ended) = trial::run(&mut cases, plan, fail_fast, &mut begun);
+    drop(cases);
     let (workers, lives) = (scripted.workers(), scripted.lives());
     Tried { outcomes: outcomes(&trials), ended, started, warnings, workers, lives }
 }
@@ -91,12 +93,11 @@ fn each_device_has_a_worker_of_its_own_that_ends_by_itself() {
 
 /// Something that an earlier job left behind may be at fault. In this process there is no other to try it in.
 #[test]
-fn a_failure_in_a_worker_that_was_used_is_tried_again_alone() {
-    let (both, alone) = (plan(&["checked", "wrong"], &["fake"]), plan(&["wrong"], &["fake"]));
-    let workers = |plan: &Plan, config: &RunConfig| tried(plan, config, false, &|| false, by_name).workers;
-    assert_eq!(workers(&both, &config(1)), [1, 1, 2]);
-    assert_eq!(workers(&alone, &config(1)), [1], "nothing was before it");
-    assert_eq!(workers(&both, &RunConfig { in_process: true, ..config(1) }), [1, 1]);
+fn a_failure_is_tried_again_in_a_new_worker() {
+    let both = plan(&["checked", "wrong"], &["fake"]);
+    let workers = |config: &RunConfig| tried(&both, config, false, &|| false, by_name).workers;
+    assert_eq!(workers(&config(1)), [1, 1, 2]);
+    assert_eq!(workers(&RunConfig { in_process: true, ..config(1) }), [1, 1]);
     let once: fn(usize, &Request) -> Replies = |number, request| match number {
         2 => by_name(number, request),
         _ => (vec![Reply::Tested(Ok(true))], None),
