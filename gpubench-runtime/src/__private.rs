@@ -36,7 +36,6 @@ pub mod extension {
 pub mod steps {
     pub use crate::devices::select::asks_for;
     pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
-    pub use crate::peaks::PeakSources;
     pub use crate::plan::{Ignored, Selection};
     pub use crate::registry::{ArgAxis, Case, entries};
     pub use crate::runner::resume::ResumedRecords;

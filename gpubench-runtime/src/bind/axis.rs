@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use crate::registry::{self, UnknownValue};
+use crate::registry::{self, UserError};
 
 /// The values of one axis and the selected one, initially the first.
 pub struct Values<T> {
@@ -48,15 +48,15 @@ impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
         self.values.listed.iter().map(self.show).collect()
     }
 
-    fn select(&self, shown: &str) -> Result<(), UnknownValue> {
+    fn select(&self, shown: &str) -> Result<(), UserError> {
         let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
         let read = || (self.parse)(shown);
         // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
         let long = self.values.listed.len() > LONG;
         let again = || read().filter(|value| long && (self.show)(value) == shown);
         let Some(value) = again().or_else(search).or_else(read) else {
-            let (shown, argument, listed) = (shown.to_owned(), self.values.name, self.values());
-            return Err(UnknownValue { shown, argument, listed });
+            let (name, listed) = (self.values.name, self.values().join(", "));
+            return Err(UserError::new(format_args!("`{shown}` is not a value of `{name}` (it has {listed})")));
         };
         *self.values.selected.borrow_mut() = Some(value);
         Ok(())

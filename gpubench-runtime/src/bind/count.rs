@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::fmt::Display;
 
 use super::{Exact, WholeNumber};
-use crate::registry::CountError;
+use crate::registry::UserError;
 
 /// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
 #[diagnostic::on_unimplemented(
@@ -41,8 +41,8 @@ macro_rules! count_floats {
 count_floats!(f32 f64);
 
 /// Returns a count option's value, or the mistake in it.
-pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CountError> {
-    let refused = || CountError::OutOfRange { option, value: value.to_string() };
+pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, UserError> {
+    let refused = || UserError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
     value.count().map(Some).ok_or_else(refused)
 }
 
@@ -51,10 +51,13 @@ pub fn count_exact<T: Count>(
     option: &'static str,
     value: T,
     exact: Exact,
-) -> Result<Option<u64>, CountError> {
+) -> Result<Option<u64>, UserError> {
     match (value.whole(), exact.value()) {
         (Some(wrapped), Some(exact)) if wrapped != exact => {
-            Err(CountError::Wrapped { option, exact, wrapped, number: type_name::<T>() })
+            let number = type_name::<T>();
+            Err(UserError::new(format_args!(
+                "`{option}` is {exact}, and came out as {wrapped}: `{number}` does not hold it. Count in `usize` or `u64`"
+            )))
         }
         _ => count(option, value),
     }

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 /// A device that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
     pub(crate) device: String,
-    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
+    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND), which a process that it is sent to knows.
+    #[serde(skip)]
     pub(crate) kind: &'static str,
     /// The name its maker gave it; empty if only the opened device knows it.
     pub(crate) name: String,
@@ -16,15 +17,6 @@ pub struct Available {
     pub(crate) uuid: Option<String>,
     /// The reason that the driver says nothing of it, though it lists it.
     pub(crate) fault: Option<String>,
-}
-
-/// A device as another process of this program has found it, which knows its kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundDevice {
-    device: String,
-    name: String,
-    uuid: Option<String>,
-    fault: Option<String>,
 }
 
 impl Available {
@@ -51,18 +43,6 @@ impl Available {
         Self { fault: Some(fault.into()), ..self }
     }
 
-    /// Returns a device of this kind that another process has found.
-    pub(crate) fn of(found: FoundDevice, kind: &'static str) -> Self {
-        let FoundDevice { device, name, uuid, fault } = found;
-        Self { device, kind, name, uuid, fault }
-    }
-
-    /// Returns the device for another process.
-    pub(crate) fn into_found(self) -> FoundDevice {
-        let Self { device, kind: _, name, uuid, fault } = self;
-        FoundDevice { device, name, uuid, fault }
-    }
-
     /// Returns the device and the name its maker gave it, in words.
     #[must_use]
     pub(crate) fn describe(&self) -> String {
@@ -81,4 +61,6 @@ pub(crate) struct Missing {
     pub kind: &'static str,
     /// The missing device, and the reason.
     pub why: String,
+    /// True if the search did not come to its end, so that a device may be there.
+    pub is_lost: bool,
 }

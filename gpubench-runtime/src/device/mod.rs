@@ -20,7 +20,7 @@ use std::any::Any;
 use std::borrow::Borrow;
 
 pub use available::Available;
-pub(crate) use available::{FoundDevice, Missing};
+pub(crate) use available::Missing;
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub use kind::DeviceKind;

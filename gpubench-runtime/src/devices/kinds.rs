@@ -4,16 +4,14 @@
 
 use std::sync::OnceLock;
 
-use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
-use gpubench_records::record::Run;
 
 use super::ceilings::Ceilings;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use crate::device::DeviceType;
 use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
-use crate::registry::{self, Entry};
+use crate::registry;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [
@@ -42,14 +40,11 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
     },
 ];
 
-/// The kinds that have benchmarks of their own limits.
-const CEILINGS: [(&str, Ceilings); 1] = [(Cuda::KIND, cuda::limits::CEILINGS_OF_A_GPU)];
+/// The benchmarks of the limits of a GPU. No other kind has such benchmarks.
+pub(crate) const CEILINGS: Ceilings = cuda::limits::CEILINGS_OF_A_GPU;
 
-/// Returns true if the user's cache keeps the peaks of this kind, which it measures itself.
-#[must_use]
-pub(crate) fn keeps_peaks(kind: &str) -> bool {
-    kind == Host::KIND
-}
+/// The kind of which the user's cache keeps the peaks, which it measures itself.
+pub(crate) const KEEPS_PEAKS: &str = Host::KIND;
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
 #[must_use]
@@ -73,42 +68,12 @@ pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
     listed().iter().copied().find(|kind| kind.name == name)
 }
 
-/// Returns true if several devices of this kind are measured side by side. Of a kind that a program has added nothing is known.
-#[must_use]
-pub(crate) fn runs_beside_others(name: &str) -> bool {
-    kind(name).is_some_and(|kind| kind.beside_others)
-}
-
 /// Returns the data_types for which some device reports a peak.
 pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
     listed().iter().flat_map(|kind| (kind.data_types)())
 }
 
-/// Returns the clock lock of the device of this name, such as `cuda:0`.
-pub(crate) fn clocks(device: &str) -> Option<ClockControl> {
-    kind(DeviceId::parse(device).kind)?.clocks
-}
-
-/// Returns true if CUPTI traces the launches on the device of this name.
-pub(crate) fn is_profiled(device: &str) -> bool {
-    kind(DeviceId::parse(device).kind).is_some_and(|kind| kind.profiled)
-}
-
-/// Returns the benchmarks of devices' own limits.
-#[must_use]
-pub(crate) fn ceilings() -> Vec<&'static Entry> {
-    CEILINGS.iter().flat_map(|(_, ceilings)| (ceilings.entries)()).collect()
-}
-
-/// Returns the benchmarks of the limits of the device of this name, such as `cuda:0`.
-#[must_use]
-pub(crate) fn ceilings_of(device: &str) -> Option<Ceilings> {
-    let own = DeviceId::parse(device).kind;
-    CEILINGS.iter().find(|(kind, _)| *kind == own).map(|(_, ceilings)| *ceilings)
-}
-
-/// Returns the ceilings that `device` reached in a run of these benchmarks.
-#[must_use]
-pub(crate) fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
-    ceilings_of(device).map(|ceilings| (ceilings.reached)(run, device)).unwrap_or_default()
+/// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.
+pub(crate) fn kind_of(device: &str) -> Option<&'static DeviceKind> {
+    kind(DeviceId::parse(device).kind)
 }

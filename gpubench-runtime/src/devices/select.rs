@@ -1,5 +1,4 @@
-//! The choice of devices for a run. In: the user's wish, and the kinds that benchmarks are written for; out: the
-//! devices, notes for the reader of the results, and the kinds that are missing.
+//! Chooses the devices for a run, from the user's wish and from the kinds that benchmarks are written for.
 
 use super::kinds;
 use crate::device::kind::{DefaultChoice, DeviceKind};
@@ -13,7 +12,7 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
         device == "all"
             || DeviceId::parse(device).kind == kind
-            || (asks_by_number(device) && chosen(kind) == Some(DefaultChoice::First))
+            || (asks_by_number(device) && choice(kind) == Some(DefaultChoice::First))
     })
 }
 
@@ -23,7 +22,7 @@ fn asks_by_number(device: &str) -> bool {
 }
 
 /// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
-fn chosen(kind: &str) -> Option<DefaultChoice> {
+fn choice(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
@@ -55,67 +54,36 @@ pub(crate) struct NoSuchDevice {
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
     there: Vec<Available>,
-    /// The kinds that come with gpubench and of which this machine has no device, wanted by a benchmark or not.
-    absent: Vec<Absent>,
+    /// The kinds of which this machine has no device, wanted by a benchmark or not.
+    absent: Vec<Missing>,
     /// The kinds that benchmarks are written for.
     wanted: Vec<&'static str>,
 }
 
-/// A kind of which this machine has no device.
-#[derive(Clone, Debug)]
-struct Absent {
-    kind: &'static str,
-    /// The words for a device of this kind.
-    noun: &'static str,
-    reason: String,
-    /// True if the search did not come to its end, so that a device may be there.
-    is_lost: bool,
-}
-
-/// The result of a search for devices of a kind.
-#[derive(Clone, Debug)]
-pub(crate) enum Search {
-    /// These are there.
-    Found(Vec<Available>),
-    /// There is none, for this reason.
-    Absent(String),
-    /// The driver cost the process that searched, in these words.
-    Lost(String),
-}
-
-impl Absent {
-    fn missing(&self) -> Missing {
-        Missing { kind: self.kind, why: format!("no {} ({})", self.noun, self.reason) }
-    }
-}
+/// The devices of a kind; the inner error is the reason that there are none, the outer one that the search did not come to its end.
+pub(crate) type Search = Result<Result<Vec<Available>, String>, String>;
 
 impl Devices {
     /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
     #[must_use]
     pub(crate) fn of(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
-        let (mut first, mut others) = (Vec::new(), Vec::new());
-        for (DeviceKind { name: kind, noun, choice, .. }, search) in searched {
-            let (reason, is_lost) = match (search, choice) {
-                (Search::Found(found), DefaultChoice::First) => {
-                    first.extend(found);
-                    continue;
+        for (DeviceKind { name: kind, noun, .. }, search) in searched {
+            let is_lost = search.is_err();
+            match search.flatten() {
+                Ok(found) => devices.there.extend(found),
+                Err(reason) => {
+                    let why = format!("no {noun} ({reason})");
+                    devices.absent.push(Missing { kind, why, is_lost });
                 }
-                (Search::Found(found), DefaultChoice::Beside | DefaultChoice::StandIn) => {
-                    others.extend(found);
-                    continue;
-                }
-                (Search::Absent(reason), _) => (reason, false),
-                (Search::Lost(reason), _) => (reason, true),
-            };
-            devices.absent.push(Absent { kind, noun, reason, is_lost });
+            }
         }
         let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
-        others.extend(unknown.map(|kind| Available::new(kind, kind)));
+        devices.there.extend(unknown.map(|kind| Available::new(kind, kind)));
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
         let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
-        others.sort_by_key(place);
-        devices.there = first.into_iter().chain(others).filter(|found| place(found).is_some()).collect();
+        devices.there.retain(|found| place(found).is_some());
+        devices.there.sort_by_key(|found| (choice(found.kind) != Some(DefaultChoice::First), place(found)));
         devices
     }
 
@@ -133,8 +101,15 @@ impl Devices {
             return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
         }
         let mut devices: Vec<Available> = Vec::new();
-        for name in wanted.split(',') {
-            for found in self.named(name.trim())? {
+        for name in wanted.split(',').map(str::trim) {
+            let is_named = |found: &&Available| names_device(name, &found.device, found.uuid.as_deref());
+            let mut named = self.there.iter().filter(is_named).peekable();
+            // A number is that of one device.
+            let is_kind = named.peek().is_some_and(|first| first.kind == name);
+            if named.peek().is_none() {
+                return Err(self.refused(format!("there is no device `{name}`")));
+            }
+            for found in named.take(if is_kind { usize::MAX } else { 1 }) {
                 // Named twice, by its number and its UUID for instance, it is one device all the same.
                 if !devices.contains(found) {
                     devices.push(found.clone());
@@ -150,11 +125,11 @@ impl Devices {
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     pub(crate) fn one_of_each_kind(&self) -> Result<Selected, NoSuchDevice> {
         let mut selected = self.usual()?;
-        let is_other = |found: &&Available| {
-            chosen(found.kind) == Some(DefaultChoice::StandIn) && !selected.devices.contains(found)
-        };
-        let others: Vec<Available> = self.there.iter().filter(is_other).cloned().collect();
-        selected.devices.extend(others);
+        for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::StandIn)) {
+            if !selected.devices.contains(found) {
+                selected.devices.push(found.clone());
+            }
+        }
         Ok(selected)
     }
 
@@ -164,23 +139,15 @@ impl Devices {
     /// # Errors
     /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
     pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
-        let is_gpu = |kind: &str| chosen(kind) == Some(DefaultChoice::First);
-        if !self.wanted.iter().any(|kind| is_gpu(kind)) {
+        if !self.wanted.iter().any(|kind| choice(kind) == Some(DefaultChoice::First)) {
             return self.usual();
         }
-        let gpus =
-            self.there.iter().filter(|found| is_gpu(found.kind)).take(if all { usize::MAX } else { 1 });
-        let gpus: Vec<Available> = gpus.cloned().collect();
-        if gpus.is_empty() {
-            let wanted = format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU");
-            return Err(self.refused(wanted));
+        let first = self.gpus().next();
+        if first.is_none() {
+            return Err(self.refused(format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU")));
         }
-        let others = self.there.iter().filter(|found| match chosen(found.kind) {
-            Some(DefaultChoice::Beside) => self.first_of_kind(found.kind) == Some(*found),
-            choice => choice.is_none(),
-        });
-        let others = others.cloned();
-        Ok(Selected { devices: gpus.into_iter().chain(others).collect(), ..Selected::default() })
+        let devices = self.chosen(false, &|gpu| all || first == Some(gpu));
+        Ok(Selected { devices, ..Selected::default() })
     }
 
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
@@ -189,88 +156,64 @@ impl Devices {
     pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
-        missing.map(Absent::missing).collect()
+        missing.cloned().collect()
     }
 
     /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
     fn refuse_lost(&self) -> Result<(), NoSuchDevice> {
-        match self.absent.iter().find(|absent| absent.is_lost && self.wanted.contains(&absent.kind)) {
-            Some(Absent { noun, .. }) => Err(self.refused(format!("the search for a {noun} failed"))),
-            None => Ok(()),
+        match self.missing(None).iter().any(|missing| missing.is_lost) {
+            true => Err(self.refused("the search for devices failed".to_owned())),
+            false => Ok(()),
         }
     }
 
     fn usual(&self) -> Result<Selected, NoSuchDevice> {
         self.refuse_lost()?;
-        let gpus = || self.there.iter().filter(|found| chosen(found.kind) == Some(DefaultChoice::First));
-        let first = first_that_works(gpus());
-        let usual = self.there.iter().filter(|found| match chosen(found.kind) {
-            Some(DefaultChoice::First) => first == Some(*found),
-            Some(DefaultChoice::StandIn) => first.is_none(),
-            Some(DefaultChoice::Beside) => self.first_of_kind(found.kind) == Some(*found),
-            None => true,
-        });
-        let devices: Vec<Available> = usual.cloned().collect();
+        let first = first_that_works(self.gpus());
+        let devices = self.chosen(first.is_none(), &|gpu| first == Some(gpu));
+        let mut notes = Vec::new();
         let kind = |found: &Available| kinds::kind(found.kind);
-        let stand_in = devices.iter().filter_map(kind).find(|kind| kind.choice == DefaultChoice::StandIn);
-        let note = |noun: &str| {
-            let missing = self.absent.iter().map(Absent::missing);
-            missing.map(|Missing { why, .. }| format!("{why}: measuring this machine's {noun}")).collect()
-        };
-        let mut notes = stand_in.map_or_else(Vec::new, |kind| note(kind.noun));
+        let mut measured = devices.iter().filter_map(kind);
+        if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::StandIn) {
+            let note = |Missing { why, .. }: &Missing| format!("{why}: measuring this machine's {noun}");
+            notes.extend(self.absent.iter().map(note));
+        }
         if let Some(first) = first.filter(|first| first.fault.is_none()) {
-            let broken = gpus().take_while(|found| *found != first);
-            let told = broken.filter_map(|found| Some((&found.device, found.fault.as_ref()?)));
-            notes.extend(told.map(|(device, fault)| {
-                format!("`{device}` does not work ({fault}): measuring `{}`", first.device)
+            let broken = self.gpus().take_while(|found| *found != first);
+            notes.extend(broken.filter_map(|Available { device, fault, .. }| {
+                let fault = fault.as_ref()?;
+                Some(format!("`{device}` does not work ({fault}): measuring `{}`", first.device))
             }));
         }
         Ok(Selected { devices, notes, missing: self.missing(None) })
     }
 
-    /// Returns the first device of this kind that works, or else the first.
-    fn first_of_kind(&self, kind: &str) -> Option<&Available> {
-        first_that_works(self.there.iter().filter(|found| found.kind == kind))
+    fn gpus(&self) -> impl Iterator<Item = &Available> + Clone {
+        self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::First))
     }
 
-    /// Returns the device of this name, number or UUID, or all of this kind.
-    fn named(&self, wanted: &str) -> Result<Vec<&Available>, NoSuchDevice> {
-        let is_named = |found: &&Available| names_device(wanted, &found.device, found.uuid.as_deref());
-        let mut named: Vec<&Available> = self.there.iter().filter(is_named).collect();
-        // A number is that of one device.
-        if named.first().is_some_and(|first| first.kind != wanted) {
-            named.truncate(1);
-        }
-        if named.is_empty() { Err(self.no_device(wanted)) } else { Ok(named) }
-    }
-
-    /// Returns the error of a name that is none of a device here.
-    fn no_device(&self, wanted: &str) -> NoSuchDevice {
-        let kind = DeviceId::parse(wanted).kind;
-        let is_known = self.wanted.contains(&kind) || chosen(kind).is_some();
-        let unnamed = asks_by_number(wanted);
-        if is_known || unnamed {
-            return self.refused(format!("there is no device `{wanted}`"));
-        }
-        let wanted = format!("there is no device `{wanted}`: no benchmark of this program is for `{kind}`");
-        NoSuchDevice { wanted, there: self.names() }
+    /// Returns the GPUs that `takes` accepts, the CPU if it stands in, and the devices of other kinds.
+    fn chosen(&self, stands_in: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
+        let of_kind = |kind| self.there.iter().filter(move |found| found.kind == kind);
+        let chosen = self.there.iter().filter(|found| match choice(found.kind) {
+            Some(DefaultChoice::First) => takes(found),
+            Some(DefaultChoice::StandIn) => stands_in,
+            Some(DefaultChoice::Beside) => first_that_works(of_kind(found.kind)) == Some(*found),
+            None => true,
+        });
+        chosen.cloned().collect()
     }
 
     /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
     fn refused(&self, why: String) -> NoSuchDevice {
-        let reasons: Vec<String> =
-            self.absent.iter().map(|Absent { noun, reason, .. }| format!("no {noun}: {reason}")).collect();
-        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
-        NoSuchDevice { wanted: format!("{why}{reasons}"), there: self.names() }
-    }
-
-    /// Names the devices that are there.
-    fn names(&self) -> String {
+        let reasons = self.absent.iter().map(|absent| absent.why.clone());
+        let wanted = [why].into_iter().chain(reasons).collect::<Vec<_>>().join("; ");
         let there: Vec<String> = self.there.iter().map(Available::describe).collect();
-        match there.is_empty() {
+        let there = match there.is_empty() {
             true => "nothing that this program measures".to_owned(),
             false => there.join(", "),
-        }
+        };
+        NoSuchDevice { wanted, there }
     }
 }
 
@@ -290,12 +233,8 @@ mod tests {
 
     fn without_gpu() -> Devices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
-        let absent = vec![Absent {
-            kind: "cuda",
-            noun: "CUDA device",
-            reason: "libcuda.so.1 not found".to_owned(),
-            is_lost: false,
-        }];
+        let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
+        let absent = vec![Missing { kind: "cuda", why, is_lost: false }];
         Devices { there, absent, wanted: vec!["host", "clockwork"] }
     }
 
@@ -331,7 +270,7 @@ mod tests {
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
         for wanted in [None, Some("all")] {
-            assert_eq!(wants.missing(wanted), [Missing { kind: "cuda", why: why.clone() }], "{wanted:?}");
+            assert_eq!(wants.missing(wanted), [Missing { kind: "cuda", why: why.clone(), is_lost: false }], "{wanted:?}");
             assert_eq!(wants.select(wanted).expect("the CPU is there").missing.len(), 1);
             assert_eq!(without_gpu().missing(wanted), [], "no benchmark is for one");
             assert_eq!(with_gpus().missing(wanted), []);
@@ -352,7 +291,7 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
         let refused = without_gpu().select(Some("cuda")).expect_err("there is none").to_string();
         let why =
-            "there is no device `cuda` (no CUDA device: libcuda.so.1 not found). This machine has: `host`";
+            "there is no device `cuda`; no CUDA device (libcuda.so.1 not found). This machine has: `host`";
         assert!(refused.starts_with(why), "{refused}");
     }
 
@@ -361,7 +300,7 @@ mod tests {
         let refused = without_gpu().select(Some("7")).expect_err("it is not there").to_string();
         assert_eq!(
             refused,
-            "there is no device `7` (no CUDA device: libcuda.so.1 not found). This machine has: `host` (the host), \
+            "there is no device `7`; no CUDA device (libcuda.so.1 not found). This machine has: `host` (the host), \
              `clockwork` (the clockwork)"
         );
     }
@@ -377,7 +316,7 @@ mod tests {
         assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let gone = given(&wants, true).expect_err("it is gone");
-        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU (no CUDA device: libcuda.so.1 not found). This machine has: `host`";
+        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU; no CUDA device (libcuda.so.1 not found). This machine has: `host`";
         assert!(gone.starts_with(why), "{gone}");
         // A program without benchmarks for GPUs.
         let usual = vec!["host".to_owned(), "clockwork".to_owned()];
@@ -403,14 +342,11 @@ mod tests {
     #[test]
     fn a_search_that_fails_is_no_machine_without_a_gpu() {
         let mut devices = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
-        devices.absent[0] = Absent {
-            reason: "the process exited with code 0".to_owned(),
-            is_lost: true,
-            ..devices.absent[0].clone()
-        };
+        let why = "no CUDA device (the process exited with code 0)".to_owned();
+        devices.absent[0] = Missing { kind: "cuda", why, is_lost: true };
         for wanted in [None, Some("all")] {
             let refused = devices.select(wanted).expect_err("it is not known").to_string();
-            let words = "the search for a CUDA device failed (no CUDA device: the process exited with code 0). This machine has: ";
+            let words = "the search for devices failed; no CUDA device (the process exited with code 0). This machine has: ";
             assert!(refused.starts_with(words), "{refused}");
         }
         assert_eq!(selected(&devices, Some("host")), ["host"]);

@@ -15,7 +15,7 @@ pub(crate) use gpubench_records::files::ceilings::CeilingCache;
 
 /// The sources of peaks.
 #[derive(Clone, Debug, Default)]
-pub struct PeakSources {
+pub(crate) struct PeakSources {
     /// The peaks that the user states, by device and quantity.
     pub stated: BTreeMap<String, BTreeMap<String, String>>,
     /// The store of measured ceilings; `None` if they are not needed.
@@ -57,7 +57,7 @@ pub(crate) fn device_of(
 impl PeakSources {
     /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
-    pub fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
+    pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::data_types()).collect();
         let names: BTreeSet<&String> = self.stated.values().flat_map(BTreeMap::keys).collect();
         let compute = names.into_iter().filter_map(|name| match Quantity::named(name) {
@@ -71,7 +71,7 @@ impl PeakSources {
     }
 
     /// Adds the known peaks of this device. Returns notes for the reader of its results.
-    pub fn add_to(&self, info: &mut DeviceInfo) -> Vec<String> {
+    pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Vec<String> {
         let mut peaks = peaks_of(&self.stated, info);
         let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
         let (measured, note) = match measured {

@@ -145,7 +145,7 @@ impl Plan {
         }
         refuse_duplicates(entries)?;
         let there = devices.iter().map(|(device, kind)| (device.as_str(), *kind, None));
-        let absent = missing.iter().map(|Missing { kind, why }| (*kind, *kind, Some(why.as_str())));
+        let absent = missing.iter().map(|Missing { kind, why, .. }| (*kind, *kind, Some(why.as_str())));
         let instances: Vec<Instance<'_>> = there
             .chain(absent)
             .flat_map(|(device, kind, missing)| {
@@ -225,7 +225,7 @@ impl Plan {
             true => vec![Cache::Hot, Cache::Cold],
             false => vec![Cache::Hot],
         });
-        let shares = match kinds::runs_beside_others(variant.device) {
+        let shares = match kinds::kind(variant.device).is_some_and(|kind| kind.beside_others) {
             true => SharedResource::over(entry.options.link),
             false => SharedResource::Machine,
         };

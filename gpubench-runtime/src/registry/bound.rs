@@ -7,14 +7,14 @@ use std::rc::Rc;
 
 use crate::catch::catch;
 use crate::device::{Device, DeviceType, LastParameter, LaunchStream, Memory};
-use crate::registry::{self, CountError, UserError};
+use crate::registry::{self, UserError};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::work::Counts;
 
 /// The steps of a case as an expansion writes them.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, UserError> + 'a>;
 type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), UserError> + 'a>;
-type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CountError> + 'a>;
+type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, UserError> + 'a>;
 type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), UserError> + 'a>;
 type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case, and perhaps of the one that it is compared with.
@@ -78,7 +78,7 @@ impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
 impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     /// Adds the work that each launch does.
     #[must_use]
-    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CountError> + 'a) -> Self {
+    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, UserError> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
     }
 

@@ -16,7 +16,7 @@ mod error;
 mod options;
 
 pub use self::bound::Bound;
-pub(crate) use self::error::{CountError, UnknownValue, UserError};
+pub(crate) use self::error::UserError;
 pub use self::options::{BenchmarkOptions, Group};
 use gpubench_records::work::Counts;
 
@@ -165,7 +165,7 @@ pub trait ArgAxis {
     ///
     /// # Errors
     /// Returns an error if `shown` is neither listed nor a value of the argument's type.
-    fn select(&self, shown: &str) -> Result<(), UnknownValue>;
+    fn select(&self, shown: &str) -> Result<(), UserError>;
 }
 
 /// A benchmark with its arguments chosen. Its methods are the steps of a measurement.

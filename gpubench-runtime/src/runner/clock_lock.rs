@@ -139,14 +139,15 @@ fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Message {
 /// Resets every GPU, even if one fails. Returns the first error.
 fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     let reset = |[device, uuid]: &[String; 2]| {
-        let reset = kinds::clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
+        let reset = clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
         reset.map_err(|error| format!("{device}: {error}"))
     };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }
 
 fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
-    kinds::clocks(device).ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
+    let clocks = kinds::kind_of(device).and_then(|kind| kind.clocks);
+    clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
 }
 
 /// A device whose clocks can be locked.

@@ -30,6 +30,10 @@ const INFO_LIMIT: Duration = Duration::from_secs(60);
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 /// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
 const OPENINGS: usize = 2;
+/// The number of a benchmark's cases that fail twice before its other cases are not tried again: failures are likely to have one cause, and
+/// ten thousand of them would cost as many processes.
+const CONFIRMED: usize = 3;
+
 /// Makes the supervisor of a thread's workers.
 pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
 
@@ -64,7 +68,8 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                DeviceThread { supervisor, config, refused: BTreeMap::new(), number, replies: sender }
+                let (refused, confirmed) = (BTreeMap::new(), BTreeMap::new());
+                DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }
                     .run(&wanted);
             };
             Builder::new()
@@ -156,6 +161,8 @@ struct DeviceThread<'a> {
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
     refused: BTreeMap<String, (String, usize)>,
+    /// The number of cases of each benchmark that have failed twice.
+    confirmed: BTreeMap<String, usize>,
     number: usize,
     replies: Sender<ThreadReply>,
 }
@@ -169,6 +176,8 @@ struct Tries<'a> {
     may_retry: bool,
     /// Failures of the first try that the second one has not measured yet.
     failed: Vec<Record>,
+    /// The number of cases that have failed twice.
+    confirmed: usize,
     /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
     in_doubt: Vec<(Record, Bytes)>,
 }
@@ -183,6 +192,7 @@ impl Tries<'_> {
         if let Some(place) = self.failed.iter().position(is_same)
             && let Some(failure) = self.failed.swap_remove(place).failure()
         {
+            self.confirmed += usize::from(record.failure().is_some());
             record.set_first_failure(failure);
         }
         match record.declared_work_in_doubt(self.info).filter(|_| record.failure().is_none()) {
@@ -224,13 +234,16 @@ impl DeviceThread<'_> {
         let record = |record| reply(Reply::Record(Box::new(record)));
         let (failed, in_doubt) = (Vec::new(), Vec::new());
         let may_retry = !self.config.in_process;
-        let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, in_doubt };
+        let confirmed = self.confirmed.get(&job.benchmark).copied().unwrap_or_default();
+        let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
         let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
-        if ended.is_ok() && !tries.failed.is_empty() && self.given_up(&job.device).is_none() {
+        let is_tried_again = confirmed < CONFIRMED && self.given_up(&job.device).is_none();
+        if ended.is_ok() && !tries.failed.is_empty() && is_tried_again {
             tries.may_retry = false;
             self.supervisor.replace(&job.device);
             let caches = tries.failed.iter().map(|record| record.case.cache).collect();
             ended = self.attempt(request, caches, &mut tries);
+            self.confirmed.insert(job.benchmark.clone(), tries.confirmed);
         }
         // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
         if !matches!(ended, Err(RunError::Interrupted)) {

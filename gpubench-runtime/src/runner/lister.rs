@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::supervisor::Supervisor;
-use crate::device::Available;
 use crate::device::kind::DeviceKind;
 use crate::devices::select::Search;
 use crate::plan::{Job, Listed, ListedVariant, Lister, Partner};
@@ -46,15 +45,9 @@ impl<'a> WorkerLister<'a> {
             None
         });
         self.library = library.or_else(|| self.library.take());
-        let search = |(kind, found): (&&'static DeviceKind, Result<_, String>)| {
-            let search = match found {
-                Ok(Ok(found)) => {
-                    Search::Found(Vec::into_iter(found).map(|one| Available::of(one, kind.name)).collect())
-                }
-                Ok(Err(reason)) => Search::Absent(reason),
-                Err(loss) => Search::Lost(loss),
-            };
-            (*kind, search)
+        let search = |(kind, mut found): (&&'static DeviceKind, Search)| {
+            found.iter_mut().flatten().flatten().for_each(|device| device.kind = kind.name);
+            (*kind, found)
         };
         kinds.iter().zip(found).map(search).collect()
     }
@@ -130,6 +123,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use crate::device::Available;
     use crate::devices::kinds::KINDS;
     use crate::plan::SharedResource;
     use crate::runner::supervisor::{Loss, Worker};
@@ -177,7 +171,7 @@ mod tests {
                     hear(Reply::Library(Some("/lib/libcuda.so.1".into())));
                     kinds.iter().try_for_each(|kind| {
                         self.come_to(kind, limit)?;
-                        hear(Reply::Devices(Ok(vec![Available::new(kind, "host").into_found()])));
+                        hear(Reply::Devices(Ok(vec![Available::new(kind, "host")])));
                         Ok(())
                     })
                 }
@@ -285,7 +279,7 @@ mod tests {
         let kinds: Vec<&DeviceKind> = KINDS.iter().collect();
         let ((found, library), asked) =
             with_planner(|lister| (lister.devices(&kinds), lister.library.take()));
-        let [(_, Search::Lost(why)), (_, Search::Found(host))] = &found[..] else { panic!("other results") };
+        let [(_, Err(why)), (_, Ok(Ok(host)))] = &found[..] else { panic!("other results") };
         assert_eq!((&**why, host.len()), ("the process exited with code 0", 1));
         assert_eq!(library.as_deref(), Some(std::path::Path::new("/lib/libcuda.so.1")));
         assert_eq!(asked, ["cuda", "cuda", "host", "end"]);

@@ -40,7 +40,6 @@ use crate::runner::resume::ResumedRecords;
 use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::device_info::{Property, Value};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::DeviceId;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
@@ -185,7 +184,7 @@ fn measure_by<'a>(
     };
     let mut results = RunResults::new(run, events);
     let is_traced =
-        |(job, status): &(Job, JobStatus)| *status == JobStatus::Measured && kinds::is_profiled(&job.device);
+        |(job, status): &(Job, JobStatus)| *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled);
     if config.verify && !plan.jobs.iter().any(is_traced) {
         results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
@@ -224,24 +223,22 @@ impl Runner<'_, '_> {
         plan: &Plan,
         store: Option<(&Path, bool)>,
     ) -> Result<(), RunError> {
-        let beside_others = |device: &str| kinds::runs_beside_others(DeviceId::parse(device).kind);
+        let beside_others = |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.beside_others);
         let some_beside = devices.iter().any(|found| beside_others(&found.device));
         for Available { device, .. } in devices {
-            let mut answer = self.resumed.instead_of(device, plan, &self.config.peak_sources).map(Ok);
+            let mut answer = Err("it sent no properties".to_owned());
             let thread = self.threads.of(device);
-            if answer.is_none() {
-                self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
-                    Reply::DeviceInfo(info) => answer = Some(Ok(info)),
-                    Reply::NoDevice(why) => answer = Some(Err(why)),
-                    Reply::Remark(remark) => self.results.warn(&remark),
-                    _ => {}
-                })?;
-            }
+            self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
+                Reply::DeviceInfo(info) => answer = Ok(info),
+                Reply::NoDevice(why) => answer = Err(why),
+                Reply::Remark(remark) => self.results.warn(&remark),
+                _ => {}
+            })?;
             if self.threads.count() > 1 && some_beside && !beside_others(device) {
                 // Its cases come after those of the others, which see every other process on their GPU.
                 self.renew(thread..thread + 1)?;
             }
-            match answer.unwrap_or_else(|| Err("it sent no properties".to_owned())) {
+            match answer {
                 Ok(mut info) => {
                     self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
                     self.results.run.devices.push(self.resumed.on(info));

@@ -2,7 +2,7 @@
 //! with its arguments on all devices, are together.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{RunEvent, RunEvents};
 use crate::plan::{Job, Plan};
@@ -11,10 +11,10 @@ use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
 
 /// The file of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunFile {
     /// It has all records.
-    Stored(PathBuf),
+    Stored,
     /// The run needed no file.
     None,
     /// It could not be written. A warning has said so.
@@ -66,8 +66,7 @@ impl<'a> RunResults<'a> {
         };
         match Store::create(folder, &self.run, resumed) {
             Ok(store) => {
-                self.file = RunFile::Stored(store.path().to_owned());
-                self.store = Some(store);
+                (self.store, self.file) = (Some(store), RunFile::Stored);
             }
             Err(error) => {
                 self.warn(&format!("this run is not kept: {}: {error}", folder.display()));

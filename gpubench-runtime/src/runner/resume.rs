@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
 use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
@@ -93,21 +92,6 @@ impl ResumedRecords {
         self.wall
     }
 
-    /// Returns the facts of `device` without asking it, if all of its cases in `plan` have a record and the
-    /// user gives the same peaks as then.
-    #[must_use]
-    pub fn instead_of(&self, device: &str, plan: &Plan, peak_sources: &PeakSources) -> Option<DeviceInfo> {
-        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
-        ours.peek()?;
-        let info = self.info(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
-        // Only the facts that the device reports: peaks from other sources may have changed.
-        let mut bare = info.clone();
-        bare.peaks.retain(|peak| peak.source != PeakSource::User);
-        let mut now = bare.clone();
-        peak_sources.add_to(&mut now);
-        (given(&now) == given(info)).then_some(bare)
-    }
-
     /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
     /// facts of the kept records. On another device, the kept records are dropped.
     pub fn on(&mut self, info: DeviceInfo) -> DeviceInfo {
@@ -124,10 +108,6 @@ impl ResumedRecords {
         self.devices.iter().find(|info| info.device == device)
     }
 
-    fn has(&self, job: &Job, cache: Cache) -> bool {
-        self.records.contains_key(&planned_case(job, cache))
-    }
-
     /// Takes the record of a case out, for the run.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
         self.records.remove(&planned_case(job, cache))
@@ -137,12 +117,6 @@ impl ResumedRecords {
     #[must_use]
     pub fn of(&self, plan: &Plan) -> Vec<&Record> {
         plan.planned_cases().filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
-    }
-
-    /// Returns true if no case of `plan` is left to measure.
-    #[must_use]
-    pub fn is_all_of(&self, plan: &Plan) -> bool {
-        plan.planned_cases().all(|(job, cache)| self.has(job, cache))
     }
 
     /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it

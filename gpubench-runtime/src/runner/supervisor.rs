@@ -299,7 +299,7 @@ impl Process {
     /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
     /// name.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
-        let mut command = Command::new(children::this_program()?);
+        let mut command = Command::new(children::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::VARIABLE, path)));
         let (family, requests, stream) = Family::start_with_channel(command)?;
         let (sender, replies) = channel();

@@ -26,6 +26,7 @@ use crate::plan::{Job, JobStatus, Plan, SharedResource};
 use crate::worker::{Reply, Request};
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::sampling::Sampling;
@@ -175,6 +176,7 @@ impl Worker for FakeWorker {
             | Request::List { .. }
             | Request::Pair { .. }
             | Request::Devices { .. }
+            | Request::Examine { .. }
             | Request::End => {
                 unreachable!("nobody asks for it")
             }
@@ -493,6 +495,21 @@ fn a_failure_that_cannot_be_checked_is_told_unless_the_run_is_interrupted() {
     let done = Outcome::of(&plan, script, 1, &|| false);
     assert!(matches!(done.ended, Err(RunError::NoWorker(_))));
     assert_eq!(done.rows(), [invalid("fails hot"), invalid("fails cold")]);
+}
+
+/// Three cases of a benchmark are checked, and the others believed: ten thousand would cost as many processes.
+#[test]
+fn failures_are_checked_a_few_times() {
+    let mut plan = plan(&["fails"; 10], &["fake"]);
+    for (number, (job, _)) in plan.jobs.iter_mut().enumerate() {
+        job.args = vec![Arg { name: "n".to_owned(), value: number.to_string() }];
+        job.caches = vec![Cache::Hot];
+    }
+    let done = measured(&plan, &[]);
+    assert!(done.ended.is_ok() && done.rows().iter().all(|(_, state)| *state == State::Invalid));
+    assert_eq!(done.failures(), vec!["launch: it always does"; 10]);
+    assert_eq!(done.script.asked.len(), 1 + 10 + 3);
+    assert_eq!(done.script.started, 4);
 }
 
 #[test]

@@ -4,15 +4,10 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use gpubench_records::files;
 use gpubench_records::record::Package;
-
-/// The longest wait for git. It answers in milliseconds, while the run begins.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The endings of files that programs are built from. Changes to other files leave a program unchanged.
 const SOURCES: [&str; 13] =
@@ -21,36 +16,12 @@ const SOURCES: [&str; 13] =
 /// The commit of a checkout, and true if files have changed since.
 type CheckoutState = (String, bool);
 
-/// A pending question to git.
-pub(crate) struct Lookup {
-    package: Option<Package>,
-    answer: Receiver<Option<CheckoutState>>,
-    until: Instant,
-}
-
-impl Lookup {
-    /// Asks for the commit of `package`, without waiting for the answer.
-    pub(crate) fn begin(package: Option<Package>) -> Self {
-        let (sender, answer) = mpsc::channel();
-        if let Some(folder) = package.as_ref().map(|package| package.folder.clone()) {
-            // If no thread can be started, there is no answer. A late answer is ignored.
-            let asked = thread::Builder::new().spawn(move || {
-                let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
-                _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
-            });
-            drop(asked);
-        }
-        Self { package, answer, until: Instant::now() + PATIENCE }
-    }
-
-    /// Waits for the answer, at most [`PATIENCE`] after the question. Returns the package, with its commit if the
-    /// answer has come.
-    pub(crate) fn end(self) -> Option<Package> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        let found = self.answer.recv_timeout(left).ok().flatten();
-        let (commit, dirty) = found.unzip();
-        self.package.map(|package| Package { commit, dirty, ..package })
-    }
+/// Returns the package with the commit that this program was built from, if git knows it.
+pub(crate) fn with_commit(package: Package) -> Package {
+    let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
+    let found = built.and_then(|built| state("git", Path::new(&package.folder), built));
+    let (commit, dirty) = found.unzip();
+    Package { commit, dirty, ..package }
 }
 
 /// Returns the state of the checkout with the package in `folder`, if none of its sources is newer than a program
@@ -97,6 +68,7 @@ fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::time::Duration;
 
     use tempfile::TempDir;
 
@@ -188,12 +160,5 @@ mod tests {
         fs::create_dir(&other).expect("a folder");
         fs::write(other.join("Cargo.toml"), "").expect("a file");
         assert_eq!(state("git", &other, SystemTime::now()), None);
-    }
-
-    #[test]
-    fn a_program_without_a_package_asks_nobody() {
-        let begin = Instant::now();
-        assert_eq!(Lookup::begin(None).end(), None);
-        assert!(begin.elapsed() < PATIENCE);
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 
-use super::checkout::Lookup;
+use super::checkout::with_commit;
 use super::cli::Exit;
 use super::extension::{Extension, Session};
 use super::prepare::{Planner, RunSetup, Task, runs_folder};
@@ -40,7 +40,6 @@ pub(super) struct Prepared<'a> {
     selection: Selection,
     entries: Vec<&'static Entry>,
     program: Program,
-    checkout: Lookup,
     runs_folder: Option<PathBuf>,
     setup: RunSetup,
     peak_sources: PeakSources,
@@ -90,7 +89,6 @@ impl<'a> Prepared<'a> {
             events.event(&RunEvent::Warning(&warning));
             None
         });
-        let checkout = Lookup::begin(program.package.take());
         let is_stored = runs_folder.is_some() || task == Task::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
         let mut planner = Planner::new(task, &entries, options, share)?;
@@ -125,7 +123,6 @@ impl<'a> Prepared<'a> {
             selection,
             entries,
             program,
-            checkout,
             runs_folder,
             setup,
             peak_sources,
@@ -151,14 +148,9 @@ impl<'a> Prepared<'a> {
             (self.options, std::mem::take(&mut self.setup));
         let watch = SignalWatch::start();
         events.event(&RunEvent::Planned(&plan, options.repeats()));
-        // If nothing is left to measure, the devices are not touched.
-        let is_measured = !resumed.is_all_of(&plan);
-        let (mut locks, clock_lock) = match is_measured {
-            true => self.lock(&devices, &watch, events)?,
-            false => (Vec::new(), None),
-        };
+        let (mut locks, clock_lock) = self.lock(&devices, &watch, events)?;
         events.event(&RunEvent::DevicesOpening);
-        self.program.package = self.checkout.end();
+        self.program.package = self.program.package.map(with_commit);
         let required = matches!(options.runs_dir, Some(RunsDir::In(_)));
         let beginning = Beginning {
             program: self.program,
@@ -170,7 +162,7 @@ impl<'a> Prepared<'a> {
         };
         let config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
         // Without worker processes there are no new ones.
-        let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
+        let threshold = options.fail_on_regression.filter(|_| !options.in_process);
         let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
         let plans = Plans { plan: &plan, again: &mut |run| again.next(run) };
         let (mut run, file, ended) =
@@ -178,7 +170,7 @@ impl<'a> Prepared<'a> {
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
-        let resumable = matches!(file, RunFile::Stored(_)) && config.runs == 1;
+        let resumable = file == RunFile::Stored && config.runs == 1;
         let mut problems: Vec<SuiteError> = Vec::new();
         problems.extend(ended.err().map(|cause| ended_early(cause, &watch, resumable)));
         problems.extend(release(clock_lock).err());
@@ -218,7 +210,7 @@ impl<'a> Prepared<'a> {
         devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         let watch = SignalWatch::start();
         let (_locks, clock_lock) = self.lock(&devices, &watch, progress)?;
-        self.program.package = self.checkout.end();
+        self.program.package = self.program.package.map(with_commit);
         let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let stops = || watch.has_signal();
         let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, Box::new(drop));

@@ -19,8 +19,7 @@ use gpubench_table as report;
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
 pub(super) fn set_cache_states(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
-        let ceilings = kinds::ceilings_of(&job.device);
-        if let Some(cache) = ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark)) {
+        if let Some(cache) = (kinds::CEILINGS.cache)(&job.benchmark) {
             job.caches = vec![cache];
         }
     }
@@ -35,7 +34,7 @@ fn cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
 /// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
-    let reached: Vec<_> = run.devices.iter().map(|info| kinds::reached(run, &info.device)).collect();
+    let reached: Vec<_> = run.devices.iter().map(|info| (kinds::CEILINGS.reached)(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
         match cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
             Ok(Some(file)) => {
@@ -61,7 +60,7 @@ pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (Pe
 pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
     kinds_of(&Task::Measure.entries())
         .into_iter()
-        .find(|kind| kinds::keeps_peaks(kind) && wanted.is_none_or(|wanted| wanted == *kind))
+        .find(|kind| *kind == kinds::KEEPS_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
 
 /// Measures the peaks of `device` and stores them in the place of earlier ones.

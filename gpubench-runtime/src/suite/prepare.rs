@@ -17,7 +17,6 @@ use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
 use crate::settings::{RunsDir, Settings};
 use gpubench_records::files::{self as store, EarlierRun};
-use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
 
 /// The purpose of a plan.
@@ -37,7 +36,7 @@ impl Task {
     /// Returns the benchmarks for this task.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
         match self {
-            Self::MeasurePeaks => kinds::ceilings(),
+            Self::MeasurePeaks => (kinds::CEILINGS.entries)(),
             Self::Measure | Self::Test | Self::Extension => registry::entries(),
         }
     }
@@ -81,55 +80,32 @@ impl<'a> Planner<'a> {
     }
 
     /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
-    /// rest is measured on the devices of that run, unless the user names others. If nothing is left, they may be missing.
+    /// rest is measured on the devices of that run, unless the user or the scheduler names others.
     pub(super) fn run_setup(
         &mut self,
         program: &Program,
         runs: Option<&Path>,
     ) -> Result<RunSetup, SuiteError> {
         let options = self.options;
-        let (mut earlier, mut restarted) = (None, None);
-        if let (Some(name), Some(runs)) = (&options.resume, runs) {
-            earlier = self.earlier_run(runs, name, &program.suite)?;
-            // A node that a task was started again on may see another folder than the one before.
-            let task = self.share.task.as_ref().filter(|_| earlier.is_none());
-            let task = task.filter(|task| task.restarts.is_some_and(|restarts| restarts > 0));
-            restarted = task.map(|task| {
-                format!(
-                    "{task} was started again and has no earlier run in {}: all is measured",
-                    runs.display()
-                )
-            });
-        }
-        let still_valid = |earlier, plan: &Plan| {
-            let limit = options.time_limit().into();
-            ResumedRecords::from_earlier(earlier, plan, program, &options.sampling(), limit)
+        let earlier = match (&options.resume, runs) {
+            (Some(name), Some(runs)) => self.earlier_run(runs, name, &program.suite)?,
+            _ => None,
         };
         // A task that is started again is given other devices, perhaps on another node.
-        let is_free = options.device.is_none() && self.share.given().is_none();
-        let infos = earlier.iter().filter(|_| is_free).flat_map(|earlier| &earlier.run.devices);
-        let names: Vec<String> = infos.map(|info| info.device.clone()).collect();
-        if let Some(earlier) = earlier.clone().filter(|_| !names.is_empty()) {
-            let devices: Vec<Available> = names.iter().filter_map(|device| self.as_named(device)).collect();
-            let mut notes = earlier.run.notes.clone();
-            let plan = self.plan(&devices, &[])?;
-            let unmatched = note_unmatched(&plan).filter(|note| !notes.contains(note));
-            notes.extend(unmatched);
-            let plan = self.share.narrow(plan);
-            let resumed = still_valid(earlier, &plan);
-            if resumed.is_all_of(&plan) {
-                return Ok(RunSetup { plan, devices, notes, resumed });
-            }
-        }
+        let before = earlier.iter().filter(|_| self.share.given().is_none());
+        let names: Vec<&str> =
+            before.flat_map(|earlier| &earlier.run.devices).map(|info| &*info.device).collect();
         let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
         let (planned, Selected { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned.and_then(Plan::on_this_machine)?;
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
-        let unmatched = note_unmatched(&planned).filter(|note| !notes.contains(note));
-        notes.extend(unmatched.into_iter().chain(restarted));
+        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
         let plan = self.share.narrow(planned);
-        let resumed = earlier.map(|earlier| still_valid(earlier, &plan)).unwrap_or_default();
-        Ok(RunSetup { plan, devices, notes, resumed })
+        let resumed = earlier.map(|earlier| {
+            let limit = options.time_limit().into();
+            ResumedRecords::from_earlier(earlier, &plan, program, &options.sampling(), limit)
+        });
+        Ok(RunSetup { plan, devices, notes, resumed: resumed.unwrap_or_default() })
     }
 
     /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
@@ -140,12 +116,6 @@ impl<'a> Planner<'a> {
             _ => EarlierRun::open(runs, name, suite).map(Some),
         };
         earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
-    }
-
-    /// Returns a device by its name in a run, present or not.
-    fn as_named(&self, device: &str) -> Option<Available> {
-        let kind = self.kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
-        Some(Available::new(device, kind))
     }
 
     /// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing

@@ -1,9 +1,7 @@
 //! Prints results on standard output, and writes them to the files that the user names.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 
 use anstream::AutoStream;
 
@@ -16,7 +14,6 @@ use crate::settings::Settings;
 use crate::system::stdio::{self, Patient};
 use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
-use gpubench_records::text::printable;
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 
@@ -125,7 +122,6 @@ impl<'a> Printer<'a> {
         } else {
             problems.extend(shown.problem);
         }
-        problems.extend(self.print_files(&file, outputs).err());
         let exit = if matches!(file, RunFile::Failed) { Exit::Failed } else { Exit::Done };
         let run = MeasuredRun { run, problems, file }.into_result()?;
         Ok(Exit::of(&run).min(exit))
@@ -157,23 +153,6 @@ impl<'a> Printer<'a> {
             Some(file) => file.write(&contents),
             None => ignore_closed_pipe(fill(Patient(&self.stdout), &contents)),
         }
-    }
-
-    /// Prints the paths of a run's files on a terminal, below the table.
-    fn print_files(&self, stored: &RunFile, outputs: &[Output]) -> Result<(), SuiteError> {
-        let exported = outputs.iter().filter_map(|(export, _)| match &export.to {
-            ExportTo::File(path) => Some(path),
-            ExportTo::StandardOutput => None,
-        });
-        let stored = if let RunFile::Stored(path) = stored { Some(path) } else { None };
-        let here = env::current_dir().unwrap_or_default();
-        let shown =
-            |path: &PathBuf| printable(&path.strip_prefix(&here).unwrap_or(path).display().to_string());
-        let files: Vec<String> = exported.chain(stored).map(shown).collect();
-        if files.is_empty() || !self.prints_rows() || !self.stdout.is_terminal() {
-            return Ok(());
-        }
-        self.print(&format!("files: {}\n", files.join(", ")))
     }
 }
 

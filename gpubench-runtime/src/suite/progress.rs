@@ -1,9 +1,5 @@
-//! Shows a run in progress: one line that moves, if standard error is a terminal, else a line now and then, and its warnings. In a benchmark
-//! binary, rows go to standard output as soon as all cases of a benchmark are measured.
-
-use std::fmt::Debug;
-use std::io::{self, IsTerminal};
-use std::time::{Duration, Instant};
+//! Shows a run in progress: its warnings, and one line that moves if standard error is a terminal. In a benchmark binary, rows go to
+//! standard output as soon as all cases of a benchmark are measured.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -16,16 +12,12 @@ use gpubench_records::text::printable;
 use gpubench_stats::format;
 use gpubench_table::{self as report, Planned, TableWriter};
 
-/// The time between two lines where nobody sees a line move.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
-
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its samples and
 /// interval so far, and the number of cases done.
 #[derive(Debug)]
 pub struct Progress<'a> {
     bar: ProgressBar,
-    mode: Mode,
-    messages: Box<dyn Messages>,
+    is_quiet: bool,
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
     /// True once cases are measured again.
@@ -37,41 +29,17 @@ pub struct Progress<'a> {
     shown: LiveOutput,
 }
 
-/// The clock, and the place of messages.
-trait Messages: Debug + Send {
-    fn now(&self) -> Instant;
-    fn say(&self, message: &str);
-}
-
-/// The machine's clock, and standard error.
-#[derive(Debug)]
-struct StandardError;
-
-impl Messages for StandardError {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn say(&self, message: &str) {
-        say(message);
-    }
-}
-
-/// The way in which progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// A line that moves.
-    Bar,
-    /// A line every ten seconds, the last one at this time.
-    Lines(Instant),
-    /// Not at all.
-    Quiet,
-}
-
 impl Default for Progress<'_> {
     fn default() -> Self {
-        let mode = if io::stderr().is_terminal() { Mode::Bar } else { Mode::Lines(Instant::now()) };
-        Self::with(mode, Box::new(StandardError))
+        Self {
+            bar: ProgressBar::hidden(),
+            is_quiet: false,
+            several_devices: false,
+            is_again: false,
+            printer: None,
+            jobs: Vec::new(),
+            shown: LiveOutput::default(),
+        }
     }
 }
 
@@ -79,20 +47,9 @@ impl<'a> Progress<'a> {
     /// Shows warnings and no progress.
     #[must_use]
     pub fn quiet() -> Self {
-        Self::with(Mode::Quiet, Box::new(StandardError))
-    }
-
-    fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
-        Self {
-            bar: ProgressBar::hidden(),
-            mode,
-            messages,
-            several_devices: false,
-            is_again: false,
-            printer: None,
-            jobs: Vec::new(),
-            shown: LiveOutput::default(),
-        }
+        let mut progress = Self::default();
+        progress.is_quiet = true;
+        progress
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -114,17 +71,15 @@ impl<'a> Progress<'a> {
     }
 
     fn begin(&mut self, total: usize, what: &str) {
-        self.bar = match self.mode {
-            Mode::Bar => ProgressBar::new(total as u64),
-            Mode::Lines(_) | Mode::Quiet => ProgressBar::hidden(),
-        };
-        self.bar.set_length(total as u64);
+        if !self.is_quiet {
+            self.bar = ProgressBar::new(total as u64);
+        }
         self.set_style(&format!("{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}  {{wide_msg}}"));
     }
 
     /// Counts measurements, of which nobody knows how many there will be.
     pub(super) fn begin_uncounted(&mut self) {
-        if self.mode == Mode::Bar {
+        if !self.is_quiet {
             self.bar = ProgressBar::new_spinner();
         }
         self.set_style("{spinner} {pos} measurements {elapsed}  {wide_msg}");
@@ -147,7 +102,7 @@ impl<'a> Progress<'a> {
     }
 
     fn say(&self, message: &str) {
-        self.aside(|| self.messages.say(message));
+        self.aside(|| say(message));
     }
 
     /// Returns the name of a job, with its device if there are several.
@@ -157,19 +112,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Shows the activity.
-    fn show(&mut self, activity: String) {
-        let now = self.messages.now();
-        if let Mode::Lines(last) = self.mode
-            && now.saturating_duration_since(last) >= BETWEEN_LINES
-        {
-            let done = self.bar.position();
-            let done = match self.bar.length() {
-                Some(all) if all > 0 => format!("{done} of {all} done"),
-                _ => format::counted(done as usize, "measurement"),
-            };
-            self.messages.say(&format!("{done}: {activity}"));
-            self.mode = Mode::Lines(now);
-        }
+    fn show(&self, activity: String) {
         self.bar.set_message(activity);
     }
 
@@ -229,7 +172,7 @@ impl RunEvents for Progress<'_> {
             }
             RunEvent::MeasuredAgain(plan) => {
                 self.bar.inc_length(plan.cases() as u64);
-                if !std::mem::replace(&mut self.is_again, true) && self.mode != Mode::Quiet {
+                if !std::mem::replace(&mut self.is_again, true) && !self.is_quiet {
                     let seem = if plan.cases() == 1 { "seems" } else { "seem" };
                     let cases = format::counted(plan.cases(), "case");
                     self.say(&format!("measuring {cases} again, which {seem} slower than the baseline"));
@@ -250,47 +193,11 @@ impl Drop for Progress<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex, MutexGuard};
-
     use super::*;
-    use crate::plan::{JobStatus, SharedResource};
-    use gpubench_records::failure::Step;
+    use crate::plan::SharedResource;
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::Cache;
     use gpubench_records::record::Record;
-
-    /// A clock that is set, and the lines that were written.
-    #[derive(Clone, Debug)]
-    struct Recorded(Arc<Mutex<(Instant, Vec<String>)>>);
-
-    impl Recorded {
-        fn new() -> Self {
-            Self(Arc::new(Mutex::new((Instant::now(), Vec::new()))))
-        }
-
-        fn lock(&self) -> MutexGuard<'_, (Instant, Vec<String>)> {
-            self.0.lock().expect("nobody panics with it")
-        }
-
-        fn pass(&self, seconds: u64) {
-            self.lock().0 += Duration::from_secs(seconds);
-        }
-
-        /// The lines since this was last called.
-        fn lines(&self) -> Vec<String> {
-            std::mem::take(&mut self.lock().1)
-        }
-    }
-
-    impl Messages for Recorded {
-        fn now(&self) -> Instant {
-            self.lock().0
-        }
-
-        fn say(&self, message: &str) {
-            self.lock().1.push(message.to_owned());
-        }
-    }
 
     fn job(benchmark: &str) -> Job {
         Job {
@@ -304,59 +211,16 @@ mod tests {
         }
     }
 
-    fn plan(benchmarks: &[&str]) -> Plan {
-        let jobs = benchmarks.iter().map(|benchmark| (job(benchmark), JobStatus::Measured)).collect();
-        Plan { jobs, ..Plan::default() }
-    }
-
-    /// Measures both cases of a job, which take four seconds each.
-    fn measure(progress: &mut Progress<'_>, recorded: &Recorded, benchmark: &str) {
-        progress.event(&RunEvent::JobStarted(&job(benchmark)));
-        for cache in [Cache::Hot, Cache::Cold] {
-            progress.event(&RunEvent::StepReached(&job(benchmark), Step::WarmUp(0)));
-            recorded.pass(2);
-            let (job, samples, half_width) = (&job(benchmark), 64, 0.012);
-            progress.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
-            recorded.pass(2);
-            let failure = Failure::new(Stage::Launch, "no");
-            progress.event(&RunEvent::RecordFinished(&Record::failed(job.case(cache), failure)));
-        }
-    }
-
-    fn lines(recorded: &Recorded) -> Progress<'static> {
-        let began = recorded.now();
-        Progress::with(Mode::Lines(began), Box::new(recorded.clone()))
-    }
-
     #[test]
-    fn without_a_terminal_there_is_a_line_every_ten_seconds() {
-        let recorded = Recorded::new();
-        let mut progress = lines(&recorded);
-        progress.event(&RunEvent::Planned(&plan(&["copy", "sum", "dot\u{1b}"]), 1));
-        measure(&mut progress, &recorded, "copy");
-        assert_eq!(recorded.lines(), [""; 0], "eight seconds");
-        measure(&mut progress, &recorded, "sum");
-        assert_eq!(recorded.lines(), ["2 of 6 done: 64 samples, ± 1.20 %: sum"], "ten seconds");
-        recorded.pass(60);
-        measure(&mut progress, &recorded, "dot\u{1b}");
-        // However late, one line; and no escape of a name.
-        assert_eq!(recorded.lines(), ["4 of 6 done: dot\\u{1b}"]);
-        progress.event(&RunEvent::Warning("no clock"));
-        assert_eq!(recorded.lines(), ["warning: no clock"]);
-    }
-
-    #[test]
-    fn a_quiet_run_shows_warnings_and_nothing_else() {
-        let recorded = Recorded::new();
-        let mut progress = Progress::with(Mode::Quiet, Box::new(recorded.clone()));
-        progress.event(&RunEvent::Planned(&plan(&["copy", "sum"]), 3));
-        progress.event(&RunEvent::DevicesOpening);
-        for benchmark in ["copy", "sum", "copy", "sum"] {
-            measure(&mut progress, &recorded, benchmark);
-            recorded.pass(60);
-        }
-        assert_eq!(recorded.lines(), [""; 0]);
-        progress.event(&RunEvent::Warning("no clock"));
-        assert_eq!(recorded.lines(), ["warning: no clock"]);
+    fn the_line_has_the_case_in_progress_and_the_number_of_those_done() {
+        let mut progress = Progress::default();
+        let jobs = ["copy", "dot\u{1b}"].map(|name| (job(name), JobStatus::Measured)).to_vec();
+        progress.event(&RunEvent::Planned(&Plan { jobs, ..Plan::default() }, 3));
+        let failure = Failure::new(Stage::Launch, "no");
+        progress.event(&RunEvent::RecordFinished(&Record::failed(job("copy").case(Cache::Hot), failure)));
+        let (job, samples, half_width) = (&job("dot\u{1b}"), 64, 0.012);
+        progress.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (1, Some(12)));
+        assert_eq!(progress.bar.message(), "64 samples, ± 1.20 %: dot\\u{1b}", "no escape of a name");
     }
 }

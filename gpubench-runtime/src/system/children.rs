@@ -90,11 +90,8 @@ pub fn remember_ends() {
     });
 }
 
-/// Returns the path of this running program, which stays valid if its file was replaced: a run uses one build only.
-pub(crate) fn this_program() -> io::Result<PathBuf> {
-    let itself = Path::new("/proc/self/exe");
-    if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
-}
+/// The path of this running program, which stays valid if its file was replaced: a run uses one build only.
+pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Sets the name of this process, so that `top` shows the program's and not `exe`, the name of `/proc/self/exe`.
 pub(crate) fn set_process_name() {

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use rustix::system::uname;
@@ -38,12 +37,6 @@ fn pretty_name(release: &str) -> Option<String> {
 pub(crate) fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
-}
-
-/// Returns the size of the file system at `path` in bytes.
-pub(crate) fn file_system_size(path: &Path) -> Option<u64> {
-    let place = rustix::fs::statvfs(path).ok()?;
-    Some(place.f_blocks * place.f_frsize)
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
 /// Looks for a signal that asks this process to end.
-pub(crate) struct SignalWatch {
-    /// True if the process was started with some of them blocked.
-    some_blocked: bool,
-}
+pub(crate) struct SignalWatch(());
 
 impl SignalWatch {
     /// Begins to look; what came before is forgotten. A second signal ends the process at once, unless it is the same one within half a
@@ -40,17 +37,12 @@ impl SignalWatch {
         *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
         SEEN.store(0, Ordering::SeqCst);
         LISTENING.call_once(listen);
-        Self { some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
+        Self(())
     }
 
     /// Returns the number of the signal that came, if any.
     pub(crate) fn signal(&self) -> Option<u8> {
-        let signal = match SEEN.load(Ordering::SeqCst) {
-            // A blocked signal reaches no handler, and waits.
-            0 if self.some_blocked => waiting().unwrap_or(0) as usize,
-            seen => seen,
-        };
-        u8::try_from(signal).ok().filter(|signal| *signal > 0)
+        u8::try_from(SEEN.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
 
     /// Returns true if a signal came.
@@ -95,11 +87,6 @@ fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant)
     signal == first && now.duration_since(came) < SAME_REQUEST
 }
 
-/// Returns a signal that waits for this process to unblock it.
-fn waiting() -> Option<c_int> {
-    ASKING.into_iter().find(|signal| is_in("ShdPnd:", *signal))
-}
-
 /// Has all such signals end nothing.
 pub(crate) fn outlive() -> io::Result<()> {
     for signal in ASKING {
@@ -116,17 +103,12 @@ pub(crate) fn outlive_file_limits() {
 
 /// Returns true if this process was started with `signal` ignored, as far as the system reports it.
 pub(super) fn is_ignored(signal: c_int) -> bool {
-    is_in("SigIgn:", signal)
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| is_in_mask(&status, signal))
 }
 
-/// Looks for `signal` in the mask of this `name` in the status of this process.
-fn is_in(name: &str, signal: c_int) -> bool {
-    fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, name, signal))
-}
-
-/// Looks for `signal` in a mask. The lowest bit is that of signal 1.
-fn mask_has(status: &str, name: &str, signal: c_int) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix(name));
+/// Looks for `signal` in the mask of ignored signals. The lowest bit is that of signal 1.
+fn is_in_mask(status: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
@@ -147,9 +129,8 @@ mod tests {
     #[test]
     fn ignored_signals_are_bits_of_a_mask() {
         let status = "Name:\tsuite\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
-        let ignores = |signal| mask_has(status, "SigIgn:", signal);
+        let ignores = |signal| is_in_mask(status, signal);
         assert!(ignores(SIGHUP) && ignores(13) && !ignores(SIGINT));
-        assert!(mask_has(status, "SigBlk:", SIGHUP) && !mask_has(status, "SigBlk:", 13));
-        assert!(!mask_has("Name:\tsuite\n", "SigIgn:", SIGHUP));
+        assert!(!is_in_mask("Name:\tsuite\n", SIGHUP));
     }
 }

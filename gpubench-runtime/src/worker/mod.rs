@@ -21,7 +21,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::catch;
-use crate::device::{Available, Device, FoundDevice};
+use crate::device::finding::Finding;
+use crate::device::{Available, Device};
 use crate::devices::kinds;
 use crate::peaks::{CeilingCache, device_of};
 use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
@@ -98,6 +99,11 @@ pub enum Request {
         /// The kinds.
         kinds: Vec<String>,
     },
+    /// Examine what measuring on this kind of device needs.
+    Examine {
+        /// The kind.
+        kind: String,
+    },
     /// End: there is nothing more to do.
     End,
 }
@@ -159,7 +165,9 @@ pub enum Reply {
     /// The path of the driver's library, for other workers.
     Library(Option<PathBuf>),
     /// The devices of the next kind, or the reason that there are none.
-    Devices(Result<Vec<FoundDevice>, String>),
+    Devices(Result<Vec<Available>, String>),
+    /// What was found of a kind of device.
+    Examined(Vec<Finding>),
     /// The device cannot be used.
     NoDevice(String),
     /// Something that the user needs to know and that is no result.
@@ -181,7 +189,7 @@ impl Request {
             Self::DeviceInfo { device, .. } => device,
             Self::Measure(request) => &request.job.device,
             Self::Test { job } | Self::Writes { job, .. } | Self::Profile { job, .. } => &job.device,
-            Self::List { .. } | Self::Pair { .. } | Self::Devices { .. } | Self::End => "",
+            _ => "",
         }
     }
 
@@ -229,7 +237,7 @@ impl WorkerState {
     }
 
     fn with_room_for(most: usize) -> Self {
-        let entries = registry::entries().into_iter().chain(kinds::ceilings()).collect();
+        let entries = registry::entries().into_iter().chain((kinds::CEILINGS.entries)()).collect();
         Self { entries, devices: HashMap::new(), most }
     }
 
@@ -281,6 +289,10 @@ impl WorkerState {
                         .filter(|path| path.to_str().is_some()),
                 ));
                 kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
+            }
+            Request::Examine { kind } => {
+                reply(Reply::Step(Step::Preparation));
+                reply(Reply::Examined(kinds::kind(kind).map(|kind| (kind.examine)()).unwrap_or_default()));
             }
             Request::End => {}
         }
@@ -363,10 +375,9 @@ impl WorkerState {
 }
 
 /// Lists the devices of a kind.
-fn devices(kind: &str) -> Result<Vec<FoundDevice>, String> {
+fn devices(kind: &str) -> Result<Vec<Available>, String> {
     let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
-    let found = (kind.list)().map_err(|error| error.to_string())?;
-    Ok(found.into_iter().map(Available::into_found).collect())
+    (kind.list)().map_err(|error| error.to_string())
 }
 
 /// Does the work of a job, and fails its cases if a thread panics that nobody waits for. If an earlier job has started it, the second try

@@ -11,7 +11,7 @@ use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::{Record, Run};
 use gpubench_runtime::__private::steps::{
-    Caller, PeakSources, Reply, Request, ResumedRecords, asks_for, parse, plan_of,
+    Caller, Reply, Request, ResumedRecords, asks_for, parse, plan_of,
 };
 use gpubench_runtime::Settings;
 use gpubench_stats::units::Nanoseconds;
@@ -108,7 +108,6 @@ fn resumed(run: Run) {
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
     let mut resumed =
         ResumedRecords::from_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
-    drop(info.as_ref().map(|info| resumed.instead_of(&info.device, &plan, &PeakSources::default())));
     drop(info.map(|info| resumed.on(info)));
     assert!(resumed.of(&plan).len() <= plan.cases());
     drop(resumed.remarks());

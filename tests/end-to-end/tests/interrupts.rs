@@ -392,15 +392,3 @@ fn the_end_of_a_worker_is_known_whatever_signals_are_ignored() {
     let ended: Ended = by_env("--ignore-signal=CHLD", &["aborts"]).output().expect("it starts").into();
     ended.with_code(1).shows("the process was ended by signal SIGABRT");
 }
-
-#[test]
-fn a_signal_ends_a_run_that_was_started_with_it_blocked() {
-    let mut suite = by_env("--block-signal=TERM", &["never_ends", "--timeout", "100"]);
-    let suite = suite.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    thread::sleep(Duration::from_secs(1));
-    let begin = Instant::now();
-    kill_process(Pid::from_child(&suite), Signal::TERM).expect("it runs");
-    let ended: Ended = suite.wait_with_output().expect("it was started").into();
-    _ = ended.with_code(143);
-    assert!(begin.elapsed() < Duration::from_secs(20));
-}

@@ -43,7 +43,7 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
         ("driver that exits when it starts", "exits", "the process exited with code 0"),
     ] {
         let says = format!(
-            "error: the search for a CUDA device failed (no CUDA device: {words}). This machine has: "
+            "error: the search for devices failed; no CUDA device ({words}). This machine has: "
         );
         for (program, arguments) in [
             (MIXED, &COPIES[..]),

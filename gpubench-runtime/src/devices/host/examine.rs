@@ -9,13 +9,9 @@ use super::topology::allowed_processors;
 use super::{cpu_name, quota};
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
-use crate::system::machine::file_system_size;
 
 /// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
-/// The shared memory that containers get unless they ask for more.
-const USUAL_SHARED_MEMORY: Bytes = Bytes(64 << 20);
-
 /// Examines this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let processors = allowed_processors();
@@ -24,8 +20,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
-    let rest =
-        [governor(machine, processors), processor_time(machine), memory(machine), shared_memory(machine)];
+    let rest = [governor(machine, processors), processor_time(machine), memory(machine)];
     [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
 }
 
@@ -74,17 +69,6 @@ fn memory(machine: &Machine) -> Option<Finding> {
     Some(Finding::of("memory", Level::Warning, found, advice))
 }
 
-/// The memory that processes share by files.
-fn shared_memory(machine: &Machine) -> Option<Finding> {
-    let size = Bytes(file_system_size(&machine.path("/dev/shm"))?);
-    let found = format::bytes(size);
-    if size > USUAL_SHARED_MEMORY {
-        return Some(Finding::good("/dev/shm", found));
-    }
-    let advice = "enough for gpubench; kernels of NCCL and other programs of several processes ask for more (`--shm-size=1g`)";
-    Some(Finding::of("/dev/shm", Level::Note, found, advice))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,8 +108,6 @@ mod tests {
         ];
         assert_eq!(found(&files), expected);
         let older = [
-            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
-            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
             ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2147483648"),
             ("/proc/meminfo", "MemAvailable:   8388608 kB\n"),
         ];

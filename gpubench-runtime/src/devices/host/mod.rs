@@ -12,7 +12,6 @@ mod multiply_add;
 mod others;
 mod pages;
 mod peaks;
-#[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
 mod placement;
 mod quota;
 mod stream;

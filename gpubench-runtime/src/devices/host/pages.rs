@@ -1,15 +1,29 @@
 //! Pages of fresh inputs. The system supplies a page when it is first written, which takes longer than many launches.
 
-use std::fs;
+use std::{fs, ptr};
+
+use rustix::mm::{Advice, madvise};
 
 use crate::device::Work;
 
 /// A launch that met more new pages has a time that is not its own.
 const FEW: u64 = 8;
 
-/// Has the system supply all pages of the inputs of `work` whose memory is known.
+/// Has the system supply all pages of the inputs of `work` whose memory is known. Linux does so since 5.14: before, launches may meet new
+/// pages, which [`few_since`] finds.
+#[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
 pub(super) fn populate(work: &dyn Work) {
-    work.memory(&mut |memory| system::populate(&memory));
+    let page = rustix::param::page_size();
+    work.memory(&mut |memory| {
+        let addresses = memory.addresses();
+        let start = addresses.start / page * page;
+        let bytes = addresses.end.next_multiple_of(page) - start;
+        if !addresses.is_empty() {
+            let start = ptr::with_exposed_provenance_mut(start);
+            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped or not writable.
+            _ = unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) };
+        }
+    });
 }
 
 /// Returns true if this process has met no more than a few new pages since there were `before`.
@@ -25,37 +39,7 @@ pub(super) fn met() -> Option<u64> {
     fields.split_whitespace().nth(7)?.parse().ok()
 }
 
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
-mod system {
-    use std::ptr;
-
-    use rustix::mm::{Advice, madvise};
-
-    use crate::device::Memory;
-
-    /// Linux has this advice since 5.14. Elsewhere launches may meet new pages, which [`super::few_since`] finds.
-    pub(super) fn populate(memory: &Memory<'_>) {
-        let page = rustix::param::page_size();
-        let addresses = memory.addresses();
-        let start = addresses.start / page * page;
-        let bytes = addresses.end.next_multiple_of(page) - start;
-        if addresses.is_empty() {
-            return;
-        }
-        // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped or not writable.
-        _ = unsafe { madvise(ptr::with_exposed_provenance_mut(start), bytes, Advice::LinuxPopulateWrite) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod system {
-    use crate::device::Memory;
-
-    pub(super) fn populate(_: &Memory<'_>) {}
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::device::Memory;

@@ -5,40 +5,18 @@ use std::path::Path;
 
 use crate::devices::machine::Machine;
 
-/// Reads the limit of a group in this folder.
-type ReadLimit = fn(&Machine, &str) -> Option<f64>;
-
-/// Returns the lowest limit of the groups of this process and of those that they are in.
+/// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
 pub(super) fn processors(machine: &Machine) -> Option<f64> {
     let groups = machine.read("/proc/self/cgroup").unwrap_or_default();
-    let paths = |is_meant: fn(&str) -> bool| {
-        // `4:cpu,cpuacct:/user/session`, without names in the second version.
-        let found = groups.lines().filter_map(move |line| {
-            let (names, path) = line.split_once(':')?.1.split_once(':')?;
-            is_meant(names).then_some(path)
-        });
-        // A container without its own view sees other paths than its files have: those of the root are its own.
-        found.chain(["/"]).flat_map(|path| Path::new(path).ancestors()).filter_map(Path::to_str)
-    };
-    let limits = |root: &'static str, is_meant, read: ReadLimit| {
-        paths(is_meant)
-            .filter_map(move |path| read(machine, &format!("{root}{}", path.trim_end_matches('/'))))
-    };
-    let second = limits("/sys/fs/cgroup", str::is_empty, second_version);
-    let first =
-        limits("/sys/fs/cgroup/cpu", |names| names.split(',').any(|name| name == "cpu"), first_version);
-    second.chain(first).reduce(f64::min)
-}
-
-fn second_version(machine: &Machine, folder: &str) -> Option<f64> {
-    let both = machine.read(&format!("{folder}/cpu.max"))?;
-    let (quota, period) = both.split_once(' ')?;
-    limit(quota, period)
-}
-
-fn first_version(machine: &Machine, folder: &str) -> Option<f64> {
-    let read = |name: &str| machine.read(&format!("{folder}/cpu.cfs_{name}_us"));
-    limit(&read("quota")?, &read("period")?)
+    // A container without its own view sees another path than its files have: those of the root are its own.
+    let paths = groups.lines().filter_map(|line| line.strip_prefix("0::")).chain(["/"]);
+    let folders = paths.flat_map(|path| Path::new(path).ancestors()).filter_map(Path::to_str);
+    let limits = folders.filter_map(|folder| {
+        let both = machine.read(&format!("/sys/fs/cgroup{}/cpu.max", folder.trim_end_matches('/')))?;
+        let (quota, period) = both.split_once(' ')?;
+        limit(quota, period)
+    });
+    limits.reduce(f64::min)
 }
 
 /// Divides a quota by its period. One that is no limit is `max` or negative.
@@ -68,20 +46,10 @@ mod tests {
         assert_eq!(limited(&[own, ("/sys/fs/cgroup/user.slice/session/cpu.max", "max 100000\n")]), None);
     }
 
+    /// As a container sees its files at the root, whatever the path is that it has on the machine.
     #[test]
-    fn both_versions_are_read() {
-        let own = ("/proc/self/cgroup", "9:cpuset:/other\n4:cpu,cpuacct:/job\n0::/\n");
-        let quota = ("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "10000\n");
-        let period = ("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
-        assert_eq!(limited(&[own, quota, period]), Some(0.1));
-        // As a container sees its files at the root, whatever the path is that it has on the machine.
-        let own = ("/proc/self/cgroup", "4:cpu,cpuacct:/docker/17\n");
-        let [quota, period] = [
-            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000\n"),
-            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
-        ];
-        assert_eq!(limited(&[own, quota, period]), Some(1.5));
-        assert_eq!(limited(&[quota, period]), Some(1.5));
-        assert_eq!(limited(&[own, ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"), period]), None);
+    fn a_container_has_the_limit_of_the_root() {
+        let own = ("/proc/self/cgroup", "0::/docker/17\n");
+        assert_eq!(limited(&[own, ("/sys/fs/cgroup/cpu.max", "150000 100000\n")]), Some(1.5));
     }
 }

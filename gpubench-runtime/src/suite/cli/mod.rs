@@ -1,13 +1,11 @@
 //! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml`.
 
-mod bench_targets;
 mod help;
 mod libtest;
 
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::path::Path;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -148,10 +146,6 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let warning = match action {
         Action::Measure if args.instead.format.is_some_and(|format| format != TextFormat::Pretty) => {
             Some("--format is for --list and --test; --json FILE writes results".to_owned())
-        }
-        // `cargo bench` without flags, which the next call may have.
-        Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
-            env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| bench_targets::warning(Path::new(&folder)))
         }
         _ => None,
     };
