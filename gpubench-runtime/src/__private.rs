@@ -3,7 +3,7 @@ pub use crate::registry::{BenchmarkOptions, Bound, Entry, Generic, Variant, Visi
 pub use crate::settings::parse_positive_time;
 pub use crate::suite::cli::without_empty_variables;
 pub use crate::suite::main;
-pub use crate::suite::program::program;
+pub use crate::suite::program;
 
 /// For `cargo gpubench`, which asks what a machine has.
 pub mod machine {
@@ -20,7 +20,7 @@ pub mod system {
 
 /// For `cargo gpubench verify`, which has Nsight Compute profile a benchmark binary.
 pub mod profiled {
-    pub use crate::worker::profiled::{FLAG, ProfiledCases};
+    pub use crate::worker::{PROFILED_FLAG as FLAG, ProfiledCases};
 }
 
 /// For crates that add an action to benchmark binaries.
@@ -29,7 +29,7 @@ pub mod extension {
     pub use crate::runner::RunError;
     pub use crate::runner::single_cases::Answer;
     pub use crate::suite::SuiteError;
-    pub use crate::suite::extension::{Extension, Session};
+    pub use crate::suite::measure::{Extension, Session};
 }
 
 /// For tests of single steps.

@@ -43,8 +43,8 @@ pub fn examine() -> io::Result<Vec<Finding>> {
 }
 
 /// Does the work of a worker process, if this is one.
-#[must_use]
 pub fn run_as_child() -> Option<ExitCode> {
     let flag = env::args_os().nth(1)?;
-    (flag == OsStr::new(worker::FLAG)).then(|| worker::serve().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
+    (flag == OsStr::new(worker::FLAG))
+        .then(|| worker::serve().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }

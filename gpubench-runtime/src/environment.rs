@@ -11,7 +11,6 @@ use gpubench_records::record::Environment;
 use gpubench_records::task::Task;
 
 /// Reads the environment of this process, which is `task` of several.
-#[must_use]
 pub fn environment(task: Option<Task>) -> Environment {
     Environment {
         host: host(),

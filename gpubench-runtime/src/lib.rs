@@ -31,8 +31,8 @@ pub use self::settings::{
     ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, Verifier,
     WarmUp,
 };
-pub use self::suite::program::{Error, Suite};
 pub use self::suite::progress::Progress;
+pub use self::suite::{Error, Suite};
 
 /// Names for the expansions of `#[gpu_bench]` and `main!`, for the other crates of gpubench and for their tests. Not public: they
 /// change without notice.

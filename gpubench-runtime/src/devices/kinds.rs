@@ -4,14 +4,15 @@
 
 use std::sync::OnceLock;
 
-use gpubench_records::id::DeviceId;
-
-use super::ceilings::Ceilings;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use crate::device::DeviceType;
 use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
-use crate::registry;
+use crate::registry::{self, Entry};
+use gpubench_records::files::ceilings::Ceiling;
+use gpubench_records::id::DeviceId;
+use gpubench_records::method::Cache;
+use gpubench_records::record::Run;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [
@@ -47,7 +48,6 @@ pub(crate) const CEILINGS: Ceilings = cuda::limits::CEILINGS_OF_A_GPU;
 pub(crate) const KEEPS_PEAKS: &str = Host::KIND;
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
-#[must_use]
 pub(crate) fn listed() -> &'static [&'static DeviceKind] {
     static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
     LISTED.get_or_init(|| {
@@ -63,7 +63,6 @@ pub(crate) fn listed() -> &'static [&'static DeviceKind] {
 }
 
 /// Returns the kind of this name, if it can be listed.
-#[must_use]
 pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
     listed().iter().copied().find(|kind| kind.name == name)
 }
@@ -76,4 +75,15 @@ pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
 /// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.
 pub(crate) fn kind_of(device: &str) -> Option<&'static DeviceKind> {
     kind(DeviceId::parse(device).kind)
+}
+
+/// Benchmarks that measure the limits of a device.
+#[derive(Clone, Copy)]
+pub(crate) struct Ceilings {
+    /// The benchmarks, in the order in which they are measured.
+    pub entries: fn() -> Vec<&'static Entry>,
+    /// Returns the cache state of this benchmark; `None` for other benchmarks.
+    pub cache: fn(&str) -> Option<Cache>,
+    /// Returns the ceilings that this device reached in a run of these benchmarks.
+    pub reached: fn(&Run, &str) -> Vec<Ceiling>,
 }

@@ -7,7 +7,6 @@ use gpubench_records::id::DeviceId;
 use gpubench_records::selection::names_device;
 
 /// Returns true if `wanted` names devices of `kind`, present or not.
-#[must_use]
 pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
         device == "all"
@@ -42,14 +41,6 @@ pub(crate) struct Selected {
     pub missing: Vec<Missing>,
 }
 
-/// The requested device is missing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{wanted}. This machine has: {there}")]
-pub(crate) struct NoSuchDevice {
-    wanted: String,
-    there: String,
-}
-
 /// The devices that this machine has, of the kinds that a program measures.
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
@@ -65,7 +56,6 @@ pub(crate) type Search = Result<Result<Vec<Available>, String>, String>;
 
 impl Devices {
     /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
-    #[must_use]
     pub(crate) fn of(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         for (DeviceKind { name: kind, noun, .. }, search) in searched {
@@ -93,7 +83,7 @@ impl Devices {
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
     /// is no stand-in for a GPU that may be there.
-    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, String> {
         let Some(wanted) = wanted else { return self.usual() };
         if wanted == "all" {
             self.refuse_lost()?;
@@ -123,7 +113,7 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
-    pub(crate) fn one_of_each_kind(&self) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn one_of_each_kind(&self) -> Result<Selected, String> {
         let mut selected = self.usual()?;
         for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::StandIn)) {
             if !selected.devices.contains(found) {
@@ -138,7 +128,7 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
-    pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, String> {
         if !self.wanted.iter().any(|kind| choice(kind) == Some(DefaultChoice::First)) {
             return self.usual();
         }
@@ -152,7 +142,6 @@ impl Devices {
 
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
     /// missing, nothing is selected at all.
-    #[must_use]
     pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
@@ -160,14 +149,14 @@ impl Devices {
     }
 
     /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
-    fn refuse_lost(&self) -> Result<(), NoSuchDevice> {
+    fn refuse_lost(&self) -> Result<(), String> {
         match self.missing(None).iter().any(|missing| missing.is_lost) {
             true => Err(self.refused("the search for devices failed".to_owned())),
             false => Ok(()),
         }
     }
 
-    fn usual(&self) -> Result<Selected, NoSuchDevice> {
+    fn usual(&self) -> Result<Selected, String> {
         self.refuse_lost()?;
         let first = first_that_works(self.gpus());
         let devices = self.chosen(first.is_none(), &|gpu| first == Some(gpu));
@@ -205,7 +194,7 @@ impl Devices {
     }
 
     /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
-    fn refused(&self, why: String) -> NoSuchDevice {
+    fn refused(&self, why: String) -> String {
         let reasons = self.absent.iter().map(|absent| absent.why.clone());
         let wanted = [why].into_iter().chain(reasons).collect::<Vec<_>>().join("; ");
         let there: Vec<String> = self.there.iter().map(Available::describe).collect();
@@ -213,7 +202,7 @@ impl Devices {
             true => "nothing that this program measures".to_owned(),
             false => there.join(", "),
         };
-        NoSuchDevice { wanted, there }
+        format!("{wanted}. This machine has: {there}")
     }
 }
 
@@ -270,7 +259,11 @@ mod tests {
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
         for wanted in [None, Some("all")] {
-            assert_eq!(wants.missing(wanted), [Missing { kind: "cuda", why: why.clone(), is_lost: false }], "{wanted:?}");
+            assert_eq!(
+                wants.missing(wanted),
+                [Missing { kind: "cuda", why: why.clone(), is_lost: false }],
+                "{wanted:?}"
+            );
             assert_eq!(wants.select(wanted).expect("the CPU is there").missing.len(), 1);
             assert_eq!(without_gpu().missing(wanted), [], "no benchmark is for one");
             assert_eq!(with_gpus().missing(wanted), []);
@@ -289,7 +282,7 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("cuda")), ["cuda:0", "cuda:1"]);
         assert_eq!(selected(&with_gpus(), Some("1,cuda")), ["cuda:1", "cuda:0"]);
         assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
-        let refused = without_gpu().select(Some("cuda")).expect_err("there is none").to_string();
+        let refused = without_gpu().select(Some("cuda")).expect_err("there is none");
         let why =
             "there is no device `cuda`; no CUDA device (libcuda.so.1 not found). This machine has: `host`";
         assert!(refused.starts_with(why), "{refused}");
@@ -297,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_refused_with_those_that_are() {
-        let refused = without_gpu().select(Some("7")).expect_err("it is not there").to_string();
+        let refused = without_gpu().select(Some("7")).expect_err("it is not there");
         assert_eq!(
             refused,
             "there is no device `7`; no CUDA device (libcuda.so.1 not found). This machine has: `host` (the host), \
@@ -310,8 +303,7 @@ mod tests {
     fn a_task_measures_the_gpus_that_it_was_given() {
         let names =
             |selected: Selected| selected.devices.into_iter().map(|found| found.device).collect::<Vec<_>>();
-        let given =
-            |devices: &Devices, all| devices.given("4", all).map(names).map_err(|error| error.to_string());
+        let given = |devices: &Devices, all| devices.given("4", all).map(names);
         assert_eq!(given(&with_gpus(), true), Ok(vec!["cuda:0".to_owned(), "cuda:1".to_owned()]));
         assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
@@ -345,7 +337,7 @@ mod tests {
         let why = "no CUDA device (the process exited with code 0)".to_owned();
         devices.absent[0] = Missing { kind: "cuda", why, is_lost: true };
         for wanted in [None, Some("all")] {
-            let refused = devices.select(wanted).expect_err("it is not known").to_string();
+            let refused = devices.select(wanted).expect_err("it is not known");
             let words = "the search for devices failed; no CUDA device (the process exited with code 0). This machine has: ";
             assert!(refused.starts_with(words), "{refused}");
         }

@@ -1,35 +1,28 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`Lister`] alone.
 
-mod error;
-mod lister;
-mod listing;
-mod partner;
-mod selection;
-mod share;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Missing;
+use self::listing::list;
+use crate::device::{Missing, while_listed};
 use crate::devices::kinds;
-use crate::registry::{Entry, Generic, Variant};
-use gpubench_records::failure::Failure;
+use crate::registry::{BenchmarkOptions, Entry, Generic, Variant};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::method::Cache;
+use gpubench_records::selection::{CaseSelection, NameFilter, is_value};
 use gpubench_records::work::Link;
 
-use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
-use gpubench_records::selection::{NameFilter, is_value};
-
-pub(crate) use self::error::PlanError;
-pub(crate) use self::lister::{ListedVariant, Lister};
 pub(crate) use self::listing::Listed;
-pub(crate) use self::partner::{Partner, partner_of};
-pub use self::selection::{Ignored, Selection};
+pub(crate) use self::listing::{Partner, partner_of};
 pub(crate) use self::share::{distinct_cases, share};
+
+mod listing;
+mod share;
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,7 +169,7 @@ impl Plan {
             )));
         }
         if let Some(name) = &selection.compare_with {
-            plan.jobs = partner::pair(plan.jobs, entries, name, lister)?;
+            plan.jobs = listing::pair(plan.jobs, entries, name, lister)?;
         }
         Ok(plan)
     }
@@ -334,6 +327,165 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+/// The reason that there is nothing to run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// No annotated function is linked.
+    #[error(
+        "this program has no benchmarks. A crate whose benchmarks are to run must be named, so that it is linked: \
+         gpubench::main!(my_kernels)"
+    )]
+    Empty,
+    /// Filters, skips or devices leave nothing.
+    #[error("no benchmark {selection}{}. --list shows those that are there", but_for(*ignored))]
+    Nothing {
+        /// The selection in words, as something that no benchmark does.
+        selection: String,
+        /// The number that match and are ignored.
+        ignored: usize,
+    },
+    /// The whole selection needs a kind of device that this machine lacks.
+    #[error("{why}; {}", need_one(*benchmarks))]
+    NoDevice {
+        /// The missing device, and the reason.
+        why: String,
+        /// The number of benchmarks that need one, counted as a list shows them.
+        benchmarks: usize,
+    },
+    /// A name or an argument that cannot be used. The message names the flag or the place in the source.
+    #[error("{0}")]
+    Usage(String),
+}
+
+fn need_one(benchmarks: usize) -> String {
+    match benchmarks {
+        1 => "this benchmark needs one".to_owned(),
+        number => format!("these {number} benchmarks need one"),
+    }
+}
+
+fn but_for(ignored: usize) -> String {
+    match ignored {
+        0 => String::new(),
+        number => format!(", but for {number} that are ignored (--include-ignored takes them along)"),
+    }
+}
+
+/// The user's selection of benchmarks and cases.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The names, arguments and cache states. Values of an argument replace those of its axis, and choose among the listed types
+    /// and constants; cache states replace those of the benchmarks. The devices are chosen apart.
+    pub cases: CaseSelection,
+    /// Tags, one of which a benchmark must have.
+    pub tags: Vec<String>,
+    /// The treatment of ignored benchmarks.
+    pub ignored: Ignored,
+    /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
+    pub compare_with: Option<BenchmarkId>,
+}
+
+/// The treatment of benchmarks whose attribute says `ignore`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ignored {
+    /// They are left out.
+    #[default]
+    Left,
+    /// They are included with the others.
+    Included,
+    /// Only they are taken.
+    Only,
+}
+
+impl Ignored {
+    /// Returns true if a benchmark with this `ignore` option is taken.
+    pub(super) fn takes(self, ignore: bool) -> bool {
+        match self {
+            Self::Left => !ignore,
+            Self::Included => true,
+            Self::Only => ignore,
+        }
+    }
+}
+
+impl Selection {
+    /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
+    /// decides.
+    #[must_use]
+    pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
+        let options = options_of(entries, benchmark);
+        self.cases.takes_cache(cache)
+            && self.takes_tags_of(&options)
+            && self.ignored.takes(options.ignore)
+            && self.cases.takes_benchmark(benchmark, args)
+    }
+
+    /// Returns true if a benchmark with these options has a selected tag.
+    fn takes_tags_of(&self, options: &BenchmarkOptions) -> bool {
+        self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
+    }
+
+    /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
+    pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
+        let mut words = self.cases.describe_names();
+        if !self.tags.is_empty() {
+            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
+        }
+        if self.ignored == Ignored::Only {
+            words.push("that is ignored".to_owned());
+        }
+        words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
+        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
+        if !devices.is_empty() {
+            words.push(format!("on {}", devices.join(", ")));
+        }
+        words.join(" ")
+    }
+}
+
+/// Returns the options of a benchmark; the default ones if it is no longer there.
+fn options_of(entries: &[&Entry], benchmark: &str) -> BenchmarkOptions {
+    let entry = entries.iter().find(|entry| entry.path() == benchmark);
+    entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options)
+}
+
+/// An instance of a benchmark whose cases on a device are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedVariant {
+    /// The benchmark's path.
+    pub benchmark: String,
+    /// The number of the instance in the benchmark's entry.
+    pub variant: usize,
+    /// The device, or its kind if it is missing.
+    pub device: String,
+}
+
+impl ListedVariant {
+    /// Lists its cases that `cases` selects by their names and arguments.
+    ///
+    /// # Errors
+    /// Returns an error if the user's code for the axes panics, or if an axis has no values.
+    pub fn list(&self, entries: &[&Entry], cases: &CaseSelection) -> Result<Listed, Failure> {
+        let entry = entries.iter().find(|entry| entry.path() == self.benchmark);
+        let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
+            Failure::new(Stage::Args, format_args!("`{}` is not in this program", self.benchmark))
+        })?;
+        let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+        let wanted = |args: &[Arg]| cases.matches(&shown_name(&self.benchmark, args));
+        while_listed(&self.device, || list(variant, &generics, &cases.args, &wanted))
+    }
+}
+
+/// Runs the user's code that lists arguments.
+pub(crate) trait Lister {
+    /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. If the code of an instance fails,
+    /// its result is the failure.
+    fn list(&mut self, variants: Vec<ListedVariant>, cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
+
+    /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
+    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>>;
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
 //! Locks a file per GPU, so that one benchmark binary at a time measures on it. The lock ends with its process. It is advisory: it only
 //! stops programs that ask for it.
 
-use std::env;
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
+use std::{env, process, thread};
 
-use serde::{Deserialize, Serialize};
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, futimens};
 
 use super::RunError;
 use crate::device::Available;
-use crate::system::lock_file::{self, Tried};
 
 /// The pause between two tries for a lock.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -34,10 +32,10 @@ impl Lock {
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
     pub(crate) fn keep(&mut self) -> Result<(), String> {
-        if lock_file::keep(&self.file, &self.path) {
+        if keep(&self.file, &self.path) {
             return Ok(());
         }
-        match lock_file::try_lock(&self.path) {
+        match try_lock(&self.path) {
             Ok(Tried::Locked(mut file)) => {
                 sign(&mut file, &self.suite);
                 self.file = file;
@@ -54,14 +52,6 @@ impl Lock {
             Err(_) => Ok(()),
         }
     }
-}
-
-/// The holder of a lock, according to the file.
-#[derive(Debug, Serialize, Deserialize)]
-struct Holder {
-    pid: u32,
-    suite: String,
-    since: u64,
 }
 
 /// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, names the
@@ -105,7 +95,7 @@ fn one(
 ) -> Result<io::Result<Lock>, RunError> {
     let mut warned = false;
     loop {
-        let held = match lock_file::try_lock(path) {
+        let held = match try_lock(path) {
             Ok(Tried::Locked(mut file)) => {
                 sign(&mut file, suite);
                 let [device, suite] = [device, suite].map(str::to_owned);
@@ -135,31 +125,96 @@ fn one(
 
 /// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
 fn sign(file: &mut File, suite: &str) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let holder = Holder { pid: process::id(), suite: suite.to_owned(), since };
-    let signed = serde_json::to_vec(&holder).map_err(io::Error::other).and_then(|text| {
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(&text)
-    });
-    _ = signed;
+    let now = humantime::format_rfc3339_seconds(SystemTime::now());
+    let signed = format!("process {} (`{suite}`, since {now})", process::id());
+    let emptied = file.set_len(0).and_then(|()| file.rewind());
+    _ = emptied.and_then(|()| file.write_all(signed.as_bytes()));
 }
-
-/// A holder that the file does not name.
-const UNKNOWN: &str = "another process";
 
 /// Reads the holder from a file. Any user may have written anything there.
 fn holder(mut file: File) -> String {
     let mut text = String::new();
-    let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
-    let holder = read.ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
-    let Some(Holder { pid, suite, since }) = holder else { return UNKNOWN.to_owned() };
-    let suite: String = suite.chars().filter(|letter| !letter.is_control()).take(80).collect();
-    let since = UNIX_EPOCH.checked_add(Duration::from_secs(since));
-    let since = since.filter(|since| *since < UNIX_EPOCH + Duration::from_secs(1 << 37));
-    let since = since
-        .map_or_else(String::new, |since| format!(", since {}", humantime::format_rfc3339_seconds(since)));
-    format!("process {pid} (`{suite}`{since})")
+    _ = file.rewind().and_then(|()| file.take(200).read_to_string(&mut text));
+    text.retain(|letter| !letter.is_control());
+    if text.is_empty() { "another process".to_owned() } else { text }
+}
+
+/// The time at which the system reads it.
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+
+/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
+const EVERYBODY: u32 = 0o666;
+
+/// The result of a try to lock a file.
+pub(crate) enum Tried {
+    /// It is locked until this is dropped.
+    Locked(File),
+    /// Another has it locked: the file, for reading who.
+    Held(File),
+}
+
+/// Tries to lock the file at `path`, and makes it if it is missing.
+///
+/// # Errors
+/// If it is no lock file, or cannot be opened or locked.
+fn try_lock(path: &Path) -> io::Result<Tried> {
+    loop {
+        let file = open(path)?;
+        match file.try_lock() {
+            // Another process may have removed the file meanwhile. The lock is then on a file that others do
+            // not see.
+            Ok(()) if !is_at(&file, path) => {}
+            Ok(()) => return Ok(Tried::Locked(file)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => return Ok(Tried::Held(file)),
+        }
+    }
+}
+
+/// Returns true if others still find the locked `file` at `path`, where cleaners of old files may remove it. Makes it a new file to them.
+pub(crate) fn keep(file: &File, path: &Path) -> bool {
+    let now = Timestamps { last_access: NOW, last_modification: NOW };
+    // A file of another user's may have to grow old.
+    _ = futimens(file, &now);
+    is_at(file, path)
+}
+
+/// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
+/// waited for, and what has another name elsewhere is left alone.
+fn open(path: &Path) -> io::Result<File> {
+    let file = opened(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() > 1 {
+        return Err(io::Error::other("it is no lock file: remove it"));
+    }
+    Ok(file)
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Read access is enough for a lock.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return OpenOptions::new().read(true).custom_flags(flags).open(path);
+        }
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(EVERYBODY))?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => opened(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |metadata: io::Result<Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
+    of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
 }
 
 #[cfg(test)]
@@ -168,7 +223,6 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::system::lock_file::EVERYBODY;
 
     fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, RunError> {
         one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)

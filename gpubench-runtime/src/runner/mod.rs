@@ -1,35 +1,15 @@
 //! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
 //! collects the records.
 
-pub(crate) mod clock_lock;
-mod completeness_check;
-mod device_thread;
-mod events;
-pub(crate) mod lister;
-pub(crate) mod lock;
-mod results;
-pub(crate) mod resume;
-mod schedule;
-pub(crate) mod single_cases;
-pub(crate) mod supervisor;
-#[cfg(test)]
-mod tests;
-pub(crate) mod trial;
-
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{io, thread};
 
-pub use self::events::{RunEvent, RunEvents};
-pub(crate) use self::results::RunFile;
-
-use self::device_thread::{DeviceThreads, MakeSupervisor};
+use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::lock::Lock;
-use self::results::RunResults;
-use self::schedule::{Schedule, Scheduled};
+use self::results::{RunResults, check_completeness};
 use self::supervisor::Supervisor;
 use crate::device::Available;
 use crate::devices::kinds;
@@ -39,12 +19,25 @@ use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::resume::ResumedRecords;
 use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::device_info::{Property, Value};
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::merge::merged;
-use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
+use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::task::Task;
 use gpubench_stats::units::Nanoseconds;
+
+pub(crate) use self::results::RunFile;
+
+pub(crate) mod clock_lock;
+mod device_thread;
+pub(crate) mod lister;
+pub(crate) mod lock;
+mod results;
+pub(crate) mod resume;
+pub(crate) mod single_cases;
+pub(crate) mod supervisor;
+#[cfg(test)]
+mod tests;
 
 /// The reason that a run ended before its plan did.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +81,6 @@ pub(crate) struct RunConfig {
 
 impl RunConfig {
     /// Returns the wall time that a case of `job` may take.
-    #[must_use]
     pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
     }
@@ -183,8 +175,9 @@ fn measure_by<'a>(
         baseline_comparison: None,
     };
     let mut results = RunResults::new(run, events);
-    let is_traced =
-        |(job, status): &(Job, JobStatus)| *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled);
+    let is_traced = |(job, status): &(Job, JobStatus)| {
+        *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
+    };
     if config.verify && !plan.jobs.iter().any(is_traced) {
         results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
@@ -267,7 +260,7 @@ impl Runner<'_, '_> {
             }
             self.plan(plan)?;
         }
-        completeness_check::check(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
+        check_completeness(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
     }
 
     /// Measures what `next` returns for the run so far, each time with new workers, until that is nothing.
@@ -280,7 +273,7 @@ impl Runner<'_, '_> {
             self.renew(0..self.threads.count())?;
             self.results.begin_again(&plan);
             self.plan(&plan)?;
-            completeness_check::check(&plan, &self.results.run.records[before..], 1)
+            check_completeness(&plan, &self.results.run.records[before..], 1)
                 .map_err(RunError::OtherRecords)?;
         }
     }
@@ -389,4 +382,55 @@ impl Runner<'_, '_> {
         }
         Ok(false)
     }
+}
+
+/// An event of a run in progress.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// The cases to measure are known, and the number of times that they are measured.
+    Planned(&'a Plan, usize),
+    /// The devices are about to be opened, and their peaks to be measured.
+    DevicesOpening,
+    /// All devices are known and measurement is about to begin. The run is complete except for its records, which will begin with
+    /// these of an earlier run.
+    RunStarted(&'a Run, &'a [&'a Record]),
+    /// A job begins. Jobs on several devices are in progress together.
+    JobStarted(&'a Job),
+    /// The current case of a job has come to this step.
+    StepReached(&'a Job, Step),
+    /// The median of the current case of a job is known to this relative precision.
+    IntervalNarrowed {
+        /// The job.
+        job: &'a Job,
+        /// The number of samples so far.
+        samples: usize,
+        /// Half of the interval over the median.
+        half_width: f64,
+    },
+    /// A case is finished: measured or failed.
+    RecordFinished(&'a Record),
+    /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. The records are in
+    /// the order of the run.
+    JobFinished(&'a [Record]),
+    /// These cases are about to be measured once more, in new processes: they seem slower than a baseline allows.
+    MeasuredAgain(&'a Plan),
+    /// The run has ended, early or not.
+    RunEnded(&'a Run),
+    /// Something that the user needs to know and that is no result.
+    Warning(&'a str),
+    /// A message that is no warning.
+    Remark(&'a str),
+}
+
+/// Observes a run in progress.
+///
+/// The unit type `()` observes nothing.
+pub trait RunEvents {
+    /// Called for each event, in order.
+    fn event(&mut self, event: &RunEvent<'_>);
+}
+
+impl RunEvents for () {
+    fn event(&mut self, _: &RunEvent<'_>) {}
 }

@@ -1,13 +1,14 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
 //! with its arguments on all devices, are together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::{RunEvent, RunEvents};
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Failure;
 use gpubench_records::files::Store;
+use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 
 /// The file of a run.
@@ -162,4 +163,20 @@ impl<'a> RunResults<'a> {
         }
         self.run.records.extend(records);
     }
+}
+
+/// Compares `records` with `runs` repetitions of `plan`.
+///
+/// # Errors
+/// Returns an error that names the first case that does not have exactly one record of each repetition.
+pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
+    let mut missing: BTreeMap<PlannedCase, isize> = BTreeMap::new();
+    for (job, cache) in plan.planned_cases() {
+        *missing.entry(job.case(cache)).or_default() += runs as isize;
+    }
+    records.iter().for_each(|record| *missing.entry(record.planned()).or_default() -= 1);
+    missing.retain(|_, missing| *missing != 0);
+    let Some((case, missing)) = missing.first_key_value() else { return Ok(()) };
+    let difference = if *missing > 0 { "lacks" } else { "has more than" };
+    Err(format!("the run {difference} its records of `{case}` on `{}`", case.device))
 }

@@ -32,7 +32,6 @@ pub struct ResumedRecords {
 impl ResumedRecords {
     /// Selects the records of `earlier` that are valid for a run of `plan` by `program` with this sampling
     /// and `timeout`.
-    #[must_use]
     pub fn from_earlier(
         earlier: EarlierRun,
         plan: &Plan,
@@ -81,13 +80,11 @@ impl ResumedRecords {
     }
 
     /// Returns remarks about the earlier run and about the records that are not kept.
-    #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
     }
 
     /// Returns the time that the earlier run took.
-    #[must_use]
     pub fn wall(&self) -> Nanoseconds {
         self.wall
     }
@@ -114,14 +111,12 @@ impl ResumedRecords {
     }
 
     /// Returns the records in the order of `plan`.
-    #[must_use]
     pub fn of(&self, plan: &Plan) -> Vec<&Record> {
         plan.planned_cases().filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
     }
 
     /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it
     /// took none.
-    #[must_use]
     pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
         (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
     }

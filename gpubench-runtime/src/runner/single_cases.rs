@@ -1,10 +1,13 @@
 //! Cases that are measured one at a time, in the order in which an extension asks for them. One worker of a device measures all of them
 //! as long as it survives. A case that fails is tried once more in a new worker.
 
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+
 use super::device_thread::device_info;
 use super::supervisor::Supervisor;
 use super::{RunConfig, RunError};
-use crate::plan::Job;
+use crate::plan::{Job, JobStatus, Plan};
 use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
@@ -111,4 +114,90 @@ pub(crate) fn info_with_peaks(
     let mut info = info.map_err(|why| RunError::Device(format!("device `{device}`: {why}")))?;
     let notes = config.peak_sources.add_to(&mut info);
     Ok((info, notes))
+}
+
+/// A job in test mode.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    /// Its name, with its device if it is tried on several.
+    pub name: String,
+    /// Its outcome.
+    pub outcome: Outcome,
+}
+
+/// The outcome of a job in test mode.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It launched and passed its check.
+    Passed,
+    /// It launched; it has no check.
+    Launched,
+    /// It is left out, for the reason that its benchmark gives.
+    Skipped(String),
+    /// It needs a missing device.
+    Ignored(String),
+    /// Something went wrong.
+    Failed(Failure),
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => f.write_str("ok"),
+            Self::Launched => f.write_str("ok (launched, nothing to check)"),
+            Self::Skipped(why) => write!(f, "skipped: {why}"),
+            // As `cargo test` prints it.
+            Self::Ignored(why) => write!(f, "ignored, {why}"),
+            Self::Failed(_) => f.write_str("FAILED"),
+        }
+    }
+}
+
+/// Tries every job of `plan` until all are done or the user wants to stop; with `fail_fast`, until one fails. Calls `job_started` before
+/// each launch.
+pub(crate) fn run_trials(
+    cases: &mut SingleCases<'_>,
+    plan: &Plan,
+    fail_fast: bool,
+    job_started: &mut dyn FnMut(&Job),
+) -> (Vec<Trial>, Result<(), RunError>) {
+    let mut trials = Vec::with_capacity(plan.jobs.len());
+    let mut jobs_by_name: BTreeMap<String, usize> = BTreeMap::new();
+    plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
+    for (job, status) in &plan.jobs {
+        let outcome = match status {
+            JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
+            JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
+            JobStatus::Measured if cases.stops() => return (trials, Err(RunError::Interrupted)),
+            JobStatus::Measured => {
+                job_started(job);
+                match cases.test(job) {
+                    Ok(Ok(true)) => Outcome::Passed,
+                    Ok(Ok(false)) => Outcome::Launched,
+                    Ok(Err(failure)) => Outcome::Failed(failure),
+                    Err(error) => return (trials, Err(error)),
+                }
+            }
+        };
+        let is_last = fail_fast && matches!(outcome, Outcome::Failed(_));
+        let name = job.to_string();
+        let name = if jobs_by_name[&name] > 1 { format!("{name} on {}", job.device) } else { name };
+        trials.push(Trial { name, outcome });
+        if is_last {
+            break;
+        }
+    }
+    cases.dismiss();
+    (trials, Ok(()))
+}
+
+/// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
+pub(crate) fn absent_trials(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+    plan.absent.iter().map(move |(job, why)| {
+        let outcome = match demanded {
+            true => Outcome::Failed(Failure::new(Stage::Device, why)),
+            false => Outcome::Ignored(why.clone()),
+        };
+        Trial { name: job.to_string(), outcome }
+    })
 }

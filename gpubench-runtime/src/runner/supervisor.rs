@@ -136,7 +136,7 @@ impl<'a> Supervisor<'a> {
         warn: Warn<'a>,
     ) -> Self {
         let start: Start<'a> = if in_process {
-            Box::new(|| Ok(Box::new(WorkerState::for_all_devices())))
+            Box::new(|| Ok(Box::new(WorkerState::new())))
         } else {
             Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
         };

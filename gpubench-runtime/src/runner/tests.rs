@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use super::completeness_check::check;
+use super::results::check_completeness as check;
 use super::resume::ResumedRecords;
 use super::supervisor::{Loss, Supervisor, Warn, Worker};
 use super::{Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, Stop, measure_by};

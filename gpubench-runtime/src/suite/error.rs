@@ -1,10 +1,13 @@
 //! The errors of a benchmark binary: each has its sentence and its exit code.
 
-use gpubench_records::record::Run;
+use std::io::{self, Write};
 
 use super::cli::Exit;
 use crate::plan::PlanError;
 use crate::runner::RunError;
+use crate::system::stdio::Patient;
+use gpubench_records::record::Run;
+use gpubench_records::text::printable_lines;
 
 /// Anything that keeps a benchmark binary from its task.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +66,7 @@ impl SuiteError {
     }
 
     /// Returns the error of results that cannot be printed.
-    pub(super) fn not_printed(error: std::io::Error) -> Self {
+    pub(super) fn not_printed(error: io::Error) -> Self {
         Self::failed(format_args!("the results cannot be printed: {error}"))
     }
 
@@ -103,4 +106,37 @@ impl From<PlanError> for SuiteError {
         };
         Self::new(error, exit)
     }
+}
+
+/// Returns the exit code of a benchmark binary. Prints the error, if it ended with one.
+pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
+    ended.unwrap_or_else(|error| {
+        print_problems(&error, true);
+        error.exit()
+    })
+}
+
+/// Prints a line for each problem of an error, with hints that name flags if the command line has them.
+pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
+    match error {
+        SuiteError::Incomplete { problems, .. } => {
+            problems.iter().for_each(|problem| print_problems(problem, has_flags));
+        }
+        // It brings its own words before the message.
+        SuiteError::Environment(error) => drop(error.print()),
+        SuiteError::Ended { resumable: true, .. } if has_flags => {
+            say(&format!("error: {error} (--resume goes on with what is left)"));
+        }
+        error => say(&format!("error: {error}")),
+    }
+}
+
+/// Prints a warning.
+pub(super) fn warn(warning: &str) {
+    say(&format!("warning: {warning}"));
+}
+
+/// Prints a message. Names, paths and driver messages in it cannot control a terminal.
+pub(super) fn say(message: &str) {
+    _ = writeln!(Patient(io::stderr()), "{}", printable_lines(message));
 }

@@ -1,37 +1,41 @@
 //! A measurement, from settings to a run that is compared with baselines and stored. Nothing here prints: observers get
 //! [`RunEvent`]s.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 
 use super::checkout::with_commit;
 use super::cli::Exit;
-use super::extension::{Extension, Session};
 use super::prepare::{Planner, RunSetup, Task, runs_folder};
 use super::printer::Printer;
 use super::progress::Progress;
-use super::retry_regressions::MeasureAgain;
 use super::share::Share;
 use super::{SuiteError, peaks};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::{Job, Selection};
-use crate::registry::Entry;
+use crate::plan::{Job, JobStatus, Plan, Selection};
+use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::lock::{self, Lock};
-use crate::runner::single_cases::SingleCases;
+use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, RunFile};
 use crate::settings::{RunsDir, Settings};
 use crate::system::stopping::SignalWatch;
-use gpubench_records::baseline::{Baseline, BaselineOptions, OpenBaselines};
+use gpubench_records::baseline::{Baseline, BaselineOptions, MOST_AGAIN, OpenBaselines};
+use gpubench_records::comparison::Threshold;
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::{self as store, StoredRuns};
 use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
+use gpubench_records::sampling::Sampling;
 use gpubench_stats::format::counted;
+use gpubench_table::Page;
 
 /// A run that can begin: only the devices themselves may still refuse it.
 pub(super) struct Prepared<'a> {
@@ -323,4 +327,122 @@ pub(super) fn run_config(
 /// Returns the error of a run that ended before its plan did.
 pub(super) fn ended_early(cause: RunError, watch: &SignalWatch, resumable: bool) -> SuiteError {
     SuiteError::Ended { cause, signal: watch.signal(), resumable }
+}
+
+/// The time that measuring again may always take. It may take as long as the run took before, if that is more.
+const LEAST_BUDGET: Duration = Duration::from_secs(60);
+
+/// The plans of what is measured again.
+struct MeasureAgain<'a> {
+    plan: &'a Plan,
+    baselines: &'a OpenBaselines,
+    /// The gate; without one nothing is measured again.
+    threshold: Option<Threshold>,
+    began: Instant,
+    /// The end of the run's own plan.
+    measured: Option<Instant>,
+    passes: usize,
+}
+
+impl<'a> MeasureAgain<'a> {
+    /// Begins with a run of `plan`.
+    pub(super) fn new(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
+        Self { plan, baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
+    }
+
+    /// Returns the plan of the next pass, if one is needed and there is time. Both cases of a job, hot and cold, are measured again:
+    /// they are measured together.
+    pub(super) fn next(&mut self, run: &Run) -> Option<Plan> {
+        let threshold = self.threshold?;
+        let now = Instant::now();
+        let measured = *self.measured.get_or_insert(now);
+        let budget = (measured - self.began).max(LEAST_BUDGET);
+        if self.passes == MOST_AGAIN || now - measured >= budget {
+            return None;
+        }
+        self.passes += 1;
+        let slower = self.baselines.seem_regressed(run, threshold);
+        let slower: HashSet<_> = slower.into_iter().map(Record::planned).collect();
+        let jobs = self.plan.jobs.iter().filter(|(job, _)| {
+            job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
+        });
+        let plan = Plan { jobs: jobs.cloned().collect(), ..Plan::default() };
+        (!plan.jobs.is_empty()).then_some(plan)
+    }
+}
+
+/// An action in place of measuring, with its flags.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension {
+    /// The id of the flag that requests the action.
+    pub flag: &'static str,
+    /// Adds its flags to the command line.
+    pub add_flags: fn(Command) -> Command,
+    /// Returns true for the benchmarks that the action is about.
+    pub is_for: fn(&BenchmarkOptions) -> bool,
+    /// Performs the action.
+    pub run: fn(&ArgMatches, &mut Session<'_>) -> Result<Exit, SuiteError>,
+}
+
+/// The selected cases, on locked devices, and the ways to measure and to print.
+pub struct Session<'a> {
+    /// The jobs, each of one case, with their benchmarks.
+    pub jobs: Vec<(&'static Entry, Job, JobStatus)>,
+    /// The sampling options of the user.
+    pub sampling: Sampling,
+    /// This program.
+    pub program: Program,
+    /// Notes on the selection.
+    pub notes: Vec<String>,
+    pub(super) cases: SingleCases<'a>,
+    pub(super) progress: &'a mut Progress<'static>,
+    pub(super) printer: &'a Printer<'a>,
+}
+
+impl Session<'_> {
+    /// Returns the facts of a device.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be opened.
+    pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
+        self.cases.info(device)
+    }
+
+    /// Returns the facts of the devices that were used so far, and notes on their peaks.
+    #[must_use]
+    pub fn used_devices(&self) -> (&[DeviceInfo], &[String]) {
+        (&self.cases.devices, &self.cases.notes)
+    }
+
+    /// Measures a job of one case, interleaved with its partner if it has one. Checks neither outputs nor writes.
+    ///
+    /// # Errors
+    /// Returns an error if nothing more can be measured. The inner error is the job's own failure, which a second worker has
+    /// confirmed.
+    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+        self.progress.try_job(job);
+        self.cases.measure(job, sampling)
+    }
+
+    /// Launches a job once and checks its outputs. Returns false if it has no check.
+    ///
+    /// # Errors
+    /// Returns the errors of [`measure`](Self::measure).
+    pub fn test(&mut self, job: &Job) -> Answer<bool> {
+        self.cases.test(job)
+    }
+
+    /// Returns the page that text is printed on.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        self.printer.page()
+    }
+
+    /// Prints text on standard output.
+    ///
+    /// # Errors
+    /// Returns an error if standard output refuses it.
+    pub fn print(&self, text: &str) -> Result<(), SuiteError> {
+        self.progress.aside(|| self.printer.print(text))
+    }
 }

@@ -1,40 +1,36 @@
 //! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
-mod checkout;
-pub(crate) mod cli;
-mod error;
-pub(crate) mod extension;
-mod list;
-mod measure;
-mod messages;
-mod peaks;
-mod prepare;
-mod printer;
-pub(crate) mod program;
-pub(crate) mod progress;
-mod retry_regressions;
-mod share;
-mod test_mode;
-
 use std::env;
+use std::error::Error as StdError;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-pub use self::error::SuiteError;
-
 use self::cli::{Action, Caller, Exit, Options};
-use self::extension::Extension;
-use self::measure::Prepared;
-use self::messages::{conclude, warn};
+use self::error::{conclude, print_problems, say, warn};
+use self::measure::{Extension, Prepared};
 use self::prepare::Task;
 use self::printer::Printer;
 use self::progress::Progress;
-use crate::runner::clock_lock;
+use crate::runner::{RunEvents, clock_lock};
 use crate::settings::Settings;
 use crate::system::{children, stopping};
-use crate::worker::{self, profiled};
-use gpubench_records::record::Program;
+use crate::worker;
+use gpubench_records::record::{Program, Run};
+
+pub use self::error::SuiteError;
+
+mod checkout;
+pub(crate) mod cli;
+mod error;
+mod list;
+pub(crate) mod measure;
+mod peaks;
+mod prepare;
+mod printer;
+pub(crate) mod progress;
+mod share;
+mod test_mode;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]
@@ -64,7 +60,9 @@ fn run_as_child() -> Option<Result<Exit, SuiteError>> {
     let served = match arguments.next()? {
         flag if flag == worker::FLAG => worker::serve(),
         flag if flag == clock_lock::FLAG => clock_lock::serve(&env::args().skip(2).collect::<Vec<_>>()),
-        flag if flag == profiled::FLAG => profiled::serve(arguments.next().unwrap_or_default().as_ref()),
+        flag if flag == worker::PROFILED_FLAG => {
+            worker::serve_profiled(arguments.next().unwrap_or_default().as_ref())
+        }
         _ => return None,
     };
     Some(served.map(|()| Exit::Done).map_err(SuiteError::failed))
@@ -138,4 +136,131 @@ fn measure_and_show(
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut progress)?;
     printer.show(measured, progress.into_output(), &outputs)
+}
+
+/// Anything that keeps [`Suite::measure`] from its task, as a sentence.
+///
+/// ```
+/// # fn measure(suite: &gpubench_runtime::Suite) -> Result<(), Box<dyn std::error::Error>> {
+/// let run = match suite.measure(&Default::default()) {
+///     Ok(run) => run,
+///     Err(error) => match error.into_run() {
+///         Ok(interrupted) => *interrupted,
+///         Err(error) => return Err(error.into()), // nothing was measured
+///     },
+/// };
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<SuiteError>);
+
+impl Error {
+    /// Returns the exit code of a program that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.0.exit()
+    }
+
+    /// Returns everything that was measured, if the run began.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match &*self.0 {
+            SuiteError::Incomplete { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns everything that was measured, if the run began.
+    ///
+    /// # Errors
+    /// Returns the error itself if it did not begin.
+    pub fn into_run(self) -> Result<Box<Run>, Self> {
+        match *self.0 {
+            SuiteError::Incomplete { run, .. } => Ok(run),
+            other => Err(other.into()),
+        }
+    }
+}
+
+impl From<SuiteError> for Error {
+    fn from(error: SuiteError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+/// The benchmarks of this program, which its code can measure repeatedly and in any order.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    build: Program,
+}
+
+impl Suite {
+    /// Measures the selected cases and returns the run. Prints nothing.
+    ///
+    /// Failed cases are records of the run, marked by their verdicts. Ctrl-C, SIGTERM and SIGHUP end the run.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if the run could not begin: nothing matches, for instance, or the device is missing. If it
+    /// began and did not finish, or could not be stored as a baseline, [`Error::run`] is everything that was measured.
+    pub fn measure(&self, options: &Settings) -> Result<Run, Error> {
+        self.measure_with(options, &mut ())
+    }
+
+    /// Measures as [`measure`](Self::measure) does while `events` observes the run.
+    /// [`Progress`](crate::Progress) shows it on standard error.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] in the same cases.
+    pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
+        let mut measured = || {
+            options.validate().map_err(SuiteError::usage)?;
+            let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
+            prepared.measure(events)?.into_result()
+        };
+        Ok(measured()?)
+    }
+}
+
+impl Settings {
+    /// Reads the settings from the `GPUBENCH_…` variables and from the user's `gpubench.toml`.
+    ///
+    /// # Errors
+    /// Returns an error if a variable or the file has a wrong setting.
+    pub fn from_env() -> Result<Self, Error> {
+        Ok(cli::from_env()?)
+    }
+}
+
+/// Runs such a program: its `main` calls this with its code as `body`. If another process of the program
+/// started this one, to measure for instance, it does that work instead.
+///
+/// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own exit code;
+/// any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
+pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn StdError>>) -> ExitCode {
+    let exit = match run_as_child() {
+        Some(ended) => conclude(ended),
+        None => body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done),
+    };
+    exit.into()
+}
+
+/// Prints the error of a program, and returns its exit code.
+fn conclude_any(error: Box<dyn StdError>) -> Exit {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return *exit;
+    }
+    match error.downcast_ref::<Error>() {
+        Some(error) => print_problems(&error.0, false),
+        None => say(&format!("error: {error}")),
+    }
+    let mut cause = Some(&*error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return error.exit();
+        }
+        cause = error.source();
+    }
+    Exit::Failed
 }

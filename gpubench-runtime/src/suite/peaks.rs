@@ -34,7 +34,8 @@ fn cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
 /// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
-    let reached: Vec<_> = run.devices.iter().map(|info| (kinds::CEILINGS.reached)(run, &info.device)).collect();
+    let reached: Vec<_> =
+        run.devices.iter().map(|info| (kinds::CEILINGS.reached)(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
         match cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
             Ok(Some(file)) => {

@@ -7,8 +7,8 @@ use anstream::AutoStream;
 
 use super::SuiteError;
 use super::cli::Exit;
+use super::error::warn;
 use super::measure::MeasuredRun;
-use super::messages::warn;
 use crate::runner::RunFile;
 use crate::settings::Settings;
 use crate::system::stdio::{self, Patient};

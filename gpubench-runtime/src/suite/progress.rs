@@ -3,7 +3,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::messages::say;
+use super::error::say;
 use super::printer::{LiveOutput, Printer};
 use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::{RunEvent, RunEvents};
@@ -53,7 +53,6 @@ impl<'a> Progress<'a> {
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
-    #[must_use]
     pub(super) fn over(total: usize, what: &str) -> Self {
         let mut progress = Self::default();
         progress.begin(total, what);

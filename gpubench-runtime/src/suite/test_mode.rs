@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::SuiteError;
 use super::cli::{Exit, TextFormat};
+use super::error::warn;
 use super::measure::{ended_early, run_config};
-use super::messages::warn;
 use super::prepare::{Planner, Task};
 use super::progress::Progress;
 use super::share::Share;
 use crate::peaks::PeakSources;
 use crate::plan::{Plan, PlanError};
-use crate::runner::single_cases::SingleCases;
+use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
 use crate::runner::supervisor::Supervisor;
-use crate::runner::trial::{self, Outcome, Trial};
+
 use crate::settings::Settings;
 use crate::system::stopping::SignalWatch;
 use gpubench_records::text::{printable, printable_lines};
@@ -51,12 +51,12 @@ pub(super) fn test(
     let show_warning = Box::new(|warning: String| warn(&warning));
     let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, show_warning);
     let mut cases = SingleCases::new(supervisor, &config);
-    let (mut trials, ended) = trial::run(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));
+    let (mut trials, ended) = run_trials(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));
     drop(cases);
     drop(progress);
     let left = plan.jobs.len() - trials.len();
     let demanded = options.ignored && !options.include_ignored;
-    trials.extend(trial::absent(&plan, demanded));
+    trials.extend(absent_trials(&plan, demanded));
     let counts = Counts::new(&trials, plan.ignored, left);
     let ended = match ended {
         Ok(()) => {

@@ -39,6 +39,32 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
+/// The words after the name: `17 (a name) R 1 …`. The name may have spaces and brackets, so that words are counted from its end.
+pub(crate) struct Stat<'a>(Vec<&'a str>);
+
+impl<'a> Stat<'a> {
+    /// Reads the text; `None` if it is not that of a `stat` file.
+    pub(crate) fn read(text: &'a str) -> Option<Self> {
+        Some(Self(text.rsplit_once(") ")?.1.split_whitespace().collect()))
+    }
+
+    /// Returns a word. The state is the third.
+    fn word(&self, number: usize) -> Option<&'a str> {
+        self.0.get(number.checked_sub(3)?).copied()
+    }
+
+    /// Returns true if it runs, or waits for a processor.
+    pub(crate) fn is_runnable(&self) -> bool {
+        self.word(3) == Some("R")
+    }
+
+    /// Returns the ticks that it has run, in its own code and in the system's.
+    pub(crate) fn ticks(&self) -> Option<u64> {
+        let [own, system] = [14, 15].map(|number| self.word(number)?.parse::<u64>().ok());
+        Some(own? + system?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +75,23 @@ mod tests {
         assert_eq!(pretty_name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         assert_eq!(pretty_name("PRETTY_NAME=Void").as_deref(), Some("Void"));
         assert_eq!((pretty_name(""), pretty_name("PRETTY_NAME=\"\"")), (None, None));
+    }
+}
+
+#[cfg(test)]
+mod stat_tests {
+    use super::*;
+
+    #[test]
+    fn words_read_as_linux_writes_them() {
+        let stat = Stat::read("17 (a) b) R 1 2 3 4 5 6 7 8 9 10 700 44 12 13 20").expect("it is one");
+        assert_eq!((stat.is_runnable(), stat.ticks()), (true, Some(744)));
+        assert_eq!(
+            (stat.word(3), stat.word(18), stat.word(19), stat.word(2)),
+            (Some("R"), Some("20"), None, None)
+        );
+        let sleeps = Stat::read("17 (a) R (b) S 1 2").expect("it is one");
+        assert_eq!((sleeps.is_runnable(), sleeps.ticks()), (false, None));
+        assert!(Stat::read("").is_none());
     }
 }

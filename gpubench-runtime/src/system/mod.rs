@@ -1,8 +1,6 @@
 //! The functions of the operating system that the runtime needs: Linux, and other Unix systems where they have the same.
 
 pub(crate) mod children;
-pub(crate) mod lock_file;
 pub(crate) mod machine;
-pub(crate) mod stat;
 pub(crate) mod stdio;
 pub(crate) mod stopping;

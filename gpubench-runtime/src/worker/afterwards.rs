@@ -33,7 +33,7 @@ pub(super) struct OnUsedInputs {
     /// Their findings. Nothing if the device makes none.
     pub(super) relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
-    pub(super) check_failed: Option<Failure>,
+    check_failed: Option<Failure>,
 }
 
 /// The launches on fresh inputs, and room for another half.

@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 use super::afterwards::{Afterwards, OnUsedInputs};
+use super::job::StepReporter;
+use super::job::measurement;
 use super::job::{JobInProgress, own_sampling, time_until, valid_median};
-use super::measurement::measurement;
 use super::prepared::{Launches, PreparedCase, launch, remarked, set_up};
-use super::progress::StepReporter;
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, SampledGroup, Sampler};

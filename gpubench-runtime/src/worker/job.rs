@@ -3,23 +3,22 @@
 use std::time::{Duration, Instant};
 
 use super::afterwards::{Afterwards, OnUsedInputs};
-use super::measurement::measurement;
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
-use super::progress::StepReporter;
-use super::relocation::{may_move, restore_inputs, trace_options};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
-use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
-use crate::measure;
+use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
+use crate::measure::{self, Placement};
 use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
+use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict, methods_disagree};
+use gpubench_records::verdict::{Reason, State, Verdict, judge, launched, methods_disagree, missing_work};
 use gpubench_records::verification::CuptiPass;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A job whose cases are measured one after the other.
 pub(super) struct JobInProgress<'a> {
@@ -275,3 +274,127 @@ fn energy(
     let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)));
     measured.unwrap_or_else(|failure| Energy::Unavailable(failure.to_string()))
 }
+
+/// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
+pub(super) fn measurement(
+    options: &BenchmarkOptions,
+    precision: f64,
+    info: &DeviceInfo,
+    (samples, energy): (Samples, Option<Energy>),
+    prepared: &PreparedCase,
+    (cache, hot): (Cache, Option<Nanoseconds>),
+) -> (Measurement, Verdict) {
+    let BenchmarkOptions { data_type, link, item, host_work, .. } = *options;
+    let (median, timer) = (samples.time.median, samples.timer);
+    let metrics = if resolved(median, timer.resolution) {
+        let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
+        Metrics::of(&prepared.counts, median, info, (data_type, link), hot)
+    } else {
+        Metrics::default()
+    };
+    let measurement = Measurement {
+        counts: prepared.counts,
+        data_type: data_type.to_owned(),
+        item: item.map(str::to_owned),
+        link,
+        checked: prepared.checked,
+        launch: prepared.seen.clone(),
+        relaunch: None,
+        verification: None,
+        metrics: metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch)),
+        energy,
+        samples,
+    };
+    let claim = measurement.declared_work(cache);
+    let Measurement { samples, launch, .. } = &measurement;
+    let verdict = judge(samples, precision, &claim, info).with_declared_work(&claim, samples, launch, info);
+    let reservations = launched::reservations(launch, samples, host_work);
+    let missing = missing_work(&claim, samples, launch, info);
+    let verdict = reservations.into_iter().chain(missing).fold(verdict, Verdict::and);
+    let verdict = if host_work { launched::with_host_work(verdict) } else { verdict };
+    (measurement, verdict)
+}
+
+/// Inputs are not made anew if making them and launching on them took longer the first time, which contains compiling and loading.
+const QUICK: Duration = Duration::from_millis(100);
+/// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
+const QUICK_SIMULATED: Duration = Duration::from_millis(300);
+/// Inputs in more memory than this stay. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches of a gigabyte
+/// take 12 % longer meanwhile.
+const MOST: Bytes = Bytes(320 << 20);
+
+/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the one before
+/// would get other inputs each time; of a launch that was not observed, as in a race, the amount of memory is unknown.
+pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
+    let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
+    let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
+    cache == Cache::Hot && quick && little && !accumulates
+}
+
+/// Puts the first inputs in the place of others.
+pub(super) fn restore_inputs(launches: &mut Launches<'_>, device: &mut dyn Device) {
+    launches.restore_inputs();
+    // Inputs that were dropped may have left another device current.
+    _ = device.make_current();
+}
+
+/// Returns the options by which the launches of a case are traced as they were sampled.
+fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
+    let samples = &measured.samples;
+    let places = (samples.relocations > 0).then(|| drawn(samples));
+    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
+}
+
+/// Draws places at random.
+fn drawn<const N: usize>(samples: &Samples) -> [u64; N] {
+    let seed = Placement::seed(samples.timer.simulated);
+    std::array::from_fn(|number| Placement::place(number, seed))
+}
+
+/// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
+/// doubled: a message between groups costs microseconds, and one for each group would be too many.
+pub(super) struct StepReporter<'a> {
+    pub(super) step: Step,
+    /// The number of samples to report next.
+    next: usize,
+    /// The time of the last report of an interval.
+    interval_reported: Option<Instant>,
+    reply: &'a mut dyn FnMut(Reply),
+}
+
+impl<'a> StepReporter<'a> {
+    pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
+        let step = Step::Preparation;
+        reply(Reply::Step(step));
+        Self { step, next: 0, interval_reported: None, reply }
+    }
+}
+
+impl measure::StepObserver for StepReporter<'_> {
+    fn step_reached(&mut self, step: Step) {
+        self.step = step;
+        let is_due = match step {
+            Step::WarmUp(launches) => launches == 0,
+            Step::Samples(taken) => taken >= self.next,
+            _ => true,
+        };
+        if is_due {
+            (self.reply)(Reply::Step(step));
+        }
+        if let (true, Step::Samples(taken)) = (is_due, step) {
+            self.next = 2 * taken.max(1);
+        }
+    }
+
+    /// Reports the interval a few times a second.
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+        let is_due = self.interval_reported.is_none_or(|reported| reported.elapsed() >= BETWEEN_INTERVALS);
+        if is_due && half_width.is_finite() {
+            self.interval_reported = Some(Instant::now());
+            (self.reply)(Reply::Interval { samples, half_width });
+        }
+    }
+}
+
+/// The time between two reports of the interval of a case.
+const BETWEEN_INTERVALS: Duration = Duration::from_millis(200);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::system::stat::Stat;
+use crate::system::machine::Stat;
 
 /// A thread runs that was never seen at rest within this time. A pool's thread spins for a moment before it sleeps.
 const PATIENCE: Duration = Duration::from_millis(800);

@@ -1,17 +1,12 @@
 //! The process that measures: it answers [`Request`]s, one at a time, by [`Reply`]s. It is a process of its own, so that a launch
 //! function that crashes costs one case and not the run.
 
-mod action;
 mod afterwards;
 mod comparison;
 mod job;
 mod leaks;
-mod measurement;
 mod pipe;
 mod prepared;
-pub(crate) mod profiled;
-mod progress;
-mod relocation;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -39,7 +34,9 @@ use gpubench_stats::units::Bytes;
 
 use self::job::JobInProgress;
 pub(crate) use self::pipe::send;
-pub use self::pipe::serve;
+pub(crate) use self::pipe::serve_profiled;
+pub use self::pipe::{PROFILED_FLAG, ProfiledCases, serve};
+use self::prepared::run_action;
 
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
@@ -183,7 +180,6 @@ pub enum Reply {
 
 impl Request {
     /// Returns the device of the request; empty if it has none.
-    #[must_use]
     pub fn device(&self) -> &str {
         match self {
             Self::DeviceInfo { device, .. } => device,
@@ -194,7 +190,6 @@ impl Request {
     }
 
     /// Returns true if it runs a benchmark.
-    #[must_use]
     pub fn is_job(&self) -> bool {
         matches!(self, Self::Measure(_) | Self::Test { .. } | Self::Writes { .. })
     }
@@ -219,26 +214,13 @@ impl Reply {
 pub(crate) struct WorkerState {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
-    /// The largest number of open devices.
-    most: usize,
 }
 
 impl WorkerState {
-    /// Returns a worker for one device at a time, none open yet, so that one device's failures reach no other.
-    #[must_use]
-    pub(crate) fn for_one_device() -> Self {
-        Self::with_room_for(1)
-    }
-
-    /// Returns a worker for any number of devices. Each request makes its own device current.
-    #[must_use]
-    pub(crate) fn for_all_devices() -> Self {
-        Self::with_room_for(usize::MAX)
-    }
-
-    fn with_room_for(most: usize) -> Self {
+    /// Returns a worker with no device open yet. Each request makes its own device current.
+    pub(crate) fn new() -> Self {
         let entries = registry::entries().into_iter().chain((kinds::CEILINGS.entries)()).collect();
-        Self { entries, devices: HashMap::new(), most }
+        Self { entries, devices: HashMap::new() }
     }
 
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
@@ -267,7 +249,7 @@ impl WorkerState {
             }
             Request::Test { job } | Request::Writes { job, .. } | Request::Profile { job, .. } => {
                 self.on_device(job, reply, |found, device, reply| {
-                    action::run(request, job, found, device, reply);
+                    run_action(request, job, found, device, reply);
                 });
             }
             Request::List { variants, cases } => {
@@ -353,14 +335,6 @@ impl WorkerState {
 
     /// Opens the device of this name if needed, and makes it current.
     fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
-        if !self.devices.contains_key(device)
-            && self.devices.len() >= self.most
-            && let Some(open) = self.devices.keys().next()
-        {
-            return Err(format!(
-                "a worker process opens one device, and this one has `{open}` open: `{device}` needs another"
-            ));
-        }
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
@@ -393,25 +367,4 @@ fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply)
             (answer, _) => answer,
         });
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::registry::Visitor;
-
-    fn visit(_: &mut dyn Visitor) {}
-
-    #[test]
-    fn a_worker_opens_one_device() {
-        let variant = Variant::of::<crate::devices::host::Stream>(&[], visit);
-        let mut worker = WorkerState::for_one_device();
-        assert!(worker.open("host", &variant).is_ok() && worker.open("host", &variant).is_ok());
-        let refused = worker.open("other", &variant).err().map(|error| error.to_string());
-        let expected =
-            "a worker process opens one device, and this one has `host` open: `other` needs another";
-        assert_eq!(refused.as_deref(), Some(expected));
-        let mut worker = WorkerState::for_all_devices();
-        assert!(worker.open("host", &variant).is_ok() && worker.open("other", &variant).is_ok());
-    }
 }

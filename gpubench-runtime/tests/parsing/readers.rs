@@ -10,9 +10,7 @@ use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::{Record, Run};
-use gpubench_runtime::__private::steps::{
-    Caller, Reply, Request, ResumedRecords, asks_for, parse, plan_of,
-};
+use gpubench_runtime::__private::steps::{Caller, Reply, Request, ResumedRecords, asks_for, parse, plan_of};
 use gpubench_runtime::Settings;
 use gpubench_stats::units::Nanoseconds;
 

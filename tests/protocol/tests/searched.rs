@@ -42,9 +42,8 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
         ("driver that aborts when it starts", "aborts", "the process was ended by signal SIGABRT"),
         ("driver that exits when it starts", "exits", "the process exited with code 0"),
     ] {
-        let says = format!(
-            "error: the search for devices failed; no CUDA device ({words}). This machine has: "
-        );
+        let says =
+            format!("error: the search for devices failed; no CUDA device ({words}). This machine has: ");
         for (program, arguments) in [
             (MIXED, &COPIES[..]),
             (MIXED, &["--test"][..]),

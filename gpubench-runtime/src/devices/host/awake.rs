@@ -5,18 +5,17 @@
 //! threads then takes 45 or 85 µs, for thousands of samples in a row, since the second thread comes too late each time. And where other
 //! programs want the processors, an idle thread gives its own away for milliseconds before it sleeps.
 
-mod lookers;
-mod need;
-
+use std::hint::spin_loop;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use gpubench_records::method::Cache;
+use rayon::Yield;
 
-use self::lookers::{Lookers, STAY};
-use self::need::Need;
 use super::Stream;
+use gpubench_records::method::Cache;
 
 /// The pause before threads are asked again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);
@@ -112,6 +111,240 @@ impl Awake {
 impl Drop for Awake {
     fn drop(&mut self) {
         self.lookers.end();
+    }
+}
+
+/// A thread looks for so long behind the last question: longer than what lies between two samples, mostly.
+const STAY: Duration = Duration::from_millis(20);
+/// A thread that looks answers within this and so much for each thread, which all read what one writes, unless another program has its processor.
+const ANSWER: Duration = Duration::from_micros(20);
+const ANSWER_EACH: Duration = Duration::from_nanos(500);
+/// Of so many threads, one may be missing.
+const MISSING_OF: usize = 16;
+
+/// What the thread that measures and the others tell each other.
+struct Lookers {
+    /// The beginning of all times.
+    origin: Instant,
+    /// They look until then, in nanoseconds.
+    until: Apart<AtomicU64>,
+    launching: Apart<AtomicBool>,
+    /// True once one of them has worked for a launch.
+    worked: Apart<AtomicBool>,
+    question: Apart<AtomicU64>,
+    others: Vec<Apart<Other>>,
+}
+
+/// A value in a cache line of its own, or two, which processors fetch together.
+#[repr(align(128))]
+#[derive(Default)]
+struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// One of the other threads.
+#[derive(Default)]
+struct Other {
+    looks: AtomicBool,
+    called_again: AtomicBool,
+    answer: AtomicU64,
+}
+
+impl Lookers {
+    /// Makes room for so many threads, none of which looks yet.
+    pub(super) fn new(others: usize) -> Self {
+        Self {
+            origin: Instant::now(),
+            until: Apart::default(),
+            launching: Apart::default(),
+            worked: Apart::default(),
+            question: Apart::default(),
+            others: (0..others).map(|_| Apart::default()).collect(),
+        }
+    }
+
+    /// Returns true if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// Has them look for a while from now on.
+    pub(super) fn stay(&self) {
+        self.until.store(self.now() + STAY.as_nanos() as u64, Ordering::Release);
+    }
+
+    /// Has them end.
+    pub(super) fn end(&self) {
+        self.until.store(0, Ordering::Release);
+    }
+
+    /// Returns true if all look.
+    fn all_look(&self) -> bool {
+        self.others.iter().all(|other| other.looks.load(Ordering::Acquire))
+    }
+
+    /// Returns true if none looks.
+    fn none_looks(&self) -> bool {
+        !self.others.iter().any(|other| other.looks.load(Ordering::Acquire))
+    }
+
+    /// Returns true if one of them has worked for a launch.
+    pub(super) fn worked(&self) -> bool {
+        self.worked.load(Ordering::Relaxed)
+    }
+
+    /// Asks them, and returns true if they answer, but for a few.
+    pub(super) fn answer(&self) -> bool {
+        let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
+        let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
+        let answers = |other: &Apart<Other>| {
+            while other.answer.load(Ordering::Acquire) != question {
+                if begin.elapsed() > patience {
+                    return false;
+                }
+                spin_loop();
+            }
+            true
+        };
+        let missing = self.others.iter().filter(|other| !answers(other)).count();
+        missing <= self.others.len() / MISSING_OF
+    }
+
+    /// Marks the time of a launch, for as long as the mark is kept.
+    pub(super) fn launching(&self) -> Launching<'_> {
+        self.launching.store(true, Ordering::Release);
+        Launching(&self.launching)
+    }
+
+    /// Looks for work on this thread, which is one of the others.
+    pub(super) fn look(&self, number: usize) {
+        let other = &self.others[number];
+        // A thread that is called while it looks finds this call, also beside a launch: no work of it.
+        if other.looks.load(Ordering::Acquire) {
+            other.called_again.store(true, Ordering::Relaxed);
+            return;
+        }
+        // A thread that comes late finds this call within its part of a launch, which others wait for.
+        if self.launching.load(Ordering::Acquire) {
+            return;
+        }
+        other.looks.store(true, Ordering::Release);
+        loop {
+            other.answer.store(self.question.load(Ordering::Acquire), Ordering::Release);
+            let launching = self.launching.load(Ordering::Acquire);
+            match rayon::yield_now() {
+                Some(Yield::Executed) if other.called_again.swap(false, Ordering::Relaxed) => (),
+                Some(Yield::Executed) if launching => self.worked.store(true, Ordering::Relaxed),
+                // Not in haste: each look reads what the thread that launches writes.
+                _ => (0..4).for_each(|_| spin_loop()),
+            }
+            if self.now() > self.until.load(Ordering::Acquire) {
+                break;
+            }
+        }
+        other.looks.store(false, Ordering::Release);
+    }
+
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+/// Holds for the time of a launch, also of one that panics.
+pub(super) struct Launching<'a>(&'a AtomicBool);
+
+impl Drop for Launching<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// A launch that has left the other threads without work so many times never gives them any. They sleep, since a processor that
+/// spins takes clock rate, and the caches of its core, from the ones that work.
+const TRIES: usize = 16;
+/// One of this length gives them work in so many tries.
+const LONG: Duration = Duration::from_micros(100);
+const TRIES_OF_LONG: usize = 3;
+/// A launch that is longer than this does not need them: what they take to wake, 50 µs, is a small part of it.
+const VERY_LONG: Duration = Duration::from_millis(20);
+/// A launch begins without the threads that have not come by then: another program gives a processor back after a time slice or two.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Or within so many times the shortest launch so far, where launches follow one another, and within this at least. A launch of 2 µs that follows a
+/// rest of milliseconds takes three times as long.
+const PATIENCE_OF: u32 = 64;
+const LEAST_PATIENCE: Duration = Duration::from_millis(1);
+/// If more launches than this, and one in so many, began without them, all others do: the thread that measures would give its own processor
+/// away for a time slice whenever it waits for one of the others.
+const LATE: usize = 2;
+const LATE_OF: usize = 16;
+/// After so many times without them they are waited for again.
+const AGAIN: usize = 64;
+
+/// What is known of the launches of a case.
+struct Need {
+    /// The launches that began while the others were awake, and those that began without them.
+    together: usize,
+    alone: usize,
+    /// The times that they were not waited for, since they do not come.
+    without: usize,
+    /// The shortest launch so far.
+    shortest: Option<Duration>,
+    /// True if launches follow one another.
+    follow: bool,
+}
+
+impl Need {
+    /// Begins before the first launch.
+    pub(super) fn of(cache: Cache) -> Self {
+        Self { together: 0, alone: 0, without: 0, shortest: None, follow: cache == Cache::Hot }
+    }
+
+    /// Counts a launch that begins while the others are awake, or without them.
+    pub(super) fn begins(&mut self, awake: bool) {
+        *(if awake { &mut self.together } else { &mut self.alone }) += 1;
+    }
+
+    /// Counts a launch for which nobody waits.
+    fn begins_unprepared(&mut self) {
+        if !self.they_come() {
+            self.without += 1;
+            if self.without == AGAIN {
+                (self.without, self.together, self.alone) = (0, 0, 0);
+            }
+        }
+    }
+
+    /// Learns how long a launch took.
+    pub(super) fn took(&mut self, time: Duration) {
+        self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
+    }
+
+    /// Returns true if the next launch waits for the others. They had work before if `gave_work`.
+    pub(super) fn waits(&self, gave_work: bool) -> bool {
+        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
+        let tries = if is_long { TRIES_OF_LONG } else { TRIES };
+        (gave_work || self.together < tries) && !self.is_very_long() && self.they_come()
+    }
+
+    /// Returns how long it waits for them.
+    fn patience(&self) -> Duration {
+        let of = |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
+        self.shortest.filter(|_| self.follow).map_or(PATIENCE, of)
+    }
+
+    /// Returns true if launches are so long that it does not count how long threads take to wake.
+    fn is_very_long(&self) -> bool {
+        self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
+    }
+
+    fn they_come(&self) -> bool {
+        self.alone <= LATE + self.together / LATE_OF
     }
 }
 
@@ -237,5 +470,105 @@ mod tests {
                 assert!(begin.elapsed() > STAY / 2);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod lookers_tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_found_within_a_launch_returns_at_once() {
+        let lookers = Lookers::new(1);
+        lookers.stay();
+        let launching = lookers.launching();
+        lookers.look(0);
+        assert!(lookers.none_looks());
+        drop(launching);
+        // It looks, on this thread, for as long as it may.
+        let begin = Instant::now();
+        lookers.look(0);
+        assert!(begin.elapsed() > STAY / 2);
+        assert!(lookers.none_looks() && !lookers.worked());
+    }
+
+    #[test]
+    fn few_may_be_missing_and_nobody_is_asked_where_there_is_none() {
+        assert!(Lookers::new(0).answer());
+        assert!(!Lookers::new(1).answer());
+        let lookers = Lookers::new(MISSING_OF);
+        for other in &lookers.others[1..] {
+            other.answer.store(1, Ordering::Release);
+        }
+        assert!(lookers.answer(), "one of sixteen");
+        assert!(!lookers.answer(), "the next question has no answer yet");
+    }
+}
+
+#[cfg(test)]
+mod need_tests {
+    use super::*;
+
+    /// Launches of this length, until the others are not needed or for so many. Returns their number.
+    fn until_alone(micros: u64, gave_work: bool, most: usize) -> usize {
+        let mut need = Need::of(Cache::Hot);
+        for number in 0..most {
+            if !need.waits(gave_work) {
+                return number;
+            }
+            need.begins(true);
+            need.took(Duration::from_micros(micros));
+        }
+        most
+    }
+
+    #[test]
+    fn launches_that_give_others_work_need_them_for_good() {
+        assert_eq!(until_alone(2, true, 1_000), 1_000);
+        assert_eq!(until_alone(10_000, true, 1_000), 1_000);
+    }
+
+    #[test]
+    fn launches_that_give_none_need_them_no_more_after_some_tries() {
+        assert_eq!(until_alone(2, false, 1_000), TRIES);
+        assert_eq!(until_alone(10_000, false, 1_000), TRIES_OF_LONG);
+    }
+
+    #[test]
+    fn launches_that_are_long_beside_what_waking_takes_do_not_need_them() {
+        assert_eq!(until_alone(20_001, true, 1_000), 1);
+    }
+
+    #[test]
+    fn those_who_do_not_come_are_not_waited_for_until_later() {
+        let mut need = Need::of(Cache::Cold);
+        for _ in 0..=LATE {
+            assert!(need.waits(true));
+            need.begins(false);
+        }
+        for _ in 0..AGAIN {
+            assert!(!need.waits(true));
+            need.begins_unprepared();
+        }
+        assert!(need.waits(true), "they may come now");
+        // Of many launches some may begin without them.
+        for number in 0..20 * LATE_OF {
+            need.begins(number % (2 * LATE_OF) > 0);
+            assert!(need.waits(true), "{number}");
+        }
+    }
+
+    #[test]
+    fn short_launches_that_follow_one_another_wait_for_a_short_time() {
+        let patience = |cache, micros: &[u64]| {
+            let mut need = Need::of(cache);
+            micros.iter().for_each(|micros| need.took(Duration::from_micros(*micros)));
+            need.patience()
+        };
+        assert_eq!(patience(Cache::Hot, &[]), PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[900, 2]), LEAST_PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[100, 140]), Duration::from_micros(6_400));
+        assert_eq!(patience(Cache::Hot, &[5_000]), PATIENCE);
+        assert_eq!(patience(Cache::Cold, &[2]), PATIENCE);
     }
 }

@@ -2,9 +2,17 @@
 //! all differences are multiples of. A clock with a step of 10 ns gives differences of 20, 21, 30 and 31 ns: whole nanoseconds
 //! hide its step, and 1 ns is none.
 
+use std::fs::{self, File};
 use std::hint::black_box;
+use std::io::{Read, Seek};
+use std::path::Path;
 use std::time::Instant;
 
+use super::{Stream, timed};
+use crate::device::Work;
+use crate::device::one_by_one::ThreadTime;
+use crate::system::machine::Stat;
+use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
@@ -72,6 +80,101 @@ fn step_of(differences: &[u64]) -> Nanoseconds {
     })
 }
 
+/// The launches between two readings of the clock, and the number of such readings, of which the shortest counts. All take 0.1 ms.
+const LAUNCHES: usize = 256;
+const READINGS: usize = 25;
+
+/// A launch that runs an empty closure on its stream.
+struct Empty<'a>(&'a Stream);
+
+impl Work for Empty<'_> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        self.0.run(|| ());
+        Ok(())
+    }
+}
+
+/// Launches of `work` back-to-back.
+struct Repeated<'a>(&'a mut dyn Work);
+
+impl Work for Repeated<'_> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        (0..LAUNCHES).try_for_each(|_| self.0.launch())
+    }
+}
+
+/// Returns the time of an empty launch on `stream`.
+pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
+    let mut empty = Empty(stream);
+    // Called as the launches of a case are: the compiler does not see what it calls.
+    let empty: &mut dyn Work = black_box(&mut empty);
+    let readings = (0..READINGS).filter_map(|_| timed(&mut Repeated(empty)).ok());
+    readings.reduce(Nanoseconds::min).unwrap_or_default() / LAUNCHES as f64
+}
+
+/// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
+const TICK: Nanoseconds = Nanoseconds(10e6);
+
+/// Returns the time so far that these processors worked for other programs, for the system, or for another virtual machine.
+pub(super) fn others_time(processors: &[usize]) -> Option<Nanoseconds> {
+    let busy = busy(&fs::read_to_string("/proc/stat").ok()?, processors)?;
+    let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
+    Some((busy as f64 - own as f64) * TICK)
+}
+
+/// The ticks in which these processors were busy: `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`.
+fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
+    let of = |line: &str| {
+        let mut words = line.split_whitespace();
+        let processor: usize = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+        let ticks: Vec<u64> = words.map_while(|ticks| ticks.parse().ok()).collect();
+        let [user, nice, system, _idle, _waiting, rest @ ..] = &ticks[..] else { return None };
+        processors.contains(&processor).then(|| user + nice + system + rest.iter().take(3).sum::<u64>())
+    };
+    stat.lines().filter_map(of).reduce(|sum, one| sum + one)
+}
+
+/// The files of a pool's threads, which stay open.
+#[derive(Debug, Default)]
+pub(super) struct PoolThreads {
+    /// The thread that measures comes first.
+    threads: Vec<File>,
+}
+
+impl PoolThreads {
+    /// Opens the files of all threads of the stream's pool; none if one of them has none.
+    pub(super) fn of(stream: &Stream) -> Self {
+        let threads: Option<Vec<File>> = stream.on_each_thread(of_this_thread).into_iter().collect();
+        Self { threads: threads.unwrap_or_default() }
+    }
+
+    /// Appends the time of each thread since it began. A wait is counted once it has ended.
+    pub(super) fn times(&self, times: &mut Vec<ThreadTime>) {
+        times.extend(self.threads.iter().filter_map(|thread| read(&contents(thread)?)));
+    }
+}
+
+/// Opens the counts of the calling thread.
+fn of_this_thread() -> Option<File> {
+    // By its number: `thread-self` would be whoever reads.
+    let thread = fs::read_link("/proc/thread-self").ok()?;
+    File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
+}
+
+/// Reads a file of counts from its start.
+fn contents(mut file: &File) -> Option<String> {
+    let mut room = [0; 96];
+    file.rewind().ok()?;
+    let length = file.read(&mut room).ok()?;
+    String::from_utf8(room[..length].to_vec()).ok()
+}
+
+/// `989850 3021 2`: nanoseconds that it ran and that it waited, and the number of times that it ran.
+fn read(counts: &str) -> Option<ThreadTime> {
+    let mut counts = counts.split_whitespace().map(|count| count.parse().map(Nanoseconds).ok());
+    Some(ThreadTime { ran: counts.next()??, waited: counts.next()?? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +219,136 @@ mod tests {
     fn this_machines_clock_has_a_step() {
         let step = step().0;
         assert!((1.0..1e8).contains(&step), "{step} ns");
+    }
+}
+
+#[cfg(test)]
+mod empty_launch_tests {
+    use super::*;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use crate::device::{Device, DeviceType, SampleOptions};
+    use crate::devices::host::Host;
+    use crate::measure::measure;
+    use gpubench_records::limits::DeclaredWork;
+    use gpubench_records::method::Cache;
+    use gpubench_records::sampling::Sampling;
+    use gpubench_records::verdict::{Reason, missing_work};
+    use gpubench_records::work::Counts;
+
+    /// A launch that runs this closure on its stream.
+    struct Runs<F>(Stream, F);
+
+    impl<F: FnMut() + Send> Work for Runs<F> {
+        fn launch(&mut self) -> Result<(), Failure> {
+            self.0.run(&mut self.1);
+            Ok(())
+        }
+    }
+
+    /// Returns the reason that a launch of `work` cannot have done what it declares: to copy 16 KiB.
+    fn judged(work: impl FnMut() + Send) -> Option<Reason> {
+        let mut host = Host::open(0).expect("there is a CPU");
+        let info = host.info().expect("nothing fails");
+        let mut work = Runs(host.stream.clone(), work);
+        let seen = host.observe(&mut work).expect("nothing fails");
+        let mut sampler =
+            host.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it can be sampled");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let sampling = Sampling { samples: Some(50), ..Sampling::USUAL };
+        let samples = measure(&mut *sampler, &sampling, deadline, None, &mut |_| ()).expect("nothing fails");
+        let counts = Counts { bytes: Some(32 << 10), ..Counts::default() };
+        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+        missing_work(&claim, &samples, &seen, &info)
+    }
+
+    #[test]
+    fn a_copy_of_16_kib_is_told_from_nothing() {
+        // A thread belongs to one pool for good.
+        let checked = thread::spawn(|| {
+            let removed = judged(|| ());
+            assert!(matches!(removed, Some(Reason::NoLongerThanEmpty { .. })), "{removed:?}");
+            let (source, mut target) = (vec![1_u8; 16 << 10], vec![0; 16 << 10]);
+            assert_eq!(judged(|| black_box(&mut target).copy_from_slice(black_box(&source))), None);
+        });
+        checked.join().expect("it holds");
+    }
+}
+
+#[cfg(test)]
+mod others_tests {
+    use super::*;
+    use crate::devices::host::topology;
+    use crate::system::machine::thread_time;
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn times_read_as_linux_writes_them() {
+        let stat = "cpu  9 9 9 9\ncpu0 1 20 300 7777 8888 4000 50000 600000 9 9\ncpu1 2 0 0 7 8 0 0 0\ncpu10 5 5 5 5 5 5 5 5\nintr 7\n";
+        assert_eq!(busy(stat, &[0, 1]), Some(654_323));
+        assert_eq!(busy(stat, &[1]), Some(2));
+        assert_eq!(busy(stat, &[7]), None);
+    }
+
+    #[test]
+    fn work_of_this_process_is_none_of_others() {
+        let processors = topology::allowed_processors();
+        let Some(before) = others_time(&processors) else { return };
+        let (begin, ran) = (Instant::now(), thread_time());
+        while thread_time() - ran < Duration::from_millis(300) {
+            black_box(begin);
+        }
+        let others = (others_time(&processors).expect("it was told before") - before).as_f64();
+        // Both are counted in ticks.
+        let rest = begin.elapsed().as_nanos() as f64 * processors.len() as f64 - 200e6;
+        assert!(others < rest, "{others} of {rest}");
+    }
+}
+
+#[cfg(test)]
+mod threads_tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn counts_read_as_linux_writes_them() {
+        let told = read("989850 3021 2\n").expect("they are counts");
+        assert_eq!(told, ThreadTime { ran: Nanoseconds(989_850.0), waited: Nanoseconds(3_021.0) });
+        assert_eq!([read(""), read("17"), read("- - -")], [None; 3]);
+    }
+
+    #[test]
+    fn each_thread_that_works_runs() {
+        // A thread belongs to one pool for good.
+        let checked = thread::spawn(|| {
+            let stream = Stream::of_this_thread().expect("the pool starts");
+            let threads = PoolThreads::of(&stream);
+            let times = || {
+                let mut times = Vec::new();
+                threads.times(&mut times);
+                times
+            };
+            let before = times();
+            // Not every system counts.
+            if before.is_empty() {
+                return;
+            }
+            assert_eq!(before.len(), stream.threads());
+            stream.on_each_thread(|| {
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(30) {
+                    black_box(begin);
+                }
+            });
+            for (before, after) in before.iter().zip(times()) {
+                let occupied = (after.ran + after.waited) - (before.ran + before.waited);
+                assert!(occupied > Nanoseconds(20e6), "{before:?} {after:?}");
+            }
+        });
+        checked.join().expect("it holds");
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
+use super::cpu_name;
 use super::topology::allowed_processors;
-use super::{cpu_name, quota};
+use super::topology::quota_processors;
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 
@@ -44,7 +45,7 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
 
 /// The processor time that a container may use.
 fn processor_time(machine: &Machine) -> Option<Finding> {
-    let processors = quota::processors(machine)?;
+    let processors = quota_processors(machine)?;
     let found = format!("limited to the time of {} processors", format::number(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
                   processors (`--cpuset-cpus`) rather than a part of their time";

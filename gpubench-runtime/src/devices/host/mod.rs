@@ -3,19 +3,12 @@
 
 mod awake;
 mod clock;
-mod core_bandwidth;
-mod empty_launch;
 pub(super) mod examine;
 mod flush;
-mod lines;
 mod multiply_add;
-mod others;
 mod pages;
 mod peaks;
-mod placement;
-mod quota;
 mod stream;
-mod threads;
 mod topology;
 
 use std::time::Instant;
@@ -25,8 +18,8 @@ pub(crate) use self::topology::cpu_name;
 pub use crate::bind::Plain;
 
 use self::awake::Awake;
-use self::flush::FlushSweep;
-use self::threads::PoolThreads;
+use self::clock::PoolThreads;
+use self::flush::{FlushSweep, drop_input_lines, lines_refused};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::one_by_one;
 use crate::device::{
@@ -91,7 +84,7 @@ impl Device for Host {
         }
         info.runs_program_code = true;
         info.last_level_cache = topology::last_level_cache();
-        info.core_bandwidth = Some(core_bandwidth::core_bandwidth(self.stream.threads(), &self.processors));
+        info.core_bandwidth = Some(topology::core_bandwidth(self.stream.threads(), &self.processors));
         Ok(info)
     }
 
@@ -101,7 +94,7 @@ impl Device for Host {
         }
         self.awake = Awake::of(&self.stream, Cache::Cold);
         work.reset()?;
-        let flush = if lines::refused(work).is_none() { Flush::Lines } else { Flush::Read };
+        let flush = if lines_refused(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
         self.make_ready();
         let met = pages::met();
@@ -120,7 +113,7 @@ impl Device for Host {
         if !self.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }
-        seen.empty_launch_time = Some(empty_launch::time(&self.stream));
+        seen.empty_launch_time = Some(clock::empty_launch_time(&self.stream));
         Ok(seen)
     }
 
@@ -177,17 +170,17 @@ impl LaunchTimer for Host {
     }
 
     fn others_time(&mut self) -> Option<Nanoseconds> {
-        others::time(&self.processors)
+        clock::others_time(&self.processors)
     }
 
     fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
-        (flush == Flush::Lines).then(|| lines::refused(work)).flatten().map(str::to_owned)
+        (flush == Flush::Lines).then(|| lines_refused(work)).flatten().map(str::to_owned)
     }
 
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
         self.stream.take_place();
         match flush {
-            Flush::Lines => lines::drop(&self.stream, work),
+            Flush::Lines => drop_input_lines(&self.stream, work),
             _ => self.sweep.flush(&self.stream),
         }
         Ok(())

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rayon::prelude::*;
 
+use super::Stream;
+use super::clock::others_time;
 use super::multiply_add::{self, MultiplyAdds};
-use super::{Stream, others};
 use crate::system::machine::thread_time;
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::{Nanoseconds, Rate};
@@ -30,7 +31,7 @@ const PIECES: usize = 16;
 /// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
 /// whose pages exist.
 pub(super) fn measure(stream: &Stream, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
-    let (begin, before) = (Instant::now(), others::time(processors));
+    let (begin, before) = (Instant::now(), others_time(processors));
     let [f32_work, f64_work] = multiply_add::widest();
     let mut copy = || copy_rate(stream, buffer);
     let mut f32_rate = || sum_rate(stream, f32_work);
@@ -42,7 +43,7 @@ pub(super) fn measure(stream: &Stream, buffer: &mut [u64], processors: &[usize])
         peak(compute("f32"), multiply_add, repeated(&mut f32_rate)),
         peak(compute("f64"), multiply_add, repeated(&mut f64_rate)),
     ];
-    let others = others::time(processors).zip(before).map(|(after, before)| after - before);
+    let others = others_time(processors).zip(before).map(|(after, before)| after - before);
     if !is_disturbed(others, begin.elapsed().into(), processors.len()) {
         return peaks;
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_stats::units::Bytes;
+use crate::devices::machine::Machine;
+use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz};
 
 /// Returns the CPU's model name.
 pub(crate) fn cpu_name() -> String {
@@ -91,6 +92,45 @@ fn parse_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
+/// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
+pub(super) fn quota_processors(machine: &Machine) -> Option<f64> {
+    let groups = machine.read("/proc/self/cgroup").unwrap_or_default();
+    // A container without its own view sees another path than its files have: those of the root are its own.
+    let paths = groups.lines().filter_map(|line| line.strip_prefix("0::")).chain(["/"]);
+    let folders = paths.flat_map(|path| Path::new(path).ancestors()).filter_map(Path::to_str);
+    let limits = folders.filter_map(|folder| {
+        let both = machine.read(&format!("/sys/fs/cgroup{}/cpu.max", folder.trim_end_matches('/')))?;
+        let (quota, period) = both.split_once(' ')?;
+        limit(quota, period)
+    });
+    limits.reduce(f64::min)
+}
+
+/// Divides a quota by its period. One that is no limit is `max` or negative.
+fn limit(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// The bytes that a core loads and stores in a cycle: two accesses of 64 bytes.
+const BYTES_PER_CYCLE: f64 = 128.0;
+/// The clock of a CPU whose system does not state the highest. No CPU has a higher one. The clock in `/proc/cpuinfo` is the present
+/// one, or in a virtual machine the one without boost, and cores may run at twice that.
+const FASTEST_CLOCK: Hertz = Hertz(6_000_000_000);
+
+/// Returns the bandwidth of `threads` cores among these `processors`.
+pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSecond {
+    let stated = |processor| format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq");
+    of_clocks(threads, processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()))
+}
+
+/// Returns the bandwidth of `threads` cores, the fastest of which has the highest of the `stated` clocks, in kHz as Linux writes them.
+fn of_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
+    let highest = stated.filter_map(|text| text.trim().parse::<u64>().ok()).max().filter(|khz| *khz > 0);
+    let clock = highest.map_or(FASTEST_CLOCK, |khz| Hertz(1_000 * khz));
+    BytesPerSecond(BYTES_PER_CYCLE * threads as f64 * clock.as_f64())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +142,49 @@ mod tests {
         assert_eq!(parse_size("?"), None);
         assert_eq!(parse_list("0-3,8"), [0, 1, 2, 3, 8]);
         assert_eq!(parse_list(""), [0; 0]);
+    }
+}
+
+#[cfg(test)]
+mod quota_tests {
+    use super::*;
+
+    fn limited(files: &[(&str, &str)]) -> Option<f64> {
+        let (_root, machine) = Machine::of_files(files);
+        quota_processors(&machine)
+    }
+
+    #[test]
+    fn the_group_of_the_process_and_all_above_it_count() {
+        let own = ("/proc/self/cgroup", "0::/user.slice/session");
+        let session = ("/sys/fs/cgroup/user.slice/session/cpu.max", "200000 100000\n");
+        let above = ("/sys/fs/cgroup/user.slice/cpu.max", "50000 100000\n");
+        assert_eq!(limited(&[own, session]), Some(2.0));
+        assert_eq!(limited(&[own, session, above]), Some(0.5));
+        // Another group's.
+        assert_eq!(limited(&[("/proc/self/cgroup", "0::/elsewhere"), session]), None);
+        assert_eq!(limited(&[own, ("/sys/fs/cgroup/user.slice/session/cpu.max", "max 100000\n")]), None);
+    }
+
+    /// As a container sees its files at the root, whatever the path is that it has on the machine.
+    #[test]
+    fn a_container_has_the_limit_of_the_root() {
+        let own = ("/proc/self/cgroup", "0::/docker/17\n");
+        assert_eq!(limited(&[own, ("/sys/fs/cgroup/cpu.max", "150000 100000\n")]), Some(1.5));
+    }
+}
+
+#[cfg(test)]
+mod core_bandwidth_tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_the_stated_one_or_a_generous_one() {
+        for (stated, gigahertz) in
+            [(&["2500000\n", "3500000\n"][..], 3.5), (&[], 6.0), (&["0\n"], 6.0), (&["<unknown>\n"], 6.0)]
+        {
+            let found = of_clocks(2, stated.iter().map(|text| (*text).to_owned()));
+            assert_eq!(found, BytesPerSecond(256e9 * gigahertz), "{stated:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::scripted::{Replies, Scripted, failed, killed};
 use super::*;
 use crate::runner::single_cases::SingleCases;
-use crate::runner::trial::{self, Outcome as TrialOutcome, Trial};
+use crate::runner::single_cases::{Outcome as TrialOutcome, Trial, absent_trials, run_trials};
 
 struct Tried {
     outcomes: Vec<(String, String)>,
@@ -34,7 +34,7 @@ fn tried(
     let mut begun = |job: &Job| started.push(job.to_string());
     let warn = Box::new(|warning| warnings.push(warning));
     let mut cases = SingleCases::new(scripted.supervisor(stop, warn), config);
-    let (trials, ended) = trial::run(&mut cases, plan, fail_fast, &mut begun);
+    let (trials, ended) = run_trials(&mut cases, plan, fail_fast, &mut begun);
     drop(cases);
     let (workers, lives) = (scripted.workers(), scripted.lives());
     Tried { outcomes: outcomes(&trials), ended, started, warnings, workers, lives }
@@ -122,7 +122,7 @@ fn what_needs_a_missing_device_is_ignored_unless_that_is_demanded() {
     let mut plan = plan(&["a"], &["fake"]);
     let (job, _) = plan.jobs.remove(0);
     plan.absent.push((job, "there is no GPU".to_owned()));
-    let absent = |demanded| outcomes(&trial::absent(&plan, demanded).collect::<Vec<_>>());
+    let absent = |demanded| outcomes(&absent_trials(&plan, demanded).collect::<Vec<_>>());
     assert_eq!(absent(false), told(&[("a", "ignored, there is no GPU")]));
     assert_eq!(absent(true), told(&[("a", "FAILED: device: there is no GPU")]));
 }

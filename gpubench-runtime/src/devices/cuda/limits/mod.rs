@@ -5,9 +5,9 @@ pub(crate) mod launches;
 
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use crate::device::listed_ordinal;
-use crate::devices::ceilings::Ceilings;
 use crate::devices::cuda::device_info::CAPABILITY;
 use crate::devices::cuda::{self, RawStream};
+use crate::devices::kinds::Ceilings;
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;

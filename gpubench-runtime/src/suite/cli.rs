@@ -1,8 +1,5 @@
 //! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml`.
 
-mod help;
-mod libtest;
-
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -10,15 +7,14 @@ use std::fmt::Display;
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
 
-pub use self::help::Caller;
-use self::libtest::LibtestArgs;
 use super::SuiteError;
-use super::extension::Extension;
+use super::measure::Extension;
 use crate::settings::{Settings, ShareChoice};
-pub(crate) use gpubench_records::exit::Exit;
 use gpubench_records::selection::split_names;
+
+pub(crate) use gpubench_records::exit::Exit;
 
 const INSTEAD: &str = "Instead of measuring";
 
@@ -115,12 +111,12 @@ pub enum Action {
 /// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut command = help::command(caller);
+    let mut command = command(caller);
     let matches = match without_empty_variables(command.clone()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
-            return Err(help::short(command).try_get_matches_from(arguments).err().unwrap_or(error));
+            return Err(short(command).try_get_matches_from(arguments).err().unwrap_or(error));
         }
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
             return Err(command.error(ErrorKind::InvalidUtf8, not_utf8(&command.clone(), &arguments)));
@@ -244,6 +240,94 @@ fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) 
     error
 }
 
+/// The program whose command line it is.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Its name, after that of its package.
+    pub name: String,
+    /// What people type to start it, such as `cargo bench --`.
+    pub command: String,
+    /// Its version, and that of gpubench.
+    pub version: String,
+    /// True for a bench target, which measures only if cargo's `--bench` is among its arguments.
+    pub is_bench_target: bool,
+    /// The action that another crate adds.
+    pub extension: Option<Extension>,
+}
+
+impl Default for Caller {
+    fn default() -> Self {
+        let version = format!("(gpubench {})", env!("CARGO_PKG_VERSION"));
+        let (name, command) = ("suite".to_owned(), "suite".to_owned());
+        Self { name, command, version, is_bench_target: false, extension: None }
+    }
+}
+
+const NOTES: &str = "\
+A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be repeated. `-` as a FILE is standard output.
+
+A setting comes from the command line, else from its variable, else from gpubench.toml, the nearest at or above the package or the \
+current folder, or the file that GPUBENCH_CONFIG names. There it has the name of its flag, as in precision = \"1%\". Settings \
+without a flag: equivalence-margin, no-wait, one-at-a-time, history, cache-dir (GPUBENCH_CACHE_DIR), and sections \
+[peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". GPUBENCH_LIBCUDA and GPUBENCH_CUPTI name libraries.
+
+`cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
+
+Exit codes: 0 measured, 1 a benchmark failed or is invalid or cannot be judged, 2 usage, 3 a regression, 4 nothing matched, 5 the \
+device is missing or busy, 129, 130 or 143 interrupted.";
+
+/// Returns the flags as the command of the program.
+pub(super) fn command(caller: &Caller) -> Command {
+    let flag = |name: &'static str, short, action, help: &'static str| {
+        Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
+    };
+    let command = match caller.extension {
+        Some(extension) => (extension.add_flags)(Args::command()),
+        None => Args::command(),
+    };
+    command
+        .name("suite")
+        .bin_name(caller.command.clone())
+        .display_name(caller.name.clone())
+        .version(caller.version.clone())
+        .arg(flag("version", 'V', ArgAction::Version, "Print the version"))
+        .arg(flag("help", 'h', ArgAction::Help, "Print help; --help describes all flags"))
+        .after_help("--help describes all flags.")
+        .after_long_help(NOTES)
+}
+
+/// Makes the help fit a screen: one list of flags, without variables and possible values.
+pub(super) fn short(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+        arg.hide_env(true).hide_possible_values(takes_value).help_heading(None)
+    })
+}
+
+/// Flags of libtest, besides those that mean the same here, such as `--exact`, `--skip` and `--list`.
+#[derive(Debug, clap::Args)]
+struct LibtestArgs {
+    /// Added by `cargo bench`: a bench target measures
+    #[arg(long, hide = true)]
+    pub(super) bench: bool,
+
+    /// Test mode launches nothing more after a failure
+    #[arg(long, hide = true)]
+    pub(super) fail_fast: bool,
+
+    /// Changes nothing
+    #[arg(long = "nocapture", aliases = ["no-capture", "show-output", "ensure-time", "shuffle", "force-run-in-process", "exclude-should-panic"], hide = true)]
+    ignored_flag: bool,
+
+    /// Changes nothing
+    #[arg(long = "test-threads", short = 'Z', aliases = ["logfile", "shuffle-seed"], value_name = "VALUE", hide = true)]
+    ignored_option: Option<String>,
+
+    /// Changes nothing
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "plain")]
+    report_time: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,7 +352,7 @@ mod tests {
                 continue;
             };
             let here = here.trim_end_matches(',');
-            let command = help::command(&Caller::default());
+            let command = command(&Caller::default());
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
         }
     }
@@ -291,5 +375,32 @@ mod tests {
     fn a_switch_can_be_turned_off() {
         assert_eq!(parsed(&["--quick=false"]).expect("a flag").settings.quick, Some(false));
         assert_eq!(parsed(&["--quick", "sum"]).expect("flags").settings.filter, ["sum"]);
+    }
+}
+
+#[cfg(test)]
+mod help_tests {
+    use super::*;
+
+    fn usual() -> Command {
+        command(&Caller::default())
+    }
+
+    #[test]
+    fn short_help_is_a_selection_that_fits_a_screen() {
+        usual().debug_assert();
+        let text = short(usual()).term_width(80).render_help().to_string();
+        assert!(text.lines().count() <= 40 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn long_help_has_all_flags_in_200_lines() {
+        let text = usual().term_width(100).render_long_help().to_string();
+        assert!(text.lines().count() <= 200, "{}", text.lines().count());
+        let flags =
+            usual().get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_long().is_some()).count();
+        assert!(flags <= 44, "{flags} flags, --help and --version among them");
+        insta::assert_snapshot!(text);
     }
 }

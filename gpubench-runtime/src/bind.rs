@@ -1,0 +1,598 @@
+//! The building blocks of an expansion of `#[gpu_bench]`. An expansion spells out only the rest.
+
+use std::any::type_name;
+use std::cell::RefCell;
+use std::fmt::{Debug, Display};
+use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
+use std::str::FromStr;
+
+use crate::device::Memory;
+use crate::registry::{self, UserError};
+
+/// The values of one axis and the selected one, initially the first.
+pub struct Values<T> {
+    name: &'static str,
+    listed: Vec<T>,
+    selected: RefCell<Option<T>>,
+}
+
+impl<T: Clone> Values<T> {
+    /// Returns the axis `name` over `listed`.
+    pub fn new(name: &'static str, listed: impl IntoIterator<Item = T>) -> Self {
+        Self { name, listed: listed.into_iter().collect(), selected: RefCell::new(None) }
+    }
+
+    /// Returns the selected value.
+    ///
+    /// # Panics
+    /// Panics if nothing is listed. Such an axis has no cases, so nobody asks.
+    pub fn value(&self) -> T {
+        let selected = self.selected.borrow();
+        selected.as_ref().or_else(|| self.listed.first()).expect("an axis with a case has a value").clone()
+    }
+}
+
+/// The longest list that is searched first. In a longer one, a value that parses and shows the same needs no search.
+const LONG: usize = 100;
+
+/// An axis with the functions that show and parse its values.
+pub struct Shown<'a, T> {
+    values: &'a Values<T>,
+    show: fn(&T) -> String,
+    parse: fn(&str) -> Option<T>,
+}
+
+impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
+    fn name(&self) -> &'static str {
+        self.values.name
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.values.listed.iter().map(self.show).collect()
+    }
+
+    fn select(&self, shown: &str) -> Result<(), UserError> {
+        let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
+        let read = || (self.parse)(shown);
+        // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
+        let long = self.values.listed.len() > LONG;
+        let again = || read().filter(|value| long && (self.show)(value) == shown);
+        let Some(value) = again().or_else(search).or_else(read) else {
+            let (name, listed) = (self.values.name, self.values().join(", "));
+            return Err(UserError::new(format_args!(
+                "`{shown}` is not a value of `{name}` (it has {listed})"
+            )));
+        };
+        *self.values.selected.borrow_mut() = Some(value);
+        Ok(())
+    }
+}
+
+/// Makes the axis over `$values`. Autoref finds the traits of its type: method lookup tries the receiver with
+/// more `&` first, so that `Display` precedes `Debug`, and text and `FromStr` precede no parsing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __axis {
+    ($values:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::{ByDebug as _, ByDisplay as _, ByFromStr as _, ByListing as _, ByText as _};
+        let values = &$values;
+        let (show, parse) = ((&&values).show(), (&&&values).parse());
+        $crate::bind::Shown::of(values, show, parse)
+    }};
+}
+pub use __axis as axis;
+
+impl<'a, T> Shown<'a, T> {
+    /// Returns an axis over `values`, shown and parsed by these functions.
+    pub fn of(values: &'a Values<T>, show: fn(&T) -> String, parse: fn(&str) -> Option<T>) -> Self {
+        Self { values, show, parse }
+    }
+}
+
+/// Values shown by their `Display`.
+pub trait ByDisplay<T> {
+    /// Returns the function that shows a value.
+    fn show(&self) -> fn(&T) -> String;
+}
+impl<T: Display> ByDisplay<T> for &&Values<T> {
+    fn show(&self) -> fn(&T) -> String {
+        T::to_string
+    }
+}
+
+/// Values shown by their `Debug`, for want of `Display`.
+pub trait ByDebug<T> {
+    /// Returns the function that shows a value.
+    fn show(&self) -> fn(&T) -> String;
+}
+impl<T: Debug> ByDebug<T> for &Values<T> {
+    fn show(&self) -> fn(&T) -> String {
+        |value| format!("{value:?}")
+    }
+}
+
+/// Values that the command line can give even if they are not listed.
+pub trait ByFromStr<T> {
+    /// Returns the function that parses a value.
+    fn parse(&self) -> fn(&str) -> Option<T>;
+}
+impl<T: FromStr> ByFromStr<T> for &&Values<T> {
+    fn parse(&self) -> fn(&str) -> Option<T> {
+        |text| text.parse().ok()
+    }
+}
+
+/// Texts, which are values without any parsing.
+pub trait ByText {
+    /// Returns the function that parses a value.
+    fn parse(&self) -> fn(&str) -> Option<&'static str>;
+}
+impl ByText for &&&Values<&'static str> {
+    fn parse(&self) -> fn(&str) -> Option<&'static str> {
+        // Leaks a few bytes for each value that the command line gives.
+        |text| Some(text.to_owned().leak())
+    }
+}
+
+/// Values that must be listed.
+pub trait ByListing<T> {
+    /// Returns the function that parses a value: it finds none.
+    fn parse(&self) -> fn(&str) -> Option<T>;
+}
+impl<T> ByListing<T> for &Values<T> {
+    fn parse(&self) -> fn(&str) -> Option<T> {
+        |_| None
+    }
+}
+
+/// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
+///
+/// In `args` it needs no path: `args(n = pow2(10..=28))`. Sizes of another type are a step away:
+/// `pow2(10..=20).map(|n| n as u32)`.
+///
+/// # Panics
+/// Panics if 2ⁿ does not fit a `usize`. Within `args` that is the benchmark's failure.
+pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = usize> {
+    exponents.into_iter().map(|exponent| {
+        let size = 1usize.checked_shl(exponent);
+        size.unwrap_or_else(|| panic!("pow2: 2 to the power of {exponent} does not fit a usize"))
+    })
+}
+
+/// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a count",
+    label = "expected an integer such as `usize` or `u64`, or a float"
+)]
+pub trait Count: WholeNumber + Display {
+    /// Returns the number if it is at least 1 and fits 64 bits.
+    fn count(self) -> Option<u64>;
+}
+
+macro_rules! count_integers {
+    ($($integer:ty)*) => {$(
+        impl Count for $integer {
+            fn count(self) -> Option<u64> {
+                u64::try_from(self).ok().filter(|count| *count > 0)
+            }
+        }
+    )*};
+}
+count_integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+macro_rules! count_floats {
+    ($($float:ty)*) => {$(
+        impl Count for $float {
+            fn count(self) -> Option<u64> {
+                let rounded = f64::from(self).round();
+                // 2^64 is the first float that does not fit.
+                (1.0..18_446_744_073_709_551_616.0).contains(&rounded).then_some(rounded as u64)
+            }
+        }
+    )*};
+}
+count_floats!(f32 f64);
+
+/// Returns a count option's value, or the mistake in it.
+pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, UserError> {
+    let refused =
+        || UserError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
+    value.count().map(Some).ok_or_else(refused)
+}
+
+/// Returns the same for a value whose arithmetic was also done in exact numbers.
+pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<Option<u64>, UserError> {
+    match (value.whole(), exact.value()) {
+        (Some(wrapped), Some(exact)) if wrapped != exact => {
+            let number = type_name::<T>();
+            Err(UserError::new(format_args!(
+                "`{option}` is {exact}, and came out as {wrapped}: `{number}` does not hold it. Count in `usize` or `u64`"
+            )))
+        }
+        _ => count(option, value),
+    }
+}
+
+/// A whole number, or an unknown one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exact(Option<i128>);
+
+impl Exact {
+    /// Returns this number.
+    pub const fn of(number: i128) -> Self {
+        Self(Some(number))
+    }
+
+    /// Returns the number, if it is known.
+    pub const fn value(self) -> Option<i128> {
+        self.0
+    }
+}
+
+macro_rules! operators {
+    ($($operator:ident $function:ident = $checked:expr;)*) => {$(
+        impl $operator for Exact {
+            type Output = Self;
+
+            fn $function(self, other: Self) -> Self {
+                let checked: fn(i128, i128) -> Option<i128> = $checked;
+                Self(self.0.zip(other.0).and_then(|(one, other)| checked(one, other)))
+            }
+        }
+    )*};
+}
+operators! {
+    Add add = i128::checked_add;
+    Sub sub = i128::checked_sub;
+    Mul mul = i128::checked_mul;
+    Div div = i128::checked_div;
+    Rem rem = i128::checked_rem;
+    Shl shl = |one, other| one.checked_mul(1i128.checked_shl(u32::try_from(other).ok()?)?);
+    Shr shr = |one, other| one.checked_shr(u32::try_from(other).ok()?);
+}
+
+/// A value of any type, as [`exact!`] handles it.
+pub struct Leaf<'a, T>(pub &'a T);
+
+/// Returns the value of `$value` if it is a whole number. Autoref finds out which: see
+/// [`axis!`](self::axis).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __exact {
+    ($value:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::{NotWhole as _, Whole as _};
+        (&&$crate::bind::Leaf(&$value)).exact()
+    }};
+}
+pub use __exact as exact;
+
+/// A type of numbers, some of which are whole.
+pub trait WholeNumber: Copy {
+    /// Returns the number, if it fits.
+    fn whole(self) -> Option<i128>;
+}
+
+macro_rules! whole_numbers {
+    ($($integer:ty)*) => {$(
+        impl WholeNumber for $integer {
+            fn whole(self) -> Option<i128> {
+                i128::try_from(self).ok()
+            }
+        }
+    )*};
+}
+whole_numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl WholeNumber for f32 {
+    fn whole(self) -> Option<i128> {
+        None
+    }
+}
+
+impl WholeNumber for f64 {
+    fn whole(self) -> Option<i128> {
+        None
+    }
+}
+
+impl<T: WholeNumber> WholeNumber for &T {
+    fn whole(self) -> Option<i128> {
+        (*self).whole()
+    }
+}
+
+/// Values that are whole numbers.
+pub trait Whole {
+    /// Returns the number.
+    fn exact(&self) -> Exact;
+}
+impl<T: WholeNumber> Whole for &Leaf<'_, T> {
+    fn exact(&self) -> Exact {
+        Exact(self.0.whole())
+    }
+}
+
+/// Values that are no whole numbers.
+pub trait NotWhole {
+    /// Returns an unknown number.
+    fn exact(&self) -> Exact;
+}
+impl<T> NotWhole for Leaf<'_, T> {
+    fn exact(&self) -> Exact {
+        Exact(None)
+    }
+}
+
+/// An input of any type, as [`memory!`] handles it.
+pub struct Input<'a, T>(pub &'a T);
+
+/// Shows the memory of `$input` to `$visit`. Returns false if it may have memory elsewhere, of which its type does not tell. Autoref
+/// finds out which: see [`axis!`](self::axis).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __memory {
+    ($input:expr, $visit:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::{Inline as _, Slice as _, UnknownMemory as _};
+        (&&&&$crate::bind::Input($input)).memory($visit)
+    }};
+}
+pub use __memory as memory;
+
+/// A type whose values are all that there is of them: they own no memory, and refer to none.
+///
+/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values, and cold samples on a CPU
+/// [drop the cache lines](gpubench_records::method::Flush::Lines) of vectors and slices of it, in place of a sweep of the whole cache.
+///
+/// ```
+/// #[derive(Clone, Copy)]
+/// struct Complex {
+///     re: f32,
+///     im: f32,
+/// }
+///
+/// impl gpubench_runtime::devices::host::Plain for Complex {}
+/// ```
+pub trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($value:ident)*) => {$(impl Plain for $value {})*};
+}
+plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+
+impl Plain for () {}
+impl<T: Plain, const N: usize> Plain for [T; N] {}
+impl<T: Plain> Plain for Option<T> {}
+impl<A: Plain> Plain for (A,) {}
+impl<A: Plain, B: Plain> Plain for (A, B) {}
+impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
+impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
+
+/// Inputs that are slices of plain values, or own one.
+pub trait Slice {
+    /// Shows the memory of the values.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
+}
+
+macro_rules! slices {
+    ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
+        impl<$($generics)*> Slice for &&&Input<'_, $slice> {
+            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+                visit(Memory::$memory(self.0));
+                true
+            }
+        }
+    )*};
+}
+slices! {
+    [T: Plain] Vec<T>: of_vec,
+    [T: Plain] Box<[T]>: of,
+    [T: Plain] &[T]: of,
+    [T: Plain, const N: usize] [T; N]: of,
+}
+
+/// Inputs that are a plain value, such as a factor, which lies among gpubench's own.
+pub trait Inline {
+    /// Shows nothing, as there is no more of it.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
+}
+
+impl<T: Plain> Inline for &&Input<'_, T> {
+    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
+        true
+    }
+}
+
+/// Inputs of any other type, which may own memory.
+pub trait UnknownMemory {
+    /// Shows nothing.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
+}
+
+impl<T> UnknownMemory for &Input<'_, T> {
+    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
+        false
+    }
+}
+
+/// A type that a launch function may return: nothing, or a `Result` whose error can be displayed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a launch function returns",
+    label = "expected `()` or a `Result` whose error implements `Display`"
+)]
+pub trait Launched {
+    /// Returns the error as text.
+    fn launched(self) -> Result<(), UserError>;
+}
+
+impl Launched for () {
+    fn launched(self) -> Result<(), UserError> {
+        Ok(())
+    }
+}
+
+impl<T, E: Display> Launched for Result<T, E> {
+    fn launched(self) -> Result<(), UserError> {
+        self.map(drop).map_err(UserError::new)
+    }
+}
+
+/// A type that a check or a reset may return: nothing, or a `Result` of nothing, so that the type of a bare
+/// `Err("…")` follows.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a check or a reset returns",
+    label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
+)]
+pub trait Checked {
+    /// Returns the error as text.
+    fn checked(self) -> Result<(), UserError>;
+}
+
+impl Checked for () {
+    fn checked(self) -> Result<(), UserError> {
+        Ok(())
+    }
+}
+
+impl<E: Display> Checked for Result<(), E> {
+    fn checked(self) -> Result<(), UserError> {
+        self.map_err(UserError::new)
+    }
+}
+
+/// Returns the result of the user's `setup`, its error as text.
+pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, UserError> {
+    result.map_err(UserError::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exact;
+    use super::*;
+
+    #[test]
+    fn counts_are_at_least_one_and_fit_64_bits() {
+        assert_eq!(count("flops", 7i8), Ok(Some(7)));
+        assert_eq!(count("flops", 2.6), Ok(Some(3)));
+        for refused in [count("flops", 0), count("flops", -1), count("flops", 0.4), count("flops", f64::NAN)]
+        {
+            assert!(refused.is_err_and(|error| error.to_string().contains("must be at least 1")));
+        }
+        assert!(count("flops", u128::from(u64::MAX) + 1).is_err());
+        assert!(count("flops", 18_446_744_073_709_551_616.0).is_err());
+    }
+
+    #[test]
+    fn a_value_that_wrapped_is_told_by_the_exact_one() {
+        let n = 100_000u32;
+        let exact = exact!(n) * exact!(n);
+        let error = count_exact("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
+        assert_eq!(
+            error.to_string(),
+            "`flops` is 10000000000, and came out as 1410065408: `u32` does not hold it. Count in `usize` or `u64`"
+        );
+        assert_eq!(count_exact("flops", u64::from(n) * u64::from(n), exact), Ok(Some(10_000_000_000)));
+    }
+}
+
+#[cfg(test)]
+mod exact_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_whole_is_found_by_its_type() {
+        let (n, reference) = (3usize, &7u8);
+        assert_eq!(
+            [exact!(n), exact!(reference), exact!(n as i64)].map(Exact::value),
+            [Some(3), Some(7), Some(3)]
+        );
+        assert_eq!([exact!(1.5), exact!("4"), exact!(u128::MAX)], [Exact(None); 3]);
+    }
+
+    #[test]
+    fn arithmetic_goes_beyond_64_bits_and_ends_in_nothing() {
+        let big = Exact::of(i128::from(u64::MAX));
+        assert_eq!((big * Exact::of(4)).value(), Some(i128::from(u64::MAX) * 4));
+        assert_eq!((Exact::of(3) << Exact::of(40)).value(), Some(3 << 40));
+        assert_eq!((Exact::of(17) / Exact::of(5) + Exact::of(17) % Exact::of(5)).value(), Some(5));
+        for nothing in
+            [big * big * big, Exact::of(1) / Exact::of(0), Exact::of(1) << Exact::of(-1), Exact(None) + big]
+        {
+            assert_eq!(nothing.value(), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod memory_tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use gpubench_stats::units::Bytes;
+
+    /// Returns the bytes that are shown of an input, or nothing if it may have more.
+    macro_rules! shown {
+        ($input:expr) => {{
+            let (input, mut bytes) = ($input, Vec::new());
+            let known = memory!(&input, &mut |memory: Memory<'_>| bytes.push(memory.bytes()));
+            known.then(|| bytes.into_iter().sum::<Bytes>())
+        }};
+    }
+
+    #[test]
+    fn slices_of_plain_values_are_known_whole() {
+        assert_eq!(shown!(vec![1.0_f32; 10]), Some(Bytes(40)));
+        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(Bytes(40)));
+        assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(Bytes(48)));
+        assert_eq!(shown!([[1_u16; 4]; 2]), Some(Bytes(16)));
+        assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(Bytes(3)));
+    }
+
+    #[test]
+    fn a_plain_value_has_no_memory_of_its_own() {
+        assert_eq!(shown!(0.5_f64), Some(Bytes::ZERO));
+        assert_eq!(shown!(()), Some(Bytes::ZERO));
+        assert_eq!(shown!((1, 'x')), Some(Bytes::ZERO));
+    }
+
+    /// Half of an input is not shown as if it were all.
+    #[test]
+    fn what_may_own_memory_or_refer_to_it_is_unknown() {
+        assert_eq!(shown!(vec![vec![1_u8]]), None);
+        assert_eq!(shown!(vec![String::new()]), None);
+        assert_eq!(shown!(String::from("text")), None);
+        assert_eq!(shown!(Rc::new(1)), None);
+        assert_eq!(shown!((1.0_f32, vec![1_u8])), None);
+        assert_eq!(shown!(&vec![1_u8]), None);
+        assert_eq!(shown!("text"), None);
+        assert_eq!(shown!(0..9), None);
+    }
+
+    /// `Copy` values own no memory, and may refer to it.
+    #[test]
+    fn what_refers_to_memory_is_unknown() {
+        #[derive(Clone, Copy)]
+        struct View<'a>(&'a [u8]);
+        let values = [1_u8, 2];
+        let slice = &values[..];
+        assert_eq!(shown!(vec![slice]), None);
+        assert_eq!(shown!((slice, 1)), None);
+        assert_eq!(shown!(Some(slice)), None);
+        assert_eq!(shown!([slice, slice]), None);
+        assert_eq!(shown!(slice.as_ptr()), None);
+        let view = View(slice);
+        assert_eq!(shown!(view), None);
+        assert_eq!(view.0, values);
+        assert_eq!(shown!(vec![view]), None);
+    }
+
+    #[test]
+    fn memory_is_where_the_values_are() {
+        let input = vec![1_u32, 2, 3];
+        let mut starts = Vec::new();
+        assert!(memory!(&input, &mut |memory: Memory<'_>| starts.push(memory.addresses().start)));
+        assert_eq!(starts, [input.as_ptr().addr()]);
+    }
+}
