@@ -9,22 +9,17 @@ gpubench_stats::stored! {
     #[non_exhaustive]
     pub struct Reading {
         /// The clock of the multiprocessors.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub sm_clock: Option<Hertz>,
         /// The clock of the memory's commands.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub memory_clock: Option<Hertz>,
         /// The temperature of the chip, in degrees Celsius.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub temperature: Option<u32>,
         /// The power it draws.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub power: Option<Watts>,
         /// The causes that hold its clocks down, in the words of the driver's own tools. Idling is none of them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub throttle_reasons: Vec<String>,
         /// The number of other processes that have work on it.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub other_processes: Option<u32>,
     }
 
@@ -57,7 +52,7 @@ gpubench_stats::stored! {
         /// After its last sample.
         pub after: Reading,
         /// The readings while samples were taken, at most as many as there were groups of them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub over_time: Vec<TimedReading>,
     }
 
@@ -83,7 +78,7 @@ gpubench_stats::stored! {
         /// The number of readings.
         pub readings: usize,
         /// The reading after each group of samples.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub over_time: Vec<GroupClock>,
     }
 

@@ -17,14 +17,13 @@ gpubench_stats::stored! {
         /// True for a stand-in for tests, whose times are made up.
         pub fake: bool,
         /// True if launches are code of the measuring program, as on a CPU: then its optimisation matters.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub runs_program_code: bool,
         /// The other facts, in the order in which they are shown.
         pub properties: Vec<Property>,
         /// The size of the cache that a flush empties.
         pub last_level_cache: Option<Bytes>,
         /// The bytes per second that all cores together cannot exceed, even from their nearest cache.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub core_bandwidth: Option<BytesPerSecond>,
         /// The limits that results are compared with. Of several of a quantity, the first counts, and the others are shown beside
         /// it.
@@ -170,7 +169,7 @@ gpubench_stats::stored! {
         /// The derivation in a few words.
         pub method: String,
         /// True if it may be wrong: cards of a model differ, or nothing confirms it.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub uncertain: bool,
     }
 }

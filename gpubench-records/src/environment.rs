@@ -21,13 +21,11 @@ gpubench_stats::stored! {
         /// The target triple it was built for.
         pub target: String,
         /// The suite: the package, and its target that has the `main`.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
+        #[serde(default)]
         pub suite: String,
         /// The hash of this build's file, if runs are kept.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub fingerprint: Option<String>,
         /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub package: Option<Package>,
     }
 }
@@ -64,22 +62,17 @@ gpubench_stats::stored! {
     #[derive(Default, Eq)]
     pub struct Environment {
         /// The machine's name.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub host: Option<String>,
         /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub system: Option<String>,
         /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub kernel: Option<String>,
         /// The model of the CPU.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub cpu: Option<String>,
         /// The command line: the program without its folder, then its arguments.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub command: Vec<String>,
         /// The task that the run is, if it is one of several.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub task: Option<Task>,
     }
 }

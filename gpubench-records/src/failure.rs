@@ -83,7 +83,6 @@ gpubench_stats::stored! {
         /// The stage of the protocol in which it happened.
         pub stage: Stage,
         /// The progress of the case, if it says more than the stage.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub step: Option<Step>,
         /// The error, in the words of the driver, the user's code or gpubench.
         pub message: String,

@@ -18,10 +18,9 @@ gpubench_stats::stored! {
         /// The memory that it wrote.
         pub written: Option<Written>,
         /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub empty_launch_time: Option<Nanoseconds>,
         /// What it does beside its work on the given stream.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub observations: Vec<Observation>,
     }
 
@@ -77,7 +76,6 @@ gpubench_stats::stored! {
         /// tried.
         pub writes_on_other_contents: Option<bool>,
         /// The size of all blocks that such launches changed, up to what is claimed. Nothing in old runs.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub changed_on_other_contents: Option<Bytes>,
     }
 }

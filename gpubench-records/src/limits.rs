@@ -33,7 +33,7 @@ gpubench_stats::stored! {
         /// The device's limit.
         pub peak: Rate,
         /// True if that limit was measured: then the time is too short even at ten times the limit.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub measured: bool,
         /// The longest time that the launch can have taken, see [`longest`].
         pub time: Nanoseconds,

@@ -25,12 +25,10 @@ gpubench_stats::stored! {
         pub path_reason: Option<String>,
         /// The number of back-to-back launches that a sample times together, if one is too short for the timer. Event times and the
         /// timer are then those of one of them, which is the part of the readings.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub batch: Option<usize>,
         /// The number of kernels that a launch put on its stream; nothing if that was not observed.
         pub kernel_count: Option<usize>,
         /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub operations: Option<usize>,
         /// The flush before each.
         pub flush: Flush,
@@ -174,27 +172,23 @@ gpubench_stats::stored! {
         pub empty_launch_time: Option<Nanoseconds>,
         /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
         /// Nothing in an old record, whose overhead is half of `empty_launch_time`.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub marginal_empty_launch: Option<Nanoseconds>,
         /// True if the empty launches read a parameter, as nearly all kernels do: beside samples behind a flush in a CUDA graph, where
         /// parameters come from memory. Not in records before 2026-11-25, whose times there are about 0.06 µs longer.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub reads_parameter: bool,
         /// True if kernels before and after each launch store the time of the GPU's clock, in the place of events.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub timestamp_kernels: bool,
         /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch_time` less `marginal_empty_launch`.
         pub overhead: Nanoseconds,
         /// The standard error of all that the samples of a process have in common: of `marginal_empty_launch`, and of the driver's placement of
         /// code.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub shared_error: Option<Nanoseconds>,
         /// The difference of times that averages of samples resolve, where a coarse timer reads them from all places of its steps.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub averaged_resolution: Option<Nanoseconds>,
         /// The standard error, as a part of a time, of what every process has for itself and all of its samples share, such as the places
         /// of inputs.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub relative_error: Option<f64>,
         /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
         /// may come from the timer.
@@ -203,10 +197,9 @@ gpubench_stats::stored! {
         pub group_median_spread: Nanoseconds,
         /// The period at which the device's memory is held up, whatever runs, if reads of memory show one. Samples that met it are told
         /// apart by their starts.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub dram_stall_period: Option<DramStallPeriod>,
         /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub simulated: bool,
     }
 }

@@ -21,22 +21,17 @@ gpubench_stats::stored! {
         /// Floating-point operations per second.
         pub throughput: Option<FlopsPerSecond>,
         /// Items per second.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub items_per_second: Option<ItemsPerSecond>,
         /// The shares of the device's peaks that these rates are.
         pub peak_fractions: Vec<PeakFraction>,
         /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub arithmetic_intensity: Option<f64>,
         /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
         /// that takes longer at its peak. Nothing if one of them is not known.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub roofline: Option<PeakFraction>,
         /// Operations for each joule of back-to-back launches, in flop/J.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub flops_per_joule: Option<f64>,
         /// Bytes read and written for each such joule.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub bytes_per_joule: Option<f64>,
         /// A cold case's time over that of the same launch hot.
         pub cold_over_hot: Option<f64>,

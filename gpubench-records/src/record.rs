@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::comparison::{BaselineComparison, Comparison, Threshold, none};
+use crate::comparison::{BaselineComparison, Comparison, Threshold};
 use crate::device_info::DeviceInfo;
 pub use crate::environment::{Environment, Package, Program, Resumed};
 use crate::failure::Failure;
@@ -41,12 +41,10 @@ gpubench_stats::stored! {
         /// The notes that a reader must see first, such as why no GPU was measured.
         pub notes: Vec<String>,
         /// The part of it that an earlier run measured, if this one resumed it.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub resumed: Option<Resumed>,
         /// The rules by which cases were sampled unless their attribute says otherwise.
         pub sampling: Sampling,
         /// The wall time that a case might take, unless its attribute says otherwise.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub timeout: Option<Nanoseconds>,
         /// The number of cases that were planned: an interrupted run has fewer records.
         pub planned_cases: usize,
@@ -56,13 +54,11 @@ gpubench_stats::stored! {
         #[serde(deserialize_with = "files::valid_records")]
         pub records: Vec<Record>,
         /// The cases that benchmarks skip.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub skipped: Vec<Skipped>,
         /// The difference from which on slower is a regression, if the user gave one.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub regression_threshold: Option<Threshold>,
         /// The comparison with a baseline.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub baseline_comparison: Option<BaselineComparison>,
     }
 }
@@ -153,13 +149,12 @@ gpubench_stats::stored! {
         pub measurement: Option<Measurement>,
         /// The measurements of the same case by other processes, if there were several: `measurement` is the one whose median is
         /// in the middle.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub other_processes: Vec<Measurement>,
         /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
-        #[serde(default, skip_serializing_if = "none")]
+        #[serde(default)]
         pub remeasured: usize,
         /// The benchmark that it was interleaved with, and the result.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub compared: Option<Box<Compared>>,
         /// The trust that it deserves.
         pub verdict: Verdict,
@@ -172,23 +167,18 @@ gpubench_stats::stored! {
         /// The data type, which selects the compute peak that results are compared with.
         pub data_type: String,
         /// The name of its items.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub item: Option<String>,
         /// The link that its bytes move over, if the benchmark names one.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub link: Option<Link>,
         /// True if its outputs were checked, and were right.
         pub checked: bool,
         /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
         pub launch: LaunchInfo,
         /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub relaunch: Option<Relaunch>,
         /// The checks by other clocks, if they were asked for.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub verification: Option<Verification>,
         /// The energy of a launch, or the reason that it is not known, if it was requested.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub energy: Option<Energy>,
         /// The metrics that follow from it.
         pub metrics: Metrics,

@@ -10,13 +10,10 @@ gpubench_stats::stored! {
         /// The size of the blocks that a launch left different from the checked launch, although all memory was as before that one.
         pub differs: Bytes,
         /// True if the benchmark's check passed after one launch on fresh inputs. Nothing if there is no check.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub checked: Option<bool>,
         /// Writes to the largest output after its contents were replaced.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub rewritten: Option<Rewritten>,
         /// The times of launches on fresh and on used inputs.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub reuse: Option<Reuse>,
     }
 

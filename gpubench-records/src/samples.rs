@@ -17,26 +17,22 @@ gpubench_stats::stored! {
         /// The launches before them.
         pub warm_up: WarmUp,
         /// The readings of the device's sensors during sampling, if it has some.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub conditions: Option<Conditions>,
         /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub device_clock: Option<DeviceClock>,
         /// The readings that no working clock gives, if there were any.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub clock_faults: Option<ClockFaults>,
         /// The number of groups that they were taken in.
         pub groups: usize,
         /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default)]
         pub relocations: usize,
         /// True if another launch was interleaved with this one. Each group then had inputs at other addresses, so that times move
         /// from group to group on purpose.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default)]
         pub interleaved: bool,
         /// The part of their time in which threads of this machine that had to work on them waited for a processor: other programs
         /// used it. Nothing for launches on other devices, or if the system does not count it.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub processor_wait: Option<f64>,
         /// The time of all groups on the device, flushes included.
         pub device_time: Nanoseconds,
@@ -49,7 +45,6 @@ gpubench_stats::stored! {
         /// at random times, if the device's memory stalls; all else is of the samples as they are.
         pub time: Summary,
         /// The periodic stall of the device's memory in these samples, if the launch waits for memory and the device has one.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub dram_stall: Option<DramStall>,
         /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
         pub back_to_back: Option<Nanoseconds>,
@@ -57,34 +52,30 @@ gpubench_stats::stored! {
         pub stream_time: Option<Nanoseconds>,
         /// The time of a call of the launch function on the host, the shortest that was seen, if the device runs launches while the
         /// host goes on.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub host_call_time: Option<Nanoseconds>,
         /// The time of a launch whose work was all enqueued before the device began with it, if samples may contain waits for the
         /// host.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub prequeued_time: Option<Nanoseconds>,
         /// The time according to a second clock or method. On CUDA: according to events alone, less what events read around empty
         /// launches, while `time` is according to the GPU's own clock.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub cross_check: Option<Nanoseconds>,
         /// The event times in the order they ran.
         pub event_times: Vec<Nanoseconds>,
         /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub interrupted_times: Vec<Nanoseconds>,
         /// The number of interrupted samples that `event_times` includes because too few would be left without them; otherwise 0.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default)]
         pub interrupted_count: usize,
         /// The overhead of each group of `event_times`. Empty if `timer.overhead` holds for all.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub overheads: Vec<GroupOverhead>,
         /// The part of each entry of `overheads` that empty launches do not show: what a pair of events reads too much around this launch, according to
         /// the GPU's own clock. Nothing for fewer than eight groups, for long launches, or if the device has no second clock.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub correction: Option<Nanoseconds>,
         /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
         /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub start_intervals: Vec<Nanoseconds>,
     }
 
@@ -235,10 +226,6 @@ impl Samples {
         let modes = Modes::of(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
         (modes.high - modes.low > self.timer.empty_launch_spread).then_some(modes)
     }
-}
-
-fn is_none(number: &usize) -> bool {
-    *number == 0
 }
 
 /// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is

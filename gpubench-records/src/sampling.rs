@@ -18,14 +18,13 @@ gpubench_stats::stored! {
         /// The shortest warm-up of a case.
         pub min_warm_up_time: Nanoseconds,
         /// The exact number of warm-up launches, if the user fixed it, however long they take.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub warm_up_launches: Option<usize>,
         /// The shortest sampling of a case.
         pub min_time: Nanoseconds,
         /// The longest sampling of a case.
         pub max_time: Nanoseconds,
         /// The longest sampling of a case whose `max_time` has no room for the fewest samples that have an interval, if that is enough for them.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default)]
         pub extended_max_time: Nanoseconds,
         /// True if a benchmark's own `max_time` overrides this `max_time`.
         pub benchmark_max_time: bool,
@@ -34,7 +33,6 @@ gpubench_stats::stored! {
         /// The path that times samples; nothing for the one that suits the launch.
         pub path: Option<Path>,
         /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub energy: Option<bool>,
         /// The difference of two times that does not matter, as a fraction.
         pub equivalence_margin: f64,
@@ -84,11 +82,6 @@ impl Sampling {
         ];
         differ.iter().find(|(_, differs)| *differs).map(|(setting, _)| *setting)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(time: &Nanoseconds) -> bool {
-    *time == Nanoseconds::ZERO
 }
 
 #[cfg(test)]

@@ -83,19 +83,14 @@ gpubench_stats::stored! {
         /// The number of all tasks.
         pub of: usize,
         /// The number of cases of all tasks together, each counted once. Of a split alone.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub cases: Option<usize>,
         /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub scheduler: Option<String>,
         /// The scheduler's number of the job, the same for all tasks and after each requeue.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub job: Option<String>,
         /// The scheduler's name of the node.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub node: Option<String>,
         /// The number of times that the job was started again.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub restarts: Option<u32>,
     }
 }

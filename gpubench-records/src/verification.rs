@@ -18,10 +18,8 @@ gpubench_stats::stored! {
     #[derive(Default)]
     pub struct Verification {
         /// The launches as CUPTI traced them.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub cupti: Option<CuptiPass>,
         /// The counters of its launches by Nsight Compute.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub ncu: Option<NcuPass>,
     }
 
@@ -52,10 +50,8 @@ gpubench_stats::stored! {
         pub streams: usize,
         /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
         /// itself slows some kernels.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub slowdown: Option<Nanoseconds>,
         /// Half of that difference's 95 % interval.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub slowdown_half_width: Option<Nanoseconds>,
         /// The time that the pass took.
         pub wall_time: Nanoseconds,

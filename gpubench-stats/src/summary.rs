@@ -19,7 +19,6 @@ crate::stored! {
         /// Nothing in an old record, whose interval takes its samples for independent.
         pub effective_samples: Option<f64>,
         /// The number of groups whose medians the interval is made of; nothing if it is made of the samples.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub groups: Option<usize>,
         /// The middle of the samples: the time of the case. Below the step of the timer if samples come in groups.
         pub median: Nanoseconds,

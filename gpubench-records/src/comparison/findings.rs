@@ -6,11 +6,6 @@ use crate::method::Cache;
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 
-/// Returns true for zero, which is not written.
-pub(crate) fn none(count: &usize) -> bool {
-    *count == 0
-}
-
 gpubench_stats::stored! {
     /// The result of timing two launches in turn.
     pub struct Comparison {
@@ -23,7 +18,6 @@ gpubench_stats::stored! {
         /// The rounds, in the order in which they were taken.
         pub rounds: Vec<Round>,
         /// The random number that the places of the rounds' inputs were drawn with. Nothing in runs whose places took turns.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub seed: Option<u64>,
     }
 }
@@ -53,7 +47,6 @@ gpubench_stats::stored! {
         /// The difference that does not matter, as a fraction.
         pub equivalence_margin: f64,
         /// The number of rows that the answers were decided for together. Nothing in old runs, whose rows were each decided alone.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub tested_together: Option<usize>,
         /// The differences of the environment, each once.
         pub remarks: Vec<String>,
@@ -103,14 +96,13 @@ gpubench_stats::stored! {
             noise_known: bool,
             /// The difference between processes that the answer allows for because one process on each side does not show it.
             /// Nothing where more processes measured the case, and in old runs.
-            #[serde(skip_serializing_if = "Option::is_none")]
             assumed_spread: Option<AssumedSpread>,
             /// The answer that follows.
             answer: Answer,
             /// True for a regression.
             regressed: bool,
             /// The number of further processes that measured it because it seemed to be one.
-            #[serde(default, skip_serializing_if = "none")]
+            #[serde(default)]
             remeasured: usize,
         },
         /// It cannot be compared, for these reasons.

@@ -6,7 +6,6 @@ mod findings;
 
 use std::str::FromStr;
 
-pub(crate) use self::findings::none;
 pub use self::findings::{AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Round};
 
 use gpubench_stats::Ratio;
@@ -144,7 +143,6 @@ mod tests {
         assert_eq!(words, ["faster", "slower", "same", "undecided"]);
     }
 
-    /// The processes that measured a case again, and an assumed difference, are written where there were some.
     #[test]
     fn a_finding_is_read_as_it_was_written() {
         let ratio = Ratio { value: 1.1, low: 1.05, high: 1.15, confidence: 0.99 };
@@ -163,8 +161,6 @@ mod tests {
                 remeasured: again,
             };
             let written = serde_json::to_string(&finding).expect("JSON");
-            assert_eq!(written.contains("remeasured"), again > 0, "{written}");
-            assert_eq!(written.contains("assumed"), assumed.is_some(), "{written}");
             assert_eq!(serde_json::from_str::<Finding>(&written).expect("a finding"), finding);
         }
     }

@@ -44,7 +44,6 @@ impl Ceiling {
 struct Owner {
     uuid: String,
     /// Nothing for a CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<String>,
     gpubench: String,
 }

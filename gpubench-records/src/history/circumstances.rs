@@ -13,28 +13,23 @@ use crate::work::{Counts, Link};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// The release of the device's driver.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// The device's own name, by which it is told from others of its model. Nothing in old files, and where a device has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// The numbers of the device's parts, such as multiprocessors: a part of a GPU is another device.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub parts: BTreeMap<String, u64>,
     /// The optimisation of the program, where launches are its own code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub opt_level: Option<String>,
     /// The path that timed the samples.
     pub path: Path,
     /// The flush before each sample.
     pub flush: Flush,
     /// The convention by which the overhead was taken off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<String>,
     /// The claimed work of a launch.
     pub counts: Counts,
     /// The link that its bytes move over.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
 }
 

@@ -23,7 +23,7 @@ pub struct HistoryRun {
     /// The commit that the program was built from, if that is certain.
     pub commit: Option<String>,
     /// True if tracked files had changed since that commit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub dirty: bool,
     /// The second in which the run began, from 1970 on.
     pub started: u64,
@@ -45,7 +45,7 @@ pub struct HistoryCase {
     #[serde(flatten)]
     pub case: CaseId,
     /// True if the device is a stand-in for tests.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub fake: bool,
     /// The number of its circumstances.
     pub circumstances: usize,

@@ -96,7 +96,6 @@ gpubench_stats::stored! {
             /// The number that an interval needs.
             needed: usize,
             /// The time budget that has room for them. Nothing if the user set the number of samples.
-            #[serde(skip_serializing_if = "Option::is_none")]
             budget: Option<Nanoseconds>,
         },
         /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
@@ -128,7 +127,6 @@ gpubench_stats::stored! {
             /// The time by CUPTI, slowdown included.
             cupti: Nanoseconds,
             /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
-            #[serde(skip_serializing_if = "Option::is_none")]
             slowdown: Option<Slowdown>,
             /// The difference that is no contradiction.
             allowed: Nanoseconds,

@@ -29,7 +29,6 @@ gpubench_stats::stored! {
         pub duration: Option<Nanoseconds>,
         /// The time in which a multiprocessor had warps of its kernels, of the one that had them longest: active cycles
         /// (`sm__cycles_active.max`) by the clock (`sm__cycles_elapsed.avg.per_second`). What the launch takes beyond it is its start and its end.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub active_time: Option<Nanoseconds>,
         /// The part of the sectors that the L1 had.
         pub l1_hit: Option<f64>,
@@ -50,13 +49,12 @@ gpubench_stats::stored! {
         /// The instructions that read or wrote local memory: spilled registers, and arrays with a computed index.
         pub spills: Option<u64>,
         /// The reason that warps wait for most.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub stall: Option<StallReason>,
         /// The instructions by the pipe that executed them, the most first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub pipes: Vec<PipeInstructions>,
         /// The floating-point operations outside of tensor cores, by their precision.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         pub flops: Vec<CountedFlops>,
     }
 
