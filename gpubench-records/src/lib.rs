@@ -11,7 +11,6 @@ pub mod conditions;
 pub mod counts;
 pub mod device_info;
 mod display;
-mod environment;
 pub mod exit;
 pub mod failure;
 pub mod files;

@@ -2,8 +2,8 @@
 //! the first third to the last, if there is one.
 
 use crate::autocorrelation::effective_samples;
-use crate::median_ci::rank_interval;
 use crate::quantile::{ascending, quantile};
+use crate::summary::rank_interval;
 use crate::units::Nanoseconds;
 
 /// The fewest samples that tell a drift: thirds of twenty.

@@ -22,37 +22,29 @@ pub mod student;
 pub mod units;
 
 mod autocorrelation;
-mod display;
+mod decisions;
 mod drift;
-mod grouped;
-mod looks;
-mod median_ci;
 mod modes;
-mod multiple;
-mod process_pairs;
 mod quantile;
 mod random;
 mod ratio;
-mod rounds;
 mod stall;
 mod stop;
 mod summary;
 mod trimmed;
 
+pub use self::decisions::{
+    DECISION_ERROR, MOST_ROUNDS, Side, benjamini_hochberg, last_look, look_after, process_looks,
+    process_order,
+};
 pub use self::drift::Drift;
-pub use self::grouped::{COARSE, Groups, median_below_step};
-pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
-pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;
-pub use self::multiple::benjamini_hochberg;
-pub use self::process_pairs::{Side, process_looks, process_order};
 pub use self::quantile::{median, median_of, quantile};
 pub use self::random::shuffle;
-pub use self::ratio::{Median, ProcessRatio, Ratio};
-pub use self::rounds::{log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
+pub use self::ratio::{Median, ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::{Decision, StopRule};
-pub use self::summary::Summary;
+pub use self::summary::{COARSE, CONFIDENCE, Groups, Interval, SMALLEST_SAMPLE, Summary, median_below_step};
 pub use self::trimmed::{
     TrimmedMean, interval_of_mean, standard_error, trimmed_error, trimmed_mean, variance,
 };

@@ -1,11 +1,15 @@
-//! The figures that describe a case's samples. In: times in the order they ran, and the step of the timer that read them;
-//! out: a [`Summary`].
+//! The figures that describe a case's samples: a [`Summary`], and the confidence interval of a median, whatever the shape of the
+//! distribution and whether or not samples come in groups.
+//!
+//! Samples of a group have a graph and its place in memory in common, and those move all of them together: on an H200 a graph that
+//! is made anew moves a time by some 50 ns. So the samples of one group, however many, agree with each other better than with
+//! those of the next, and the number that narrows an interval is that of the groups.
 
 use crate::autocorrelation::effective_samples;
-use crate::grouped::Groups;
-use crate::median_ci::{CONFIDENCE, Interval, interval};
-use crate::quantile::{ascending, quantile};
+use crate::quantile::{ascending, at_fractional_index, quantile};
 use crate::ratio::Median;
+use crate::student;
+use crate::trimmed::TrimmedMean;
 use crate::units::Nanoseconds;
 
 crate::stored! {
@@ -130,8 +134,251 @@ fn standard_deviation(sorted: &[f64], mean: f64) -> f64 {
     (squares / (sorted.len() - 1) as f64).sqrt()
 }
 
+/// The confidence of every interval of a single case. Comparisons use a higher one.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The fewest samples whose order statistics can hold the median with a [`CONFIDENCE`] of 95 %: all of n
+/// samples lie on one side of it with probability 2·½ⁿ, which is 6.3 % for five samples and 3.1 % for six.
+pub const SMALLEST_SAMPLE: usize = 6;
+
+crate::stored! {
+    /// A range of times, both ends included.
+    #[derive(Copy)]
+    pub struct Interval {
+        /// The lower end, in nanoseconds.
+        pub low: Nanoseconds,
+        /// The upper end, in nanoseconds.
+        pub high: Nanoseconds,
+    }
+}
+
+impl Interval {
+    /// Half the distance between the two ends, in nanoseconds.
+    pub fn half_width(&self) -> Nanoseconds {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Returns true if `time` lies within the interval or on one of its ends.
+    pub fn contains(&self, time: Nanoseconds) -> bool {
+        self.low <= time && time <= self.high
+    }
+
+    /// The same interval, with both ends moved outwards by the same amount until its half-width is
+    /// `half_width`.
+    fn at_least(self, half_width: Nanoseconds) -> Self {
+        let missing = (half_width - self.half_width()).max(Nanoseconds::ZERO);
+        Self { low: self.low - missing, high: self.high + missing }
+    }
+}
+
+/// The interval that holds the median of `sorted` (ascending, not empty) with `confidence`, where they are worth
+/// `effective` independent samples; never narrower than ± one `step`.
+pub(super) fn interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
+    rank_interval(sorted, effective, step, confidence).at_least(step)
+}
+
+/// The interval between two order statistics of `sorted` (ascending, not empty) that holds the median with
+/// `confidence`, where they are worth `effective` independent samples.
+///
+/// Ranks are found as if there were `effective` samples. The lower end is then the same quantile of all n: the
+/// rank r stands for the probability (r − ½)/`effective`, between r − 1 and r samples, and so for the rank
+/// ½ + (r − ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
+///
+/// Between neighbouring ticks of the timer there is nothing to interpolate: there the end is the outer
+/// sample, which keeps the coverage of quantised times. That holds where the time stamps fall anywhere within
+/// a step. Were they always to fall on the same place, every time would be off by up to a step, and nothing
+/// in the samples would tell.
+///
+/// Too few samples ([`SMALLEST_SAMPLE`] for 95 %) have no such interval; what comes back is the smallest to the
+/// largest of them, which covers less than its name says. The stop rule takes no notice of it where there are
+/// no more samples; where there are, but correlated ones, it says what all of them agree on.
+pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
+    // Ranks count from one, from either end; indices from zero.
+    let last = sorted.len() - 1;
+    let stretch = sorted.len() as f64 / effective;
+    let rank = fractional_rank(effective, confidence).map_or(1.0, |rank| (rank - 0.5) * stretch + 0.5);
+    let index = rank - 1.0;
+    // Half a step of slack, because a correction of the times may have moved them off the timer's multiples.
+    let neighbours = |a: usize, b: usize| Nanoseconds(sorted[a] - sorted[b]).abs() < 1.5 * step;
+    let end = |interpolated: f64, outer: usize, inner: usize| {
+        if neighbours(outer, inner) { sorted[outer] } else { at_fractional_index(sorted, interpolated) }
+    };
+
+    let outer = index as usize;
+    let inner = (outer + 1).min(last);
+    let low = end(index, outer, inner);
+    let high = end(last as f64 - index, last - outer, last - inner);
+    Interval { low: Nanoseconds(low), high: Nanoseconds(high) }
+}
+
+/// [`lower_rank`] of a `count` that need not be whole: on the straight line between the whole ones beside it.
+fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
+    let below = lower_rank(count as usize, confidence)?;
+    let above = lower_rank(count.ceil() as usize, confidence)?;
+    Some(below + count.fract() * (above - below))
+}
+
+/// The rank (from one, fractional) of the interval's lower end among `count` samples; the upper end has the
+/// same rank from above. `None` where not even the extremes reach the confidence.
+///
+/// The samples of ranks d and n + 1 − d hold the median with probability γ(d) = P(d ≤ B ≤ n − d), B binomial
+/// (n, ½). No d gives the confidence c exactly: the largest d with γ(d) ≥ c gives too much and d + 1 too little.
+/// Between the two the end is interpolated after Hettmansperger & Sheather, *Confidence intervals based on
+/// interpolated order statistics* (Statistics & Probability Letters 4, 1986), with the weight λ = (n − d)·I /
+/// (d + (n − 2d)·I), where I = (γ(d) − c) / (γ(d) − γ(d + 1)).
+fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
+    let weights = central_weights(count);
+    let twice = |sum: f64| 2.0 * sum;
+    // With an even count the middle term stands alone; all others come in pairs.
+    let unpaired = if count.is_multiple_of(2) { 1.0 } else { 0.0 };
+    let total = twice(weights.iter().sum()) - unpaired;
+
+    let mut sum = 0.0;
+    let mut inner = 0.0; // γ(d + 1)
+    for (distance, weight) in weights.iter().enumerate() {
+        sum += weight;
+        let outer = (twice(sum) - unpaired) / total; // γ(d)
+        let rank = count / 2 - distance; // d
+        if outer >= confidence && rank > 0 {
+            let (n, d) = (count as f64, rank as f64);
+            let excess = (outer - confidence) / (outer - inner);
+            return Some(d + (n - d) * excess / (d + (n - 2.0 * d) * excess));
+        }
+        inner = outer;
+    }
+    None
+}
+
+/// P(B = k) for B binomial (`count`, ½), from the middle k = ⌊count / 2⌋ downwards, in units of the middle
+/// term.
+///
+/// Relative to the middle nothing underflows, however many samples there are; terms too small to change their
+/// sum are left out, so that about 4·√n are computed and no normal approximation is needed.
+fn central_weights(count: usize) -> Vec<f64> {
+    let mut weights = Vec::new();
+    let mut weight = 1.0;
+    for k in (0..=count / 2).rev() {
+        weights.push(weight);
+        weight *= k as f64 / (count - k + 1) as f64;
+        if weight < f64::EPSILON * 1e-3 {
+            break;
+        }
+    }
+    weights
+}
+
+/// The groups of samples.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a> {
+    /// The number of samples of each group, in the order they ran.
+    pub sizes: &'a [usize],
+    /// The standard error of what all groups of a process have in common, such as the overhead.
+    pub shared_error: Nanoseconds,
+}
+
+impl Median {
+    /// The median of `times`, in the order they ran, with the interval of this `confidence` for the medians of other
+    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [below that step](median_below_step).
+    ///
+    /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the shared one as their
+    /// squares. `None` of fewer than six groups, or if the sizes do not add up to the number of times.
+    pub fn of_groups(
+        times: &[Nanoseconds],
+        groups: Groups<'_>,
+        step: Nanoseconds,
+        confidence: f64,
+    ) -> Option<Self> {
+        let Groups { sizes, shared_error } = groups;
+        let mut rest = times;
+        let mut medians = Vec::with_capacity(sizes.len());
+        for size in sizes.iter().filter(|size| **size > 0) {
+            let (group, others) = rest.split_at_checked(*size)?;
+            rest = others;
+            medians.push(below_the_step(&ascending(group), step));
+        }
+        if medians.len() < SMALLEST_SAMPLE || !rest.is_empty() {
+            return None;
+        }
+        let TrimmedMean { error, freedom, .. } = TrimmedMean::of(&medians)?;
+        let half = Nanoseconds(student::quantile(confidence, freedom) * error.hypot(shared_error.as_f64()));
+        let time = Nanoseconds(below_the_step(&ascending(times), step));
+        Some(Self { time, interval: Interval { low: time - half, high: time + half } })
+    }
+}
+
+/// The median of `times` in any order, which a timer read in steps of `step` nanoseconds: as a [`Median::of_groups`], below that
+/// step. `None` if there are no times.
+pub fn median_below_step(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
+    (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
+}
+
+/// The median of `sorted` (ascending, not empty), each of which a timer read in steps of `step` nanoseconds.
+///
+/// A reading stands for all times within half a step of it, so each sample is spread evenly over that width, and the median is
+/// where half of all samples lie below: the median of grouped data of the textbooks, for samples on and off the ticks of the timer.
+/// It resolves a part of a step as long as the readings of a time fall on two ticks or more, as they do on an H200, whose samples
+/// scatter over some seven steps.
+///
+/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps. [`location`] is not.
+fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
+    if step > COARSE && step.is_finite() {
+        return location(sorted, step.as_f64());
+    }
+    let (middle, half) = (quantile(sorted, 0.5), step.as_f64() / 2.0);
+    if !(half > 0.0 && half.is_finite() && middle.is_finite()) {
+        return middle;
+    }
+    let wanted = sorted.len() as f64 / 2.0;
+    let below = |time: f64| {
+        let whole = sorted.partition_point(|sample| sample + half <= time);
+        let begun = sorted.partition_point(|sample| sample - half < time);
+        let parts = sorted[whole..begun].iter().map(|sample| (time - sample + half) / (2.0 * half));
+        whole as f64 + parts.sum::<f64>()
+    };
+    // Between samples far apart lies a range below which half of them lie. Its middle is the usual median.
+    let end = |left: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (sorted[0] - half, sorted[sorted.len() - 1] + half);
+        while high - low > PART * half {
+            let time = f64::midpoint(low, high);
+            if time <= low || time >= high {
+                break;
+            }
+            if left(below(time)) { low = time } else { high = time }
+        }
+        f64::midpoint(low, high)
+    };
+    f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
+}
+
+/// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP`]
+/// steps: Huber, *Robust Estimation of a Location Parameter* (Annals of Mathematical Statistics 35, 1964). Where the times scatter over less
+/// than a step it is the mean of the readings, which rounding from random places of a step leaves right. Where they scatter over many steps it
+/// is close to the median.
+fn location(sorted: &[f64], step: f64) -> f64 {
+    let (mut low, mut high) = (sorted[0], sorted[sorted.len() - 1]);
+    let balance =
+        |at: f64| sorted.iter().map(|time| (time - at).clamp(-CLIP * step, CLIP * step)).sum::<f64>();
+    while high - low > PART * step {
+        let time = f64::midpoint(low, high);
+        if time <= low || time >= high {
+            break;
+        }
+        if balance(time) > 0.0 { low = time } else { high = time }
+    }
+    f64::midpoint(low, high)
+}
+
+/// A timer with a larger step is coarse. Times of an H200, whose timer steps by 32 ns, scatter over several steps.
+pub const COARSE: Nanoseconds = Nanoseconds(100.0);
+
+/// The number of steps beyond which no reading of a coarse timer counts more.
+const CLIP: f64 = 1.5;
+
+/// The part of half a step to which the median is found.
+const PART: f64 = 1e-6;
+
 #[cfg(test)]
-mod tests {
+mod summary_tests {
     use super::*;
 
     fn times(samples: &[f64]) -> Vec<Nanoseconds> {
@@ -243,5 +490,207 @@ mod tests {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod median_ci_tests {
+    use super::*;
+
+    fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
+        interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
+    }
+
+    /// γ(d) from Pascal's triangle, in exact integers.
+    fn coverage_exact(count: u32, rank: u32) -> f64 {
+        let mut term: u128 = 1; // C(n, 0)
+        let mut below: u128 = 0;
+        for k in 0..rank {
+            below += term;
+            term = term * u128::from(count - k) / u128::from(k + 1);
+        }
+        1.0 - 2.0 * below as f64 / 2f64.powi(count as i32)
+    }
+
+    /// The published table of the ranks (no interpolation): the largest d with at least 95 %.
+    #[test]
+    fn whole_ranks_are_those_of_the_sign_test_table() {
+        for (count, rank) in [(6, 1), (8, 1), (9, 2), (12, 3), (20, 6), (30, 10), (50, 18), (100, 40)] {
+            let found = lower_rank(count, CONFIDENCE).expect("six samples or more");
+            assert_eq!(found.floor(), f64::from(rank), "n = {count}: {found}");
+        }
+    }
+
+    #[test]
+    fn ranks_bracket_the_confidence_exactly() {
+        for count in 6..=120_u32 {
+            let rank = lower_rank(count as usize, CONFIDENCE).expect("six samples or more").floor() as u32;
+            assert!(coverage_exact(count, rank) >= CONFIDENCE, "n = {count}");
+            assert!(coverage_exact(count, rank + 1) < CONFIDENCE, "n = {count}");
+        }
+    }
+
+    /// By hand for n = 10: γ(2) = 1002/1024, γ(3) = 912/1024.
+    #[test]
+    fn interpolates_as_hettmansperger_and_sheather_do() {
+        let excess = (1002.0 - 0.95 * 1024.0) / (1002.0 - 912.0);
+        let lambda = 8.0 * excess / (2.0 + 6.0 * excess);
+        let rank = lower_rank(10, CONFIDENCE).expect("six samples or more");
+        assert!((rank - (2.0 + lambda)).abs() < 1e-9, "{rank}");
+    }
+
+    /// With many samples the rank approaches n/2 + ½ − z·√n/2.
+    #[test]
+    fn many_samples_agree_with_the_normal_approximation() {
+        for count in [2_000, 2_001, 100_000, 1_000_000, 10_000_000_usize] {
+            let n = count as f64;
+            let normal = n / 2.0 + 0.5 - 1.959_963_985 * n.sqrt() / 2.0;
+            let rank = lower_rank(count, CONFIDENCE).expect("six samples or more");
+            assert!((rank - normal).abs() < 0.02, "n = {count}: {rank} against {normal}");
+        }
+    }
+
+    #[test]
+    fn a_million_samples_cost_a_few_thousand_terms() {
+        assert!(central_weights(1_000_000).len() < 6_000);
+    }
+
+    #[test]
+    fn five_samples_have_no_interval_and_show_their_range() {
+        for count in 1..SMALLEST_SAMPLE {
+            assert_eq!(lower_rank(count, CONFIDENCE), None);
+        }
+        assert!(lower_rank(SMALLEST_SAMPLE, CONFIDENCE).is_some());
+        let interval = median_ci(&[1.0, 2.0, 3.0, 4.0, 90.0], 5.0, 0.5);
+        assert_eq!((interval.low.0, interval.high.0), (1.0, 90.0));
+    }
+
+    #[test]
+    fn ties_are_as_wide_as_the_timer_is_coarse() {
+        let interval = median_ci(&[320.0; 100], 100.0, 32.0);
+        assert_eq!((interval.low.0, interval.high.0), (288.0, 352.0));
+        assert_eq!(interval.half_width().0, 32.0);
+    }
+
+    /// Ten samples end at rank 2 + λ. Two ticks apart, that lies between them; one tick apart, it is the
+    /// outer one.
+    #[test]
+    fn neighbouring_ticks_are_not_interpolated() {
+        let ticks = |gap: f64| (0..10).map(|i| 1000.0 + gap * f64::from(i)).collect::<Vec<_>>();
+        let apart = median_ci(&ticks(64.0), 10.0, 32.0);
+        assert!(apart.low.0 > 1064.0 && apart.high.0 < 1512.0, "{apart:?}");
+        let neighbours = median_ci(&ticks(32.0), 10.0, 32.0);
+        assert_eq!((neighbours.low.0, neighbours.high.0), (1032.0, 1256.0));
+    }
+
+    /// 1000 samples worth 100: ten times the ranks to either side of the middle.
+    #[test]
+    fn correlated_samples_widen_it_as_if_there_were_fewer() {
+        let even = |count: i32| (0..count).map(f64::from).collect::<Vec<_>>();
+        let (hundred, thousand) = (median_ci(&even(100), 100.0, 0.0), median_ci(&even(1000), 100.0, 0.0));
+        assert!((thousand.half_width().0 - 10.0 * hundred.half_width().0).abs() < 1e-9, "{thousand:?}");
+        assert!((thousand.low.0 + thousand.high.0 - 999.0).abs() < 1e-9, "{thousand:?}");
+    }
+
+    #[test]
+    fn fewer_effective_samples_make_it_wider() {
+        let samples: Vec<f64> = (0..300).map(|i| f64::from(i).powi(3)).collect();
+        let width = |effective| median_ci(&samples, effective, 0.0).half_width().0;
+        let effective = [300.0, 299.5, 250.3, 100.0, 30.7, 10.1, 6.0, 5.9];
+        assert!(effective.is_sorted_by(|&more, &fewer| width(more) < width(fewer)));
+        assert_eq!(width(5.9), width(1.0), "the range of all samples");
+    }
+
+    /// The ends as they were before samples were weighed: those of the rank itself.
+    #[test]
+    fn independent_samples_keep_their_ranks_to_the_last_bit() {
+        for count in SMALLEST_SAMPLE..500 {
+            let samples: Vec<f64> = (0..count).map(|i| (i as f64).sqrt()).collect();
+            let index = lower_rank(count, CONFIDENCE).expect("six samples or more") - 1.0;
+            let interval = median_ci(&samples, count as f64, 0.0);
+            assert_eq!(interval.low.0, at_fractional_index(&samples, index), "{count}");
+            assert_eq!(interval.high.0, at_fractional_index(&samples, (count - 1) as f64 - index), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_wide_interval_is_left_alone() {
+        let samples: Vec<f64> = (0..100).map(|i| 1000.0 * f64::from(i)).collect();
+        assert_eq!(median_ci(&samples, 100.0, 32.0), median_ci(&samples, 100.0, 0.0));
+    }
+
+    #[test]
+    fn both_ends_belong_to_an_interval() {
+        let interval = Interval { low: Nanoseconds(1.0), high: Nanoseconds(2.0) };
+        assert!(interval.contains(interval.low) && interval.contains(interval.high));
+        assert!(!interval.contains(Nanoseconds(0.99)) && !interval.contains(Nanoseconds(2.01)));
+    }
+}
+
+#[cfg(test)]
+mod grouped_tests {
+    use super::*;
+
+    const STEP: Nanoseconds = Nanoseconds(32.0);
+
+    fn below(samples: &[f64], step: f64) -> f64 {
+        let times: Vec<_> = samples.iter().copied().map(Nanoseconds).collect();
+        below_the_step(&ascending(&times), Nanoseconds(step))
+    }
+
+    #[test]
+    fn by_hand() {
+        // All on one tick, and evenly on two.
+        assert!((below(&[320.0; 9], 32.0) - 320.0).abs() < 1e-3);
+        assert!((below(&[320.0, 352.0], 32.0) - 336.0).abs() < 1e-3);
+        // Three quarters lie within ± 16 of 320: half of all is two thirds of the way through them.
+        assert!((below(&[320.0, 320.0, 320.0, 352.0], 32.0) - (304.0 + 32.0 * 2.0 / 3.0)).abs() < 1e-3);
+        // Far apart, it is the usual median; without a step too.
+        assert!((below(&[100.0, 1000.0], 32.0) - 550.0).abs() < 1e-3);
+        assert_eq!(below(&[1.0, 2.0, 4.0], 0.0), 2.0);
+        assert!((below(&[1.0, 1e12], 32.0) - 0.5e12).abs() < 1.0);
+        assert!(below(&[f64::NAN, f64::NAN], 32.0).is_nan());
+    }
+
+    /// A launch of 2.3 steps, read from 1000 places of a step, takes 2 or 3 of them. An outlier moves it by 1.5 steps over 1001.
+    #[test]
+    fn the_readings_of_a_coarse_timer_are_averaged() {
+        let reading = |place: u32| {
+            let begin = f64::from(place) / 1000.0;
+            1000.0 * ((begin + 2.3).floor() - begin.floor())
+        };
+        let mut readings: Vec<f64> = (0..1000).map(reading).collect();
+        assert!((below(&readings, 1000.0) - 2300.0).abs() < 1.5, "{}", below(&readings, 1000.0));
+        readings.push(1e6);
+        assert!((below(&readings, 1000.0) - 2301.5).abs() < 1.5, "{}", below(&readings, 1000.0));
+        // Times that scatter over many steps have their median, whatever their mean.
+        let skewed: Vec<f64> = (0..1001).map(|number| 1000.0 * f64::from(number).powi(2)).collect();
+        assert!((below(&skewed, 1000.0) / 250e6 - 1.0).abs() < 0.01, "{}", below(&skewed, 1000.0));
+        assert!(below(&[f64::NAN, f64::NAN], 1000.0).is_nan());
+    }
+
+    #[test]
+    fn too_few_groups_and_wrong_sizes_have_no_interval() {
+        let times = [Nanoseconds(320.0); 60];
+        let of = |sizes: &[usize]| {
+            let groups = Groups { sizes, shared_error: Nanoseconds::ZERO };
+            Median::of_groups(&times, groups, STEP, 0.95)
+        };
+        assert_eq!((of(&[12; 5]), of(&[10; 7]), of(&[])), (None, None, None));
+        let found = of(&[10; 6]).expect("six groups");
+        assert!((found.time - Nanoseconds(320.0)).abs() < Nanoseconds(0.01), "{found:?}");
+        assert_eq!((of(&[59, 1, 0, 0, 0, 0]), of(&[11; 6])), (None, None));
+    }
+
+    /// By hand: six medians with a standard deviation of √3.5 · 10, t(95 %, 5) = 2.571, and an error of 4 that all share.
+    #[test]
+    fn the_interval_is_students_with_the_shared_error() {
+        let times: Vec<_> = (0..60).map(|number| Nanoseconds(1000.0 + f64::from(number / 10 * 10))).collect();
+        let groups = Groups { sizes: &[10; 6], shared_error: Nanoseconds(4.0) };
+        let found = Median::of_groups(&times, groups, Nanoseconds(0.0), 0.95).expect("six groups");
+        let error = (10.0 * 3.5_f64.sqrt() / 6.0_f64.sqrt()).hypot(4.0);
+        assert_eq!(found.time, Nanoseconds(1025.0));
+        assert!((found.interval.high.0 - 1025.0 - 2.570_582 * error).abs() < 1e-4, "{found:?}");
+        assert!((found.interval.low.0 + found.interval.high.0 - 2050.0).abs() < 1e-9, "{found:?}");
     }
 }

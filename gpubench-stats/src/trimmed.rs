@@ -1,7 +1,7 @@
 //! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
 
-use crate::median_ci::{CONFIDENCE, Interval};
 use crate::student;
+use crate::summary::{CONFIDENCE, Interval};
 use crate::units::Nanoseconds;
 
 /// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom

@@ -1,18 +1,16 @@
 //! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
 //! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
 
-mod range;
-mod whole;
-
 use std::cmp::Ordering;
+use std::fmt;
+use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::range::Range;
-pub use self::whole::{Bytes, Hertz};
+use crate::format::{bandwidth, bytes, clock, energy, items, power, throughput, time};
 
 /// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
 macro_rules! quantities {
@@ -220,8 +218,135 @@ impl Rate {
     }
 }
 
+crate::stored! {
+    /// The lowest and the highest of several quantities.
+    #[derive(Copy)]
+    pub struct Range<T> {
+        /// The lowest.
+        pub low: T,
+        /// The highest.
+        pub high: T,
+    }
+}
+
+impl<T: PartialOrd + Copy> Range<T> {
+    /// `range`, if there is one, extended to contain `value`.
+    pub fn including(range: Option<Self>, value: T) -> Self {
+        let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
+        let low = if value < low { value } else { low };
+        Self { low, high: if value > high { value } else { high } }
+    }
+
+    /// The range of all `values`; nothing if there are none.
+    pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
+        values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))
+    }
+}
+
+crate::stored! {
+    /// An amount of memory in bytes.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    #[serde(transparent)]
+    pub struct Bytes(pub u64);
+
+    /// A clock in hertz.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    #[serde(transparent)]
+    pub struct Hertz(pub u64);
+}
+
+/// Defines the arithmetic of quantities that are a whole number of some unit.
+macro_rules! whole_quantities {
+    ($($name:ident)+) => {$(
+        impl $name {
+            /// The bare number, for formulas, axes and files that name the unit elsewhere.
+            pub const fn as_f64(self) -> f64 {
+                self.0 as f64
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl Mul<$name> for u64 {
+            type Output = $name;
+
+            fn mul(self, quantity: $name) -> $name {
+                $name(self * quantity.0)
+            }
+        }
+
+        impl Div<u64> for $name {
+            type Output = Self;
+
+            fn div(self, divisor: u64) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+                Self(amounts.map(|amount| amount.0).sum())
+            }
+        }
+    )+};
+}
+
+whole_quantities! { Bytes Hertz }
+
+impl Bytes {
+    /// Nothing of it.
+    pub const ZERO: Self = Self(0);
+
+    /// The same amount as the length of a buffer.
+    pub const fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of whole pieces of this size that fit into the amount.
+    ///
+    /// # Panics
+    /// If the piece is of no bytes.
+    pub const fn pieces(self, piece: Self) -> u64 {
+        self.0 / piece.0
+    }
+
+    /// The rate at which this amount moved, had it taken `time`.
+    pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
+        BytesPerSecond(self.0 as f64 / time.as_seconds())
+    }
+}
+
+/// Writes quantities as the function beside each does.
+macro_rules! displays {
+    ($($name:ident by $show:expr;)+) => {$(
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let show: fn($name) -> String = $show;
+                f.pad(&show(*self))
+            }
+        }
+    )+};
+}
+
+displays! {
+    Nanoseconds by time;
+    Bytes by bytes;
+    BytesPerSecond by bandwidth;
+    FlopsPerSecond by throughput;
+    ItemsPerSecond by |rate| items(rate, "items");
+    Hertz by clock;
+    Joules by energy;
+    Watts by power;
+}
+
 #[cfg(test)]
-mod tests {
+mod units_tests {
     use super::*;
 
     #[test]
@@ -249,5 +374,27 @@ mod tests {
     fn power_and_energy_are_each_others() {
         assert_eq!(Watts(700.0).during(Nanoseconds::from_seconds(0.5)), Joules(350.0));
         assert_eq!(Joules(350.0).over(Nanoseconds::from_seconds(0.5)), Watts(700.0));
+    }
+}
+
+#[cfg(test)]
+mod range_tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_all_values_in_it() {
+        assert_eq!(Range::of([3, 1, 2]), Some(Range { low: 1, high: 3 }));
+        assert_eq!(Range::<u8>::of([]), None);
+    }
+}
+
+#[cfg(test)]
+mod whole_tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_keeps_the_unit() {
+        assert_eq!([Bytes(3), 2 * Bytes(4)].into_iter().sum::<Bytes>() / 4, Bytes(2));
+        assert_eq!(Bytes(11).pieces(Bytes(4)), 2);
     }
 }

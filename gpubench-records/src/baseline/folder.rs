@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::newest::{Baseline, supersedes};
+use super::{Baseline, supersedes};
 use crate::files::{self, Destination, ReadError};
 use crate::record::Run;
 
@@ -217,8 +217,8 @@ fn baselines() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::stored_run;
     use super::*;
+    use crate::baseline::fixture::stored_run;
 
     fn saved(folder: &Path, runs: &[Run]) -> Baseline {
         let place = Place::within(folder, "main");

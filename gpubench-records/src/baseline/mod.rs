@@ -1,24 +1,188 @@
-//! Runs compared with earlier ones. In: a run, and what is stored under a baseline's name; out: a [`BaselineComparison`](crate::comparison::BaselineComparison) with
-//! a line for each case. Reads records and nothing else, so that a stored run is compared with a baseline as a live one is.
+//! Baselines: earlier runs that a run is compared with. Reads records and nothing else, so that a stored run is compared as a live
+//! one is.
 //!
-//! `folder` keeps baselines, `assumed` is the difference between processes where none was measured, `newest` chooses their records, `comparable` decides which cases can be compared at all,
-//! `check` pairs them, `decisions` decides on all of them together, and `open` follows the flags of a command line.
+//! `folder` keeps baselines, `check` pairs their cases with those of a run, and `decisions` decides on all pairs together.
 
-mod assumed;
 mod check;
-mod comparable;
 mod decisions;
 mod folder;
-mod newest;
-mod open;
 
-pub use self::check::{check, check_within};
-pub(crate) use self::comparable::other_work;
-pub use self::comparable::{MeasuredRecord, differences};
+use std::collections::{HashMap, HashSet};
+
+use self::check::seem_regressed;
+
+pub(crate) use self::check::other_work;
+pub use self::check::{MeasuredRecord, check, check_within, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};
-pub use self::newest::Baseline;
-pub use self::open::{BaselineOptions, OpenBaselines};
+use crate::comparison::Threshold;
+use crate::device_info::{DeviceInfo, UUID};
+use crate::id::{CaseId, PlannedCase};
+use crate::method::Cache;
+use crate::record::{Record, Run};
+
+/// The baselines that are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct BaselineOptions {
+    /// Hold the run against this baseline.
+    pub against: Option<Place>,
+    /// Store it as this one.
+    pub save: Option<Place>,
+}
+
+/// The baselines, read and checked.
+#[derive(Debug)]
+pub struct OpenBaselines {
+    against: Option<Baseline>,
+    save: Option<Place>,
+}
+
+impl BaselineOptions {
+    /// Reads the one, unless `last` is given in its place, and checks that the other can be written.
+    ///
+    /// # Errors
+    /// See [`BaselineError`].
+    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, BaselineError> {
+        let against = match last {
+            None => self.against.as_ref().map(Place::load).transpose()?,
+            last => last,
+        };
+        self.save.as_ref().map(Place::prepare).transpose()?;
+        Ok(OpenBaselines { against, save: self.save.clone() })
+    }
+}
+
+impl OpenBaselines {
+    /// Compares `run` with the baseline, if there is one. `wanted` returns true for a case of the baseline that the run
+    /// should have.
+    pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
+        let against = self.against.as_ref();
+        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted));
+    }
+
+    /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
+    pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
+        let against = self.against.as_ref();
+        against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))
+    }
+
+    /// Stores `run`, if that is asked for.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
+        self.save.as_ref().map_or(Ok(()), |place| place.save(run))
+    }
+}
+
+/// A baseline as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// The name that the user gave.
+    pub name: String,
+    /// The newest first.
+    runs: Vec<Run>,
+    /// All records of each case, the newest first.
+    places: HashMap<(String, Cache), Vec<RecordPlace>>,
+}
+
+/// The numbers of a run and of a record in it.
+type RecordPlace = (usize, usize);
+
+impl Baseline {
+    /// The baseline of one run.
+    pub fn of(name: String, run: Run) -> Self {
+        Self::new(name, vec![run])
+    }
+
+    /// The baseline of `runs`, the newest first.
+    pub(super) fn new(name: String, runs: Vec<Run>) -> Self {
+        let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
+        for (number, run) in runs.iter().enumerate() {
+            for (place, record) in run.records.iter().enumerate() {
+                places.entry(name_and_cache(&record.case)).or_default().push((number, place));
+            }
+        }
+        Self { name, runs, places }
+    }
+
+    /// Returns the baseline as one run: the newest, with the records of older ones for cases that it has no number for.
+    pub fn into_run(self) -> Option<Run> {
+        let mut runs = self.runs.into_iter();
+        let mut whole = runs.next()?;
+        let places = whole.records.iter().map(Record::planned).zip(0..);
+        let mut places: HashMap<PlannedCase, usize> = places.collect();
+        for older in runs {
+            whole.add_devices(older.devices);
+            for record in older.records {
+                match places.get(&record.planned()).map(|place| &mut whole.records[*place]) {
+                    None => {
+                        places.insert(record.planned(), whole.records.len());
+                        whole.records.push(record);
+                    }
+                    Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
+                        *newer = record;
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        whole.planned_cases = whole.planned_cases.max(whole.records.len());
+        Some(whole)
+    }
+
+    /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
+    /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
+    /// device, which cannot be compared and says why. Of several, the newest.
+    pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
+        let candidates = self.places.get(&name_and_cache(&record.case))?;
+        let info = run.device_of(record);
+        let ranked = candidates.iter().filter_map(|(run, place)| {
+            let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);
+            let is_same_case = candidate.case == record.case;
+            let is_same_place = candidate.device == record.device;
+            let rank = (
+                is_same_case,
+                candidate.measurement.is_some(),
+                is_same_device(info, run.device_of(candidate)),
+                is_same_place,
+            );
+            (is_same_case || is_same_place).then_some((rank, (run, candidate)))
+        });
+        // Of the same rank, the last is the maximum: the newest comes last.
+        let ranked: Vec<_> = ranked.collect();
+        ranked.into_iter().rev().max_by_key(|(rank, _)| *rank).map(|(_, found)| found)
+    }
+
+    /// Every case once, each as the newest run has it.
+    pub fn cases(&self) -> impl Iterator<Item = &Record> {
+        let mut seen = HashSet::new();
+        self.runs.iter().flat_map(|run| &run.records).filter(move |record| seen.insert(&record.case))
+    }
+}
+
+/// The part of a case that is the same on all models.
+fn name_and_cache(case: &CaseId) -> (String, Cache) {
+    (case.name(), case.cache)
+}
+
+/// Returns true if these are the facts of one device. Those without a UUID cannot be told apart.
+fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
+    let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
+    uuid(one) == uuid(other)
+}
+
+/// Returns true if `newest` has every case of `older`, with a number for each that has one there.
+pub(super) fn supersedes(newest: &Run, older: &Run) -> bool {
+    let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
+    for record in &newest.records {
+        *newer.entry(record.planned()).or_default() |= record.measurement.is_some();
+    }
+    older.records.iter().all(|older| {
+        let newer = newer.get(&older.planned());
+        newer.is_some_and(|has_number| *has_number || older.measurement.is_none())
+    })
+}
 
 #[cfg(test)]
 mod fixture {
@@ -29,5 +193,171 @@ mod fixture {
     pub(super) fn stored_run() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run
+    }
+}
+
+#[cfg(test)]
+mod open_tests {
+    use super::fixture::stored_run;
+    use super::*;
+
+    /// What was measured is compared with the one, stored as the other, and cases of the one that it lacks are named.
+    #[test]
+    fn a_run_is_checked_and_stored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let whole = stored_run();
+        let place = |name: &str| Place::within(folder.path(), name);
+        let saving = BaselineOptions { against: None, save: Some(place("old")) };
+        saving.open(None).expect("it can be written").save(&whole).expect("it is written");
+
+        let both = BaselineOptions { against: Some(place("old")), save: Some(place("new")) };
+        let open = both.open(None).expect("it was stored");
+        let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
+        open.check(&mut part, &|_| true);
+        let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");
+        assert_eq!((check.baseline.as_str(), check.findings.len()), ("old", whole.records.len() - 1));
+        assert_eq!(check.missing, [whole.records[0].case.to_string()]);
+        open.check(&mut part, &|_| false);
+        assert_eq!(
+            part.baseline_comparison.as_ref().map(|check| check.missing.len()),
+            Some(0),
+            "nobody wanted it"
+        );
+        open.save(&part).expect("it is written");
+        let stored = place("new").load().expect("it was stored").into_run().expect("a run");
+        assert_eq!(stored.records.len(), part.records.len());
+
+        let mut alone = whole;
+        saving.open(None).expect("it can be written").check(&mut alone, &|_| true);
+        assert!(alone.baseline_comparison.is_none(), "there is nothing to hold it against");
+    }
+}
+
+#[cfg(test)]
+mod newest_tests {
+    use super::fixture::stored_run;
+    use super::*;
+    use crate::baseline::check;
+    use crate::comparison::Finding;
+    use crate::device_info::{Property, Value};
+
+    /// A run of `old`'s cases of these numbers, measured a minute later.
+    fn later(old: &Run, cases: impl IntoIterator<Item = usize>) -> Run {
+        let records = cases.into_iter().map(|number| old.records[number].clone()).collect();
+        Run { started: old.started + 60, records, ..old.clone() }
+    }
+
+    #[test]
+    fn of_a_case_the_newest_record_with_a_number_counts() {
+        let old = stored_run();
+        let mut new = later(&old, [1, 0]);
+        // It failed, and what was measured before counts.
+        new.records[0].measurement = None;
+        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
+        let started = |record: &Record| baseline.find(&old, record).map(|(run, _)| run.started);
+        assert_eq!(started(&new.records[0]), Some(old.started));
+        assert_eq!(started(&new.records[1]), Some(new.started));
+        assert_eq!(started(&old.records[4]), Some(old.started));
+        let cases: Vec<_> = baseline.cases().map(|record| &record.case).collect();
+        let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
+        let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
+        assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
+    }
+
+    #[test]
+    fn all_of_it_is_one_run_with_the_records_that_count() {
+        let old = stored_run();
+        let mut new = later(&old, [1, 0]);
+        new.records[0].measurement = None;
+        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
+        let counting: Vec<Record> = baseline.cases().cloned().collect();
+        let counting: Vec<Record> =
+            counting.iter().filter_map(|record| Some(baseline.find(&old, record)?.1.clone())).collect();
+        let whole = baseline.into_run().expect("there are runs");
+        assert_eq!(
+            (whole.started, whole.planned_cases),
+            (new.started, old.planned_cases.max(old.records.len()))
+        );
+        assert_eq!(whole.records, counting);
+    }
+
+    #[test]
+    fn of_several_runs_the_first_counts() {
+        let old = stored_run();
+        let mut other = old.clone();
+        other.records[0].measurement = None;
+        let baseline = Baseline::new("main".to_owned(), vec![other, old.clone()]);
+        let failed = |record: &Record| record.measurement.is_none();
+        assert!(baseline.cases().next().is_some_and(failed), "the first run is listed");
+        assert!(
+            baseline.find(&old, &old.records[0]).is_some_and(|(_, found)| !failed(found)),
+            "a number counts"
+        );
+    }
+
+    #[test]
+    fn a_run_supersedes_another_if_it_has_a_number_for_all_of_its_numbers() {
+        let old = stored_run();
+        let all = 0..old.records.len();
+        let mut failed = later(&old, all.clone());
+        failed.records[0].measurement = None;
+        for (newer, older, expected) in [
+            (later(&old, all.clone()), old.clone(), true),
+            (later(&old, all.clone().rev()), later(&old, [2]), true),
+            (later(&old, all.skip(1)), old.clone(), false),
+            (failed.clone(), old.clone(), false),
+            (old.clone(), failed.clone(), true),
+            (failed.clone(), failed, true),
+            (old.clone(), later(&old, []), true),
+        ] {
+            let cases = [&newer, &older].map(|run| run.records.len());
+            assert_eq!(supersedes(&newer, &older), expected, "{cases:?}");
+        }
+    }
+    /// The run as measured on another device of this name, model and UUID.
+    fn elsewhere(run: &Run, device: &str, model: &str, uuid: &str) -> Run {
+        let mut run = run.clone();
+        run.devices.truncate(1);
+        let info = &mut run.devices[0];
+        let was = std::mem::replace(&mut info.device, device.to_owned());
+        model.clone_into(&mut info.name);
+        info.properties.retain(|property| property.name != UUID);
+        info.properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        run.records.retain(|record| record.device == was);
+        for record in &mut run.records {
+            device.clone_into(&mut record.device);
+            model.clone_into(&mut record.case.model);
+        }
+        run
+    }
+
+    #[test]
+    fn a_case_is_the_same_on_every_device_of_a_model() {
+        let then = stored_run();
+        let [first, second] =
+            ["GPU-1", "GPU-2"].map(|uuid| elsewhere(&then, &format!("cuda:{uuid}"), "H200", uuid));
+        let found = |baseline: Vec<Run>, now: &Run| {
+            let baseline = Baseline::new("main".to_owned(), baseline);
+            baseline.find(now, &now.records[0]).map(|(_, record)| record.device.clone())
+        };
+        // On another device of the model, unless it was measured on this one, whatever its number now.
+        assert_eq!(found(vec![first.clone()], &second).as_deref(), Some("cuda:GPU-1"));
+        assert_eq!(found(vec![first.clone(), second.clone()], &second).as_deref(), Some("cuda:GPU-2"));
+        let renumbered = elsewhere(&then, "cuda:7", "H200", "GPU-1");
+        assert_eq!(found(vec![first.clone(), second.clone()], &renumbered).as_deref(), Some("cuda:GPU-1"));
+        // A number from another device of the model counts more than none from this one.
+        let mut failed = second.clone();
+        failed.records[0].measurement = None;
+        assert_eq!(found(vec![failed, first.clone()], &second).as_deref(), Some("cuda:GPU-1"));
+        // Another model has nothing to say, unless it had this place: then the reason is that it is another.
+        let other = elsewhere(&then, "cuda:7", "B200", "GPU-3");
+        assert_eq!(found(vec![first.clone()], &other), None);
+        assert_eq!(found(vec![renumbered], &other).as_deref(), Some("cuda:7"));
+
+        let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true);
+        assert_eq!(checked.missing, [""; 0]);
+        assert!(checked.findings.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
+        let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";
+        assert!(checked.remarks.contains(&said.to_owned()), "{:?}", checked.remarks);
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::folders::cache;
 use super::format::CEILINGS;
-use super::place::cache;
 use super::replace::replace;
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, DeviceInfo, Peak, PeakSource, THREADS, UUID};
 use gpubench_stats::units::Rate;

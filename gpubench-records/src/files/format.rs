@@ -26,7 +26,7 @@ pub const CEILINGS: FileFormat =
 pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/2", foreign: "this is no tuning" };
 /// A run in a history.
 pub const HISTORY: FileFormat =
-    FileFormat { schema: "gpubench-history/1", foreign: "this is no run of a history" };
+    FileFormat { schema: "gpubench-history/2", foreign: "this is no run of a history" };
 
 /// The reason why a document is not of a format.
 #[derive(Debug, thiserror::Error)]

@@ -139,7 +139,7 @@ impl Series {
     /// Returns the UUID of its device.
     #[must_use]
     pub fn uuid(&self) -> Option<&str> {
-        self.circumstances.uuid.as_deref()
+        self.circumstances.gpu()
     }
 
     /// Returns the times, in nanoseconds.

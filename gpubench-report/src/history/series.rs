@@ -142,7 +142,9 @@ impl History {
             for it in run.cases {
                 let case = CaseOfSuite { suite: run.suite.clone(), case: it.case, fake: it.fake };
                 let mut circumstances = run.circumstances[it.circumstances].clone();
-                circumstances.uuid = circumstances.uuid.filter(|_| !self.by_model);
+                if self.by_model {
+                    circumstances.forget_gpu();
+                }
                 let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == circumstances);
                 let place = known.unwrap_or_else(|| {

@@ -1,26 +1,24 @@
-//! The file of the run in progress. In: its beginning, then each record as it comes; out: whole lines, written at once and
-//! synced beside the measurement, so that neither the end of this process nor of the machine costs more than the case in
-//! progress.
+//! The file of the run in progress. Each record is written as a whole line and synced while the next case is measured, so that
+//! neither the end of this process nor of the machine costs more than the case in progress. A lock on the file marks the run.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
+use std::{fs, io, process};
 
-use super::disk::{self, sync_folder};
-use super::identity;
-use super::in_progress;
-use super::lines::{Line, head_of, read};
-use super::names::{candidates, is_ours, outdated};
-use super::place::{RECORDS, run_names};
+use gpubench_stats::units::Nanoseconds;
+
+use crate::files::disk::sync_folder;
+use crate::files::folders::{RECORDS, candidates, is_ours, outdated, run_names};
+use crate::files::lines::{Line, head_of, read};
+use crate::files::{disk, replace};
 use crate::record::{Environment, Record, Run};
 use crate::task::file_name_part;
 use crate::threads;
-use gpubench_stats::units::Nanoseconds;
 
 /// A run on disk that grows.
 #[derive(Debug)]
@@ -51,7 +49,7 @@ impl Store {
             beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
         }
         let hidden = path.join("records.part");
-        let mut file = in_progress::create(&hidden)?;
+        let mut file = create(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?)?;
@@ -100,7 +98,7 @@ impl Store {
 
     /// Checks that the file still has its name: `cargo clean`, say, may have removed it.
     fn is_there(&self) -> io::Result<()> {
-        match identity::is_at(&self.file, &self.path)? {
+        match replace::is_at(&self.file, &self.path)? {
             true => Ok(()),
             false => {
                 let gone = format!("{} was removed meanwhile", self.path.display());
@@ -150,9 +148,8 @@ fn remove_old(folder: &Path, run: &Run) {
     for name in outdated(&ours) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
-        let ended = File::open(&records).is_ok_and(|file| {
-            in_progress::is_unmarked(&file) && read(file).is_ok_and(|stored| stored.is_done())
-        });
+        let ended = File::open(&records)
+            .is_ok_and(|file| is_unmarked(&file) && read(file).is_ok_and(|stored| stored.is_done()));
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
@@ -216,12 +213,29 @@ fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a new file, which is marked until it is closed, if the file system has locks.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+    _ = file.try_lock();
+    Ok(file)
+}
+
+/// Returns true if a file is marked. No writer can mark it until it is closed here.
+pub(super) fn is_marked(file: &File) -> bool {
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Returns true if a file is known not to be marked; false on file systems without locks.
+fn is_unmarked(file: &File) -> bool {
+    file.try_lock().is_ok()
+}
+
 #[cfg(test)]
-mod tests {
+mod file_tests {
     use std::fs::{OpenOptions, TryLockError};
     use std::os::unix::fs::{OpenOptionsExt, symlink};
 
-    use super::super::names::KEPT;
+    use super::super::folders::KEPT;
     use super::*;
 
     /// Linux's `O_PATH`: the file is open for nothing, and whoever syncs it is told so.
@@ -374,5 +388,21 @@ mod tests {
             let read = read(File::open(&path).expect("it is there")).expect("a run");
             assert_eq!(read.run.records, run.records[..number]);
         }
+    }
+}
+
+#[cfg(test)]
+mod in_progress_tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_marked_until_it_is_closed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("records.jsonl");
+        let ours = create(&path).expect("it can be made");
+        let seen = || File::open(&path).expect("it is there");
+        assert!(is_marked(&seen()) && !is_unmarked(&seen()));
+        drop(ours);
+        assert!(!is_marked(&seen()) && is_unmarked(&seen()));
     }
 }

@@ -1,0 +1,263 @@
+//! The runs of a history: a folder for each commit, in it a file for each run, with a time and its circumstances for each case and
+//! no samples. A benchmark binary and `cargo gpubench history add` write them, and `gpubench-report` finds changes in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use gpubench_stats::units::Nanoseconds;
+use serde::{Deserialize, Serialize};
+
+use crate::device_info::{DRIVER, DeviceInfo, Property, UUID, Value};
+use crate::files;
+use crate::files::{Checksum, Destination, create, time_of_day};
+use crate::id::CaseId;
+use crate::record::{Measurement, Program, Record, Run};
+use crate::work::Counts;
+
+/// The contents of a file.
+#[derive(Deserialize, Serialize)]
+struct Document<R> {
+    run: R,
+}
+
+/// A run in a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HistoryRun {
+    /// The name of this format.
+    pub schema: String,
+    /// The commit that the program was built from, if that is certain.
+    pub commit: Option<String>,
+    /// True if tracked files had changed since that commit.
+    #[serde(default)]
+    pub dirty: bool,
+    /// The second in which the run began, from 1970 on.
+    pub started: u64,
+    /// The suite: the package, and its target.
+    pub suite: String,
+    /// The version of gpubench that measured.
+    pub version: String,
+    /// The circumstances that its cases refer to by number.
+    pub circumstances: Vec<Circumstances>,
+    /// The cases that have a number.
+    pub cases: Vec<HistoryCase>,
+}
+
+/// A case in a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HistoryCase {
+    /// The case.
+    #[serde(flatten)]
+    pub case: CaseId,
+    /// True if the device is a stand-in for tests.
+    #[serde(default)]
+    pub fake: bool,
+    /// The number of its circumstances.
+    pub circumstances: usize,
+    /// The time of a launch: of several processes, the mean of their medians on the scale of logarithms.
+    pub time: Nanoseconds,
+}
+
+impl HistoryRun {
+    /// Returns what a history keeps of `run`. Invalid numbers are not tracked.
+    pub fn new(run: &Run) -> Self {
+        let package = run.program.package.as_ref();
+        let mut kept = Self {
+            schema: files::HISTORY.schema.to_owned(),
+            commit: package.and_then(|package| package.commit.clone()),
+            dirty: package.and_then(|package| package.dirty).unwrap_or(false),
+            started: run.started,
+            suite: run.program.suite.clone(),
+            version: run.program.version.clone(),
+            circumstances: Vec::new(),
+            cases: Vec::new(),
+        };
+        for record in &run.records {
+            kept.cases.extend(case(run, record, &mut kept.circumstances));
+        }
+        kept
+    }
+
+    /// Reads the contents of a file.
+    ///
+    /// # Errors
+    /// If they are no run of a history, or were changed.
+    pub fn parse(contents: &[u8]) -> Result<Self, String> {
+        let Document::<Self> { run } = files::HISTORY.read(contents).map_err(|error| error.to_string())?;
+        if files::check_line(contents) != Checksum::Fits {
+            return Err("it was changed after it was written: its checksum is another, or missing".to_owned());
+        }
+        let is_sound = |case: &HistoryCase| {
+            let time = case.time.as_f64();
+            case.circumstances < run.circumstances.len() && time.is_finite() && time > 0.0
+        };
+        if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is not a time".to_owned()) }
+    }
+
+    /// Returns the contents of a file: one line with a checksum.
+    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(&Document { run: self })?;
+        files::add_checksum(&mut line);
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
+    let measured = record.usable_measurement()?;
+    let first = measured.median();
+    let ratios =
+        std::iter::once(measured).chain(&record.other_processes).map(|process| process.median() / first);
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    let time = first * (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    let own = Circumstances::new(measured, run.device_of(record), &run.program);
+    let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
+        all.push(own);
+        all.len() - 1
+    });
+    Some(HistoryCase { case: record.case.clone(), fake: record.fake, circumstances, time })
+}
+
+/// Everything that a time depends on besides the code, by name: the GPU and its driver, the method and the declared work. The model of
+/// the device belongs to the case. Times with other circumstances are not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances(BTreeMap<String, String>);
+
+/// The name of the circumstance that tells a device from others of its model.
+const GPU: &str = "GPU";
+
+impl Circumstances {
+    /// Returns the circumstances of a measurement on the device of `info`, by this program.
+    pub fn new(measured: &Measurement, info: Option<&DeviceInfo>, program: &Program) -> Self {
+        let property = |name| Some(info?.text(name)?.to_owned());
+        // A part of a GPU has other counts, such as of multiprocessors, and is another device.
+        let counts = info.iter().flat_map(|info| &info.properties);
+        let counts = counts.filter(|property| matches!(property.value, Value::Count(_)));
+        let counts: Vec<String> = counts.map(Property::to_string).collect();
+        let Counts { reads, writes, bytes, flops, items } = measured.counts;
+        let number = |count: Option<u64>| count.map(|count| count.to_string());
+        let (method, timer) = (&measured.samples.method, &measured.samples.timer);
+        let facts = [
+            (GPU, property(UUID)),
+            ("bytes", number(bytes)),
+            ("bytes read", number(reads)),
+            ("bytes written", number(writes)),
+            ("device", (!counts.is_empty()).then(|| counts.join(", "))),
+            ("driver", property(DRIVER)),
+            ("flops", number(flops)),
+            ("flush", Some(method.flush.to_string())),
+            ("items", number(items)),
+            ("link", measured.link.map(|link| link.to_string())),
+            ("opt-level", info.filter(|info| info.runs_program_code).map(|_| program.opt_level.clone())),
+            ("overhead", timer.convention().map(str::to_owned)),
+            ("path", Some(method.path.to_string())),
+        ];
+        Self(facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect())
+    }
+
+    /// Returns the UUID of the device, if it has one.
+    pub fn gpu(&self) -> Option<&str> {
+        self.0.get(GPU).map(String::as_str)
+    }
+
+    /// Forgets which device of its model it was.
+    pub fn forget_gpu(&mut self) {
+        self.0.remove(GPU);
+    }
+
+    /// Returns the differences from `earlier` in words.
+    pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let text = |facts: &Self, name| facts.0.get(name).map_or("not known", String::as_str).to_owned();
+        let names: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
+        let pairs = names.into_iter().map(|name| (name, text(earlier, name), text(self, name)));
+        let differ = pairs.filter(|(_, then, now)| then != now);
+        differ.map(|(name, then, now)| format!("{name} {then} → {now}")).collect()
+    }
+}
+
+/// The folder of runs of which no commit is known.
+const NO_COMMIT: &str = "no-commit";
+
+/// The end of a file's name.
+const ENDING: &str = "json";
+
+/// A run that was added to a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its file.
+    pub file: PathBuf,
+    /// The number of its cases that have a number.
+    pub cases: usize,
+    /// True if the same run was there already.
+    pub was_there: bool,
+}
+
+/// The reason that a run was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// It has no case with a number.
+    #[error("no case of the run has a number that could be kept")]
+    NoCases,
+    /// The folder or the file cannot be written.
+    #[error("{}: {error}", path.display())]
+    NotWritten {
+        /// The folder or the file.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+}
+
+/// Checks that a run can be added to the history in `folder`, before it is measured. A folder that is not there is made.
+///
+/// # Errors
+/// If it cannot.
+pub fn prepare(folder: &Path) -> Result<(), AddError> {
+    let prepared = if folder.exists() && !folder.is_dir() {
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, and a history is a folder"))
+    } else {
+        fs::create_dir_all(folder)
+            .and_then(|()| Destination::open(&folder.join(NO_COMMIT).with_extension(ENDING)).map(drop))
+    };
+    prepared.map_err(|error| AddError::NotWritten { path: folder.to_owned(), error })
+}
+
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.
+///
+/// # Errors
+/// If it has no number, or the file cannot be written.
+pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddError> {
+    let mut kept = HistoryRun::new(run);
+    if let Some(commit) = commit {
+        (kept.commit, kept.dirty) = (Some(commit.to_owned()), false);
+    }
+    if kept.cases.is_empty() {
+        return Err(AddError::NoCases);
+    }
+    let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
+    let line = kept.line().map_err(|error| written(error.into(), folder))?;
+    // Tasks of one second have a number each; a run that is added twice is there once.
+    let name = time_of_day(kept.started).replace(':', "-");
+    let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
+    let below = folder.join(commit);
+    fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
+    let path = |number: usize| match number {
+        1 => below.join(format!("{name}.{ENDING}")),
+        number => below.join(format!("{name}-{number}.{ENDING}")),
+    };
+    let mut there = (1..).map(path).take_while(|path| path.exists());
+    if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
+        return Ok(Added { file, cases, was_there: true });
+    }
+    let file =
+        create((1..).map(path), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
+    Ok(Added { file, cases, was_there: false })
+}
+
+/// Returns the name of the folder of a commit: its hash, or none if it is no hash.
+fn folder_name(commit: Option<&str>) -> &str {
+    let is_hash = |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    commit.filter(is_hash).unwrap_or(NO_COMMIT)
+}

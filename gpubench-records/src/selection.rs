@@ -1,0 +1,506 @@
+//! The cases of a run that the user names: by filters of names, values of arguments, cache states and devices. Records do not
+//! contain the attribute's options, such as tags.
+
+use std::collections::{BTreeMap, HashSet};
+use std::str::FromStr;
+
+use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
+
+use crate::device_info::{DeviceInfo, UUID};
+use crate::id::{Arg, shown_name};
+use crate::method::Cache;
+use crate::record::{Record, Run};
+use crate::text::{printable, split_outside_brackets};
+
+/// The user's selection of cases.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseSelection {
+    /// Parts of names or patterns, one of which a case must match; full names with `exact`.
+    pub filters: Vec<NameFilter>,
+    /// True if filters and skips are full names.
+    pub exact: bool,
+    /// Parts of names or patterns that a case must not match.
+    pub skip: Vec<NameFilter>,
+    /// Values of arguments, by the name of the argument. A case that lacks the argument is selected.
+    pub args: BTreeMap<String, Vec<String>>,
+    /// The cache states, if not all.
+    pub caches: Option<Vec<Cache>>,
+    /// The devices in the words of the command line, if not all: numbers, names or UUIDs with commas between them, or `all`.
+    pub device: Option<String>,
+}
+
+impl CaseSelection {
+    /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
+    pub fn matches(&self, name: &str) -> bool {
+        if self.filters.is_empty() && self.skip.is_empty() {
+            return true;
+        }
+        let hit = |filter: &NameFilter| self.hits(filter, name);
+        (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+
+    /// Returns true if one of the filters, or of the skips, takes a benchmark of this name, as it is or as lists show it.
+    pub fn hits(&self, filter: &NameFilter, name: &str) -> bool {
+        [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
+    }
+
+    /// Returns true if this value of an argument is selected, or all are.
+    pub fn takes_value(&self, arg: &Arg) -> bool {
+        let takes = |values: &Vec<String>| values.iter().any(|given| is_value(given, &arg.value));
+        self.args.get(&arg.name).is_none_or(takes)
+    }
+
+    /// Returns true if this benchmark is selected, in any cache state and on any device.
+    pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
+        let takes_all = self.filters.is_empty() && self.skip.is_empty();
+        (takes_all || self.matches(&shown_name(benchmark, args)))
+            && args.iter().all(|arg| self.takes_value(arg))
+    }
+
+    /// Returns true if cases in this cache state are selected.
+    pub fn takes_cache(&self, cache: Cache) -> bool {
+        self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
+    }
+
+    /// Returns true if the device of `info` is selected.
+    fn takes_device(&self, info: &DeviceInfo) -> bool {
+        let named = |wanted: &str| wanted == "all" || names_device(wanted, &info.device, info.text(UUID));
+        self.device.as_deref().is_none_or(named)
+    }
+
+    /// Keeps the selected cases of `run`. A device without a selected case is removed too.
+    pub fn narrow(&self, run: &mut Run) {
+        let named = run.devices.iter().filter(|info| self.takes_device(info));
+        let named: Vec<String> = named.map(|info| info.device.clone()).collect();
+        let on_one = |device: &String| self.device.is_none() || named.contains(device);
+        let (had, before) = (devices_with_cases(run), run.records.len());
+        run.records.retain(|Record { case, device, .. }| {
+            on_one(device)
+                && self.takes_cache(case.cache)
+                && self.takes_benchmark(&case.benchmark, &case.args)
+        });
+        run.planned_cases = run.planned_cases.saturating_sub(before - run.records.len());
+        run.skipped.retain(|skipped| {
+            on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args)
+        });
+        let have = devices_with_cases(run);
+        run.devices.retain(|DeviceInfo { device, .. }| {
+            on_one(device) && (have.contains(device) || !had.contains(device))
+        });
+        let Some(check) = &mut run.baseline_comparison else { return };
+        let cases = run.records.iter().map(|it| (it.case.name(), &it.device, it.case.cache));
+        let cases: HashSet<_> = cases.collect();
+        check.findings.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
+        // Cases of the baseline that the run lacks are known by their names alone.
+        check.missing.retain(|missing| match missing.rsplit_once(' ') {
+            Some((name, cache)) => {
+                let takes_cache = |taken: &Vec<Cache>| taken.iter().any(|taken| taken.to_string() == cache);
+                self.matches(name) && self.caches.as_ref().is_none_or(takes_cache)
+            }
+            None => self.matches(missing),
+        });
+    }
+
+    /// Returns the name of a given argument that no case of `run` has, if there is one.
+    pub fn unknown_arg(&self, run: &Run) -> Option<&str> {
+        let measured = run.records.iter().flat_map(|record| &record.case.args);
+        let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
+        self.args.keys().map(|name| &**name).find(|name| !all().any(|arg| arg.name == *name))
+    }
+
+    /// Describes the selection in words, as in "`saxpy` without `cold` on host".
+    pub fn describe(&self) -> String {
+        let mut words = self.describe_names();
+        words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
+        if let Some(caches) = &self.caches {
+            words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
+        }
+        words.extend(self.device.iter().map(|device| format!("on {device}")));
+        words.join(" ")
+    }
+
+    /// Lists the conditions on names.
+    pub fn describe_names(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if !self.filters.is_empty() {
+            words.push(format!("`{}`", joined(&self.filters, "` or `")));
+        }
+        if !self.skip.is_empty() {
+            words.push(format!("without `{}`", joined(&self.skip, "` and `")));
+        }
+        words
+    }
+}
+
+fn joined(filters: &[NameFilter], between: &str) -> String {
+    filters.iter().map(NameFilter::to_string).collect::<Vec<_>>().join(between)
+}
+
+fn devices_with_cases(run: &Run) -> HashSet<String> {
+    let measured = run.records.iter().map(|record| &record.device);
+    measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
+}
+
+/// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.
+pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
+    let (kind, number) = device.split_once(':').unzip();
+    let named = |name: &str| [Some(device), uuid, kind, number].contains(&Some(name));
+    wanted.split(',').map(str::trim).any(named)
+}
+
+/// A part of a name, or a pattern for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NameFilter {
+    /// A part of the name; the whole name where names are exact.
+    Text(String),
+    /// A regular expression that a part of the name matches.
+    Pattern(Pattern),
+}
+
+/// A regular expression.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl TryFrom<String> for Pattern {
+    type Error = BadFilter;
+
+    fn try_from(pattern: String) -> Result<Self, BadFilter> {
+        Regex::new(&pattern).map(Self).map_err(|error| BadFilter { pattern, why: error.to_string() })
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.0.as_str().to_owned()
+    }
+}
+
+/// A filter between slashes that is not a valid regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the filter `/{pattern}/` is not a valid regular expression: {why}")]
+pub struct BadFilter {
+    /// The text between the slashes.
+    pub pattern: String,
+    /// The reason.
+    pub why: String,
+}
+
+impl NameFilter {
+    /// Reads `/…/` as a regular expression and anything else as a part of a name.
+    ///
+    /// # Errors
+    /// Returns an error if the regular expression is none.
+    pub fn parse(text: &str) -> Result<Self, BadFilter> {
+        match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
+            Some(pattern) => Pattern::try_from(pattern.to_owned()).map(Self::Pattern),
+            None => Ok(Self::Text(text.to_owned())),
+        }
+    }
+
+    /// Returns true if it takes this name; with `exact`, if it is the whole name.
+    pub fn takes(&self, name: &str, exact: bool) -> bool {
+        match self {
+            Self::Text(text) if exact => text == name,
+            Self::Text(text) => name.contains(text.as_str()),
+            Self::Pattern(Pattern(regex)) => regex.is_match(name),
+        }
+    }
+}
+
+impl From<&str> for NameFilter {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for NameFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Pattern(Pattern(regex)) => write!(f, "/{regex}/"),
+        }
+    }
+}
+
+/// An argument of a benchmark and its values, as in `n=1024,4096`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgValues {
+    /// The name of the argument.
+    pub name: String,
+    /// Its values as they are written.
+    pub values: Vec<String>,
+}
+
+/// A text that is not an argument with its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a name and its values, such as n=1024,4096")]
+pub struct NoArg;
+
+impl ArgValues {
+    /// Replaces the values of the argument `name`.
+    pub fn new<V: ToString>(name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+        Self { name: name.into(), values: values.into_iter().map(|value| value.to_string()).collect() }
+    }
+
+    /// Returns true if there are a name and values, none of them empty.
+    pub fn is_complete(&self) -> bool {
+        !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
+    }
+
+    /// Collects the values of each argument.
+    pub fn by_name(args: &[Self]) -> BTreeMap<String, Vec<String>> {
+        let mut collected: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for Self { name, values } in args {
+            collected.entry(name.clone()).or_default().extend(values.iter().cloned());
+        }
+        collected
+    }
+}
+
+impl FromStr for ArgValues {
+    type Err = NoArg;
+
+    fn from_str(text: &str) -> Result<Self, NoArg> {
+        let (name, values) = text.split_once('=').ok_or(NoArg)?;
+        let values = split_outside_brackets(values, ',').into_iter().map(str::trim);
+        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NoArg)
+    }
+}
+
+/// Reads filters, several in one text with commas between them. With `exact`, each text is one whole name, which may contain any
+/// comma.
+///
+/// # Errors
+/// Returns an error if one is `/…/` and no regular expression.
+pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, BadFilter> {
+    if exact {
+        return Ok(given.iter().cloned().map(NameFilter::Text).collect());
+    }
+    given.iter().flat_map(|names| split_names(names)).map(|name| NameFilter::parse(&name)).collect()
+}
+
+/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space; those within a regular expression, as
+/// in `/f{1,2}/`, stand between its slashes.
+pub fn split_names(names: &str) -> Vec<String> {
+    let is_open = |name: &str| name.starts_with('/') && (name.len() == 1 || !name.ends_with('/'));
+    let mut split: Vec<String> = Vec::new();
+    for part in names.split(',') {
+        match split.last_mut() {
+            Some(last) if part.starts_with(' ') => *last = format!("{last},{part}"),
+            // A comma that ends the text is part of a name that goes on, as in `f[n=1,`, or separates nothing: an empty name would
+            // take all.
+            Some(last) if part.is_empty() => {
+                if last.contains('[') && !last.contains(']') {
+                    last.push(',');
+                }
+            }
+            Some(last) if is_open(last) && names.matches('/').count() > 1 => *last = format!("{last},{part}"),
+            _ => split.push(part.to_owned()),
+        }
+    }
+    split
+}
+
+/// The suffixes with their factors, longest first. A `B` may follow.
+const SUFFIXES: [(&str, u128); 9] = [
+    ("Ki", 1 << 10),
+    ("Mi", 1 << 20),
+    ("Gi", 1 << 30),
+    ("Ti", 1 << 40),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+    ("T", 1_000_000_000_000),
+];
+
+/// Returns a number with a suffix in digits, as in `1000000` for `1M`; nothing for any other text, and for what is no whole number.
+pub fn amount(text: &str) -> Option<String> {
+    if let Some(power) = text.strip_prefix("2^") {
+        return 1_u64.checked_shl(power.parse().ok()?).map(|amount| amount.to_string());
+    }
+    let bare = text.strip_suffix('B').unwrap_or(text);
+    let (number, factor) =
+        SUFFIXES.iter().find_map(|(suffix, factor)| Some((bare.strip_suffix(suffix)?, *factor)))?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || part.len() > 12 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let scale = 10_u128.pow(u32::try_from(part.len()).ok()?);
+    let amount = format!("{whole}{part}").parse::<u128>().ok()?.checked_mul(factor)?;
+    (amount % scale == 0).then(|| (amount / scale).to_string())
+}
+
+/// Returns true if `given` is this value, or a number with a suffix that is.
+pub fn is_value(given: &str, value: &str) -> bool {
+    given == value || amount(given).as_deref() == Some(value)
+}
+
+#[cfg(test)]
+mod selection_tests {
+    use super::*;
+    use crate::baseline::{Baseline, check};
+
+    fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
+        let owned = |names: &[&str]| names.iter().map(|name| NameFilter::from(*name)).collect();
+        CaseSelection { filters: owned(filters), exact, skip: owned(skip), ..CaseSelection::default() }
+    }
+
+    #[test]
+    fn names_are_parts_or_whole() {
+        let args = [Arg { name: "n".to_owned(), value: "4".to_owned() }];
+        let takes = |selection: &CaseSelection| selection.takes_benchmark("a::copy", &args);
+        assert!(takes(&selection(&[], false, &[])) && takes(&selection(&["x", "copy[n"], false, &[])));
+        assert!(
+            !takes(&selection(&["copy"], false, &["n=4"])) && !takes(&selection(&["a::copy"], true, &[]))
+        );
+        assert!(takes(&selection(&["a::copy[n=4]"], true, &["n=4"])));
+        let with = |value: &str| CaseSelection {
+            args: BTreeMap::from([("n".to_owned(), vec![value.to_owned()])]),
+            ..CaseSelection::default()
+        };
+        assert!(takes(&with("4")) && !takes(&with("8")));
+    }
+
+    #[test]
+    fn devices_are_named_by_number_name_or_uuid() {
+        for wanted in ["1", "cuda:1", "GPU-7", "0, 1"] {
+            assert!(names_device(wanted, "cuda:1", Some("GPU-7")), "{wanted}");
+        }
+        assert!(!names_device("0,host", "cuda:1", Some("GPU-7")));
+        assert!(names_device("host,cuda", "cuda:1", None) && names_device("host", "host", None));
+        assert!(!names_device("", "host", None) && !names_device("cud", "cuda:1", None));
+    }
+
+    /// A comparison of cases that are left out is left out with them.
+    #[test]
+    fn the_comparison_with_a_baseline_is_narrowed_too() {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = crate::files::read(&lines[..]).expect("a run").run;
+        run.baseline_comparison = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
+        let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
+        run.baseline_comparison.as_mut().expect("it was compared").missing = missing.to_vec();
+        let first = run.records[0].case.clone();
+        let mut hot = run.clone();
+        CaseSelection { caches: Some(vec![first.cache]), ..selection(&[&first.name(), "gone"], false, &[]) }
+            .narrow(&mut hot);
+        let check = hot.baseline_comparison.expect("it was compared");
+        let lines: Vec<_> = check.findings.iter().map(|line| (line.name.clone(), line.cache)).collect();
+        let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();
+        assert!(!records.is_empty() && records.len() < run.records.len());
+        assert_eq!((lines, check.missing), (records, vec![format!("gone[n=1] {}", first.cache)]));
+    }
+
+    #[test]
+    fn a_selection_is_told_in_words() {
+        let told = CaseSelection {
+            caches: Some(vec![Cache::Cold]),
+            device: Some("host".to_owned()),
+            ..selection(&["a", "b"], false, &["c"])
+        };
+        assert_eq!(told.describe(), "`a` or `b` without `c` cold on host");
+    }
+}
+
+#[cfg(test)]
+mod filter_tests {
+    use super::*;
+
+    #[test]
+    fn text_between_slashes_is_a_pattern() {
+        let takes =
+            |filter: &str, name: &str| NameFilter::parse(filter).expect("it is right").takes(name, false);
+        assert!(takes("/sum.*n=(1|2)]$/", "a::sum[n=2]") && !takes("/^sum/", "a::sum[n=2]"));
+        assert!(takes("/", "a/b") && takes("a/b", "a/b/c") && takes("//", "anything"));
+        let told = NameFilter::parse("/sum[/").expect_err("a bracket is open").to_string();
+        assert!(told.starts_with("the filter `/sum[/` is not a valid regular expression: "), "{told}");
+    }
+
+    #[test]
+    fn a_filter_is_stored_as_what_it_is() {
+        for filter in [NameFilter::from("/x/"), NameFilter::parse("/x/").expect("it is right")] {
+            let stored = serde_json::to_string(&filter).expect("it is text");
+            assert_eq!(serde_json::from_str::<NameFilter>(&stored).expect("it is read"), filter);
+        }
+    }
+}
+
+#[cfg(test)]
+mod given_tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split_between_them_and_not_within() {
+        assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
+        assert_eq!(split_names("copy,/f{1,2}$/,sum"), ["copy", "/f{1,2}$/", "sum"]);
+        assert_eq!(split_names("/a,b"), ["/a", "b"]);
+        assert_eq!(split_names("f[n=1,"), ["f[n=1,"]);
+        assert_eq!(split_names("copy,"), ["copy"]);
+        assert_eq!(split_names("copy,,sum"), ["copy", "sum"]);
+        assert_eq!(split_names(""), [""]);
+    }
+
+    proptest::proptest! {
+        /// Draws values from all characters that do not separate values.
+        #[test]
+        fn any_value_is_read_as_it_is_written(
+            name in "[a-zA-Z_][a-zA-Z0-9_]{0,8}",
+            values in proptest::collection::vec("[^,;\\[\\](){}<>\\s][^,;\\[\\](){}<>]{0,12}", 1..6),
+        ) {
+            let read = format!("{name}={}", values.join(",")).parse();
+            proptest::prop_assert_eq!(read, Ok(ArgValues::new(name, values.iter().map(|value| value.trim()))));
+        }
+    }
+
+    #[test]
+    fn arguments_have_a_name_and_values() {
+        assert_eq!("n=1, 2".parse(), Ok(ArgValues::new("n", [1, 2])));
+        assert_eq!("T=[u8; 4], Pair<u8, f32>".parse(), Ok(ArgValues::new("T", ["[u8; 4]", "Pair<u8, f32>"])));
+        assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|text| text.parse::<ArgValues>().is_err()));
+        let args = [("n", 1), ("m", 2), ("n", 3)].map(|(name, value)| ArgValues::new(name, [value]));
+        let by_name = ArgValues::by_name(&args);
+        assert_eq!(
+            (&by_name["n"][..], &by_name["m"][..]),
+            (&["1", "3"].map(str::to_owned)[..], &["2".to_owned()][..])
+        );
+    }
+}
+
+#[cfg(test)]
+mod amount_tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, digits) in [
+            ("1M", "1000000"),
+            ("1Mi", "1048576"),
+            ("2GiB", "2147483648"),
+            ("64kB", "64000"),
+            ("64K", "64000"),
+            ("1.5k", "1500"),
+            ("0.5Ki", "512"),
+            ("2^20", "1048576"),
+            ("3TiB", "3298534883328"),
+        ] {
+            assert_eq!(amount(text).as_deref(), Some(digits), "{text}");
+        }
+        for text in
+            ["", "M", "1", "1m", "1.0001k", "-1k", "1e3k", "1 M", "2^64", "3^2", "B", "1MiBB", ".5k", "f32"]
+        {
+            assert_eq!(amount(text), None, "{text}");
+        }
+        assert!(is_value("1k", "1000") && is_value("1k", "1k") && !is_value("1k", "1024"));
+    }
+}
