@@ -17,7 +17,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use crate::files::format::{RUN, ReadError, fault};
-use crate::id::{CaseId, PlannedCase};
+use crate::id::PlannedCase;
 use crate::merge::merged;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
@@ -107,7 +107,7 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
                 let record = record.into_owned();
                 match validate(&record).and_then(|()| records.add(record)) {
                     Ok(()) => run.wall_time = run.wall_time.max(at),
-                    Err(invalid) => remarks.add(number, &invalid.to_string()),
+                    Err(why) => remarks.add(number, &why),
                 }
             }
             Ok(Line::End { wall_time }) => {
@@ -191,31 +191,17 @@ impl Remarks {
     }
 }
 
-/// The reason that no run has such a record.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-enum InvalidRecord {
-    /// It has a time that no clock gives.
-    #[error("`{case}` has {what} of {time}, which no clock gives")]
-    Time { case: CaseId, what: &'static str, time: Nanoseconds },
-    /// It was not measured, and has no reason for that.
-    #[error("`{case}` is {state} without a measurement")]
-    NoMeasurement { case: CaseId, state: State },
-    /// Another record has the same measurement.
-    #[error("`{case}` is there twice, with the same measurement")]
-    Twice { case: CaseId },
-}
-
-/// Checks that a run can have this record.
-fn validate(record: &Record) -> Result<(), InvalidRecord> {
-    let (case, state) = (record.case.clone(), record.verdict.state);
+/// Checks that a run can have this record. Returns the reason if none has.
+fn validate(record: &Record) -> Result<(), String> {
+    let (case, state) = (&record.case, record.verdict.state);
     if record.measurement.is_none() && state != State::Invalid {
-        return Err(InvalidRecord::NoMeasurement { case, state });
+        return Err(format!("`{case}` is {state} without a measurement"));
     }
     let compared = record.compared.iter().map(|compared| &compared.measurement);
     let all = record.measurement.iter().chain(&record.other_processes).chain(compared);
     let negative = all.flat_map(times).find(|(_, time)| *time < Nanoseconds::ZERO);
     let invalid = negative.or_else(|| median_of_nothing(record));
-    invalid.map_or(Ok(()), |(what, time)| Err(InvalidRecord::Time { case, what, time }))
+    invalid.map_or(Ok(()), |(what, time)| Err(format!("`{case}` has {what} of {time}, which no clock gives")))
 }
 
 /// The times that are never below zero, not even where the timer resolves too little; event times if the record does not say
@@ -239,18 +225,18 @@ fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
 
 /// The records of a run so far. Processes that measured the same case have a measurement each.
 #[derive(Default)]
-pub(super) struct Records {
+struct Records {
     records: Vec<Record>,
     places: HashMap<PlannedCase, Vec<usize>>,
 }
 
 impl Records {
     /// Adds a record, unless its measurement is there already.
-    pub(super) fn add(&mut self, record: Record) -> Result<(), InvalidRecord> {
+    fn add(&mut self, record: Record) -> Result<(), String> {
         let places = self.places.entry(record.planned()).or_default();
         let is_same = |place: &usize| self.records[*place].measurement == record.measurement;
         if record.measurement.is_some() && places.iter().any(is_same) {
-            return Err(InvalidRecord::Twice { case: record.case });
+            return Err(format!("`{}` is there twice, with the same measurement", record.case));
         }
         places.push(self.records.len());
         self.records.push(record);
@@ -278,9 +264,9 @@ pub(crate) fn valid_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec
 struct ValidRecord(Record);
 
 impl TryFrom<Record> for ValidRecord {
-    type Error = InvalidRecord;
+    type Error = String;
 
-    fn try_from(record: Record) -> Result<Self, InvalidRecord> {
+    fn try_from(record: Record) -> Result<Self, String> {
         validate(&record).map(|()| Self(record))
     }
 }
@@ -471,7 +457,6 @@ mod lines_tests {
 mod validate_tests {
     use super::*;
     use crate::clock_faults::ClockFaults;
-    use crate::files;
     use crate::record::Run;
     use crate::verdict::Verdict;
 
