@@ -13,7 +13,7 @@ use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::CacheStates;
 use gpubench_table::Page;
 
-use crate::error::CommandError;
+use crate::output::CommandError;
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]

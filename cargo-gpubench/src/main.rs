@@ -3,7 +3,6 @@
 
 mod args;
 mod commands;
-mod error;
 mod manifest;
 mod output;
 
@@ -11,10 +10,9 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use self::args::Cargo;
 use clap::{CommandFactory, FromArgMatches};
 use gpubench_runtime::__private::without_empty_variables;
-
-use self::args::Cargo;
 
 fn main() -> ExitCode {
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {

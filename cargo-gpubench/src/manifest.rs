@@ -1,13 +1,12 @@
 //! A package's `Cargo.toml`. Changes keep its comments and its order.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use gpubench_records::files::replace;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
-use crate::error::{CommandError, at};
+use crate::output::{CommandError, at};
 
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];

@@ -1,11 +1,16 @@
-//! What commands print and write. Results go to standard output or to files, messages go to standard error. A file is replaced as a whole,
-//! and never if a run is read from it.
+//! What commands print and write, and their errors. Results go to standard output or to files, messages go to standard error. A file is
+//! replaced as a whole, and never if a run is read from it.
 
-use std::io::{self, IsTerminal, Write};
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use anstream::AutoStream;
+use gpubench_records::exit::Exit;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
 use gpubench_records::text::printable_lines;
@@ -14,8 +19,6 @@ use gpubench_runtime::__private::system::Patient;
 use gpubench_table::export::{Export, ExportTo, exports, write_visibly};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
 use serde::Serialize;
-
-use crate::error::{CommandError, at};
 
 /// How text is printed.
 #[derive(Clone, Copy)]
@@ -189,4 +192,55 @@ fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
+}
+
+/// The error of a command.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    pub(crate) exit: Exit,
+    message: String,
+}
+
+impl CommandError {
+    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
+        Self { exit, message: message.to_string() }
+    }
+
+    /// The command line asks for something impossible.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Something went wrong on the way.
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    /// A file, a folder or a program on which an operation failed.
+    pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> Self {
+        |error| Self::failed(at(path, error))
+    }
+
+    /// Puts text before the message.
+    pub(crate) fn within(self, what: &str) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
+}
+
+impl Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// An error of a run, a filter or a format that the user named.
+impl<E: Error> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self::usage(error)
+    }
+}
+
+/// Returns the message about a file or a program that an operation failed on.
+pub(crate) fn at(path: &Path, error: impl Display) -> String {
+    format!("{}: {error}", path.display())
 }

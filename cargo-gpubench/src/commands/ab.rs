@@ -1,18 +1,28 @@
-//! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, until every result is decided
-//! or the time is up. What was measured before a signal came is compared.
+//! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
+//! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
 
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, process};
+
+use gpubench_records::baseline::{Baseline, check_within};
+use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_records::exit::Exit;
-use gpubench_records::record::Run;
+use gpubench_records::files::{NamedRun, StoredRuns, load, time_of_day};
+use gpubench_records::record::{Record, Run};
+use gpubench_report::join::join;
+use gpubench_stats::format::counted;
+use gpubench_stats::{DECISION_ERROR, Side, process_looks, process_order};
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
 
-use super::exit_of_all;
-use super::pairs::{Pairs, run_folder};
-use super::revision::{Revision, Revisions};
-use super::suites::{Built, BuiltSuite};
 use crate::args::AbArgs;
-use crate::error::CommandError;
-use crate::output::{self, PrintOptions, Results};
+use crate::commands::revision::{Revision, Revisions};
+use crate::commands::suites::{Built, BuiltSuite};
+use crate::commands::{exit_of_all, signals, suites};
+use crate::output;
+use crate::output::{CommandError, PrintOptions, Results};
 
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let results = Results::new(&args.exports, &[], options)?;
@@ -122,4 +132,201 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// The number of earlier comparisons whose runs are kept.
+const KEPT: usize = 10;
+
+/// Returns a folder below `above` for the runs of a comparison, with the time in its name, and removes the oldest ones.
+fn run_folder(above: &Path) -> Result<PathBuf, CommandError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = time_of_day(now.as_secs()).replace(':', "-");
+    let path = above.join(format!("{time}-{}", process::id()));
+    fs::create_dir_all(&path).map_err(CommandError::at(&path))?;
+    let folders = fs::read_dir(above).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = folders.filter(|folder| folder.is_dir()).collect();
+    folders.sort();
+    for folder in folders.iter().rev().skip(KEPT + 1) {
+        // The next comparison tries again to remove the folder.
+        _ = fs::remove_dir_all(folder);
+    }
+    Ok(path)
+}
+
+/// A benchmark binary of two revisions, with the runs so far.
+struct Pairs<'a> {
+    sides: [OneSide<'a>; 2],
+    /// The target folder that all processes share for what they measure of the machine.
+    target: &'a Path,
+    args: &'a AbArgs,
+    /// The signal that ended this program, or a process alone.
+    interrupted: Option<Exit>,
+}
+
+struct OneSide<'a> {
+    /// The revision.
+    name: &'a str,
+    built: &'a Built,
+    suite: &'a BuiltSuite,
+    /// The folder in which its processes store their runs.
+    folder: PathBuf,
+    runs: Vec<NamedRun>,
+}
+
+impl<'a> Pairs<'a> {
+    /// The benchmark binary before and now. Its runs are stored in `folder`.
+    fn new(
+        revisions: [(&'a str, &'a Built); 2],
+        [then, now]: [&'a BuiltSuite; 2],
+        folder: &Path,
+        target: &'a Path,
+        args: &'a AbArgs,
+    ) -> Self {
+        let side = |(name, built), suite, place: &str| {
+            let folder = folder.join(place).join("runs");
+            OneSide { name, built, suite, folder, runs: Vec::new() }
+        };
+        let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
+        Self { sides, target, args, interrupted: None }
+    }
+
+    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the comparison; nothing if it has
+    /// no result.
+    fn compared(&mut self) -> Result<Option<Run>, CommandError> {
+        let begin = Instant::now();
+        let most = self.args.pairs as usize;
+        let checks = process_looks(most);
+        // By Bonferroni's inequality all stopping checks together err as often as one would.
+        let error = DECISION_ERROR / checks.len() as f64;
+        let mut undecided: Option<Vec<String>> = None;
+        for pair in 0..most {
+            // A first pair is always measured.
+            if pair > 0 && self.args.time.is_some_and(|time| begin.elapsed() >= time) {
+                break;
+            }
+            let left =
+                undecided.as_ref().map(|names| format!(": {} undecided", counted(names.len(), "result")));
+            output::note(&format!("pair {} of at most {most}{}", pair + 1, left.unwrap_or_default()));
+            let mut nothing_matched = false;
+            for side in process_order(self.args.seed, pair) {
+                match self.measure(side, undecided.as_deref())? {
+                    Exit::Interrupted(_) => return self.compare(false, error),
+                    exit => nothing_matched |= exit == Exit::Nothing,
+                }
+            }
+            if nothing_matched {
+                return self.compare(true, error);
+            }
+            if checks.contains(&(pair + 1)) {
+                let found = self.compare(false, error)?;
+                let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
+                let names = check.map(names_undecided).unwrap_or_default();
+                if names.is_empty() || pair + 1 == most {
+                    return Ok(found);
+                }
+                undecided = Some(names);
+            }
+        }
+        self.compare(false, error)
+    }
+
+    /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
+    fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Exit, CommandError> {
+        // A signal between two processes reached none of them.
+        self.interrupted = signals::received();
+        if let Some(exit) = self.interrupted {
+            return Ok(exit);
+        }
+        let flags = self.flags(names);
+        let OneSide { name, built, suite, folder, runs } = &mut self.sides[side as usize];
+        let stored = StoredRuns::within(folder.parent().unwrap_or(folder).to_owned());
+        let mut command = built.command(suite, &flags);
+        command.env("GPUBENCH_RUNS_DIR", &*folder).env("CARGO_TARGET_DIR", self.target);
+        // A process of a comparison does not belong into a history. Its table is one of many.
+        command.env("GPUBENCH_HISTORY", "none").stdout(Stdio::null());
+        let (exit, run) = suites::measure(&mut command, &stored)?;
+        let refused = |exit, what: String| CommandError::new(exit, what).within(name);
+        let is_missing = run.is_none();
+        if let Some((run_name, path)) = run {
+            let not_read = |error| format!("the benchmark binary stored a run that cannot be read: {error}");
+            let stored = load(&path).map_err(|error| refused(Exit::Failed, not_read(error)))?;
+            runs.push(NamedRun { name: run_name, run: stored.run });
+        }
+        match exit {
+            Exit::Interrupted(_) => self.interrupted = Some(exit),
+            Exit::Usage | Exit::NoDevice => {
+                let what = format!("the benchmark binary ended with {exit}: its message is above");
+                return Err(refused(exit, what));
+            }
+            // A case that failed has no number, which the comparison reports.
+            Exit::Failed | Exit::Regression | Exit::Done if is_missing => {
+                let what = "do not give it --runs-dir or --resume";
+                let what = format!("the benchmark binary stored no run in {}: {what}", folder.display());
+                return Err(refused(Exit::Failed, what));
+            }
+            _ => {}
+        }
+        Ok(exit)
+    }
+
+    /// Returns the flags of a process.
+    fn flags(&self, names: Option<&[String]>) -> Vec<String> {
+        let AbArgs { filters, flags, .. } = self.args;
+        let Some(names) = names else { return [&flags[..], filters].concat() };
+        // Whole names replace the user's own filters, which are none.
+        let exact =
+            if flags.iter().any(|flag| flag == "--exact") { vec![] } else { vec!["--exact".to_owned()] };
+        [flags, &exact, names].concat()
+    }
+
+    /// Compares what was measured so far; nothing if a side has no run. With `or_nothing`, a side without a run is one without results:
+    /// the results of the other side are new or missing.
+    fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>, CommandError> {
+        let nothing =
+            |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
+        let [then, now] = [self.sides[0].joined()?, self.sides[1].joined()?];
+        let (then, mut now) = match (then, now) {
+            (Some(then), Some(now)) => (then, now),
+            (Some(then), None) if or_nothing => (then.clone(), nothing(&then)),
+            (None, Some(now)) if or_nothing => (nothing(&now), now),
+            _ => return Ok(None),
+        };
+        self.args.limits.set(&mut now);
+        let baseline = Baseline::of(self.sides[0].name.to_owned(), then);
+        now.baseline_comparison = Some(check_within(&now, &baseline, &|_| true, error));
+        Ok(Some(now))
+    }
+}
+
+/// Returns the names of the cases that more processes may decide, each once.
+fn names_undecided(check: &BaselineComparison) -> Vec<String> {
+    let is_undecided =
+        |finding: &Finding| matches!(finding, Finding::Compared { answer: Answer::Undecided, .. });
+    let undecided = check.findings.iter().filter(|line| is_undecided(&line.finding));
+    let mut names: Vec<String> = undecided.map(|line| line.name.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+impl OneSide<'_> {
+    /// Returns all runs as one; nothing if there is none. Each record has the number of processes that measured it beyond those that
+    /// measured all.
+    fn joined(&self) -> Result<Option<Run>, CommandError> {
+        let mut run = match &self.runs[..] {
+            [] => return Ok(None),
+            [one] => one.run.clone(),
+            several => {
+                let message = |error| format!("the processes of {} cannot be merged: {error}", self.name);
+                join(several.to_vec()).map_err(|error| CommandError::failed(message(error)))?.run
+            }
+        };
+        let processes =
+            |record: &Record| usize::from(record.measurement.is_some()) + record.other_processes.len();
+        let least = run.records.iter().map(processes).filter(|count| *count > 0).min().unwrap_or(0);
+        for record in &mut run.records {
+            record.remeasured = processes(record).saturating_sub(least);
+        }
+        Ok(Some(run))
+    }
 }

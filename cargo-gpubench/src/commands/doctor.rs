@@ -7,8 +7,8 @@ use gpubench_stats::format::counted;
 use serde_json::json;
 
 use crate::args::DoctorArgs;
-use crate::error::CommandError;
-use crate::output::{self, PrintOptions};
+use crate::output;
+use crate::output::{CommandError, PrintOptions};
 
 pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     if let Some(devices) = &args.reset_clocks {

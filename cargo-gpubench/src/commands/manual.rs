@@ -5,8 +5,8 @@ use clap_mangen::Man;
 use gpubench_records::exit::Exit;
 
 use crate::args::{Cargo, Gpubench};
-use crate::error::CommandError;
-use crate::output::{self, PrintOptions};
+use crate::output;
+use crate::output::{CommandError, PrintOptions};
 
 /// The name of the program, which cargo calls as its subcommand.
 const NAME: &str = "cargo-gpubench";

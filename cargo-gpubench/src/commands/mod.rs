@@ -1,36 +1,30 @@
 //! The commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
-mod compare;
 mod doctor;
-mod fleet;
-mod git;
-mod history;
 mod init;
 mod manual;
-mod merge;
-mod pairs;
-mod report;
+mod over_time;
 mod revision;
 mod run;
 mod signals;
 mod source;
+mod stored;
 mod suites;
 mod verify;
 
 use std::env;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::NamedRun;
-use gpubench_records::files::{LAST, NamedStored, Stored, StoredRuns};
+use gpubench_records::files::{LAST, NamedRun, NamedStored, Stored, StoredRuns};
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 use gpubench_stats::format::counted;
 
 use crate::args::{Command, Gpubench};
-use crate::error::CommandError;
 use crate::manifest::Manifest;
-use crate::output::{self, PrintOptions};
+use crate::output;
+use crate::output::{CommandError, PrintOptions};
 
 /// Runs the command that `args` name.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
@@ -45,16 +39,16 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Report(report) => {
             let stored = stored()?;
             let last = if report.runs.is_empty() { vec![last_run(&stored, args)?] } else { Vec::new() };
-            report::report(&stored, &[&report.runs[..], &last].concat(), report, options)
+            stored::report(&stored, &[&report.runs[..], &last].concat(), report, options)
         }
         Command::Compare(compare) => {
             let stored = stored()?;
             let later = compare.later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
-            compare::compare(&stored, &later, compare, options)
+            stored::compare(&stored, &later, compare, options)
         }
-        Command::Merge(args) => merge::merge(&stored()?, args, options),
-        Command::Fleet(args) => fleet::fleet(args, options),
-        Command::History(args) => history::history(&stored()?, args, options),
+        Command::Merge(args) => stored::merge(&stored()?, args, options),
+        Command::Fleet(args) => over_time::fleet(args, options),
+        Command::History(args) => over_time::history(&stored()?, args, options),
         Command::Verify(args) => verify::verify(args, options),
     }
 }

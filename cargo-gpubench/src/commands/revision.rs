@@ -1,19 +1,21 @@
-//! Revisions of a repository as benchmark binaries. The working tree is built where it is, a commit in a work tree of its own below the
-//! target folder.
+//! Revisions of a repository as benchmark binaries, with the program `git`. The working tree is built where it is, a commit in a work
+//! tree of its own below the target folder.
 
-use std::fs::{self, File};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use std::{fs, thread};
 
 use gpubench_records::exit::Exit;
+use gpubench_report::history::CommitOrder;
 
-use super::git::{self, Tree};
-use super::signals;
-use super::suites::{BenchTarget, Built, Cargo};
 use crate::args::BuildArgs;
-use crate::error::CommandError;
+use crate::commands::signals;
+use crate::commands::suites::{BenchTarget, Built, Cargo};
 use crate::output;
+use crate::output::CommandError;
 
 /// How often a comparison that waits for another looks for its end, and for signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -33,7 +35,7 @@ pub(super) struct Revisions {
 }
 
 /// The name of a revision in messages, such as `main (1a2b3c4d)`, and its hash; `None` for the working tree.
-pub(super) type NamedRevision = (String, Option<String>);
+type NamedRevision = (String, Option<String>);
 
 /// A revision whose sources are there.
 pub(super) struct Revision {
@@ -49,7 +51,7 @@ impl Revisions {
     pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
         signals::listen()?;
         let workspace = Cargo::default().workspace(args)?;
-        let root = git::root(&workspace.workspace_root)?;
+        let root = root(&workspace.workspace_root)?;
         let inside = |folder: &Path| {
             let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
             folder.strip_prefix(&root).map(Path::to_owned).unwrap_or(folder)
@@ -87,8 +89,8 @@ impl Revisions {
         if name == "." {
             return Ok(("the working tree".to_owned(), None));
         }
-        let hash = git::commit(&self.root, name)?;
-        let short = git::short(&hash);
+        let hash = commit(&self.root, name)?;
+        let short = short(&hash);
         let name = if hash.starts_with(name) { short.to_owned() } else { format!("{name} ({short})") };
         Ok((name, Some(hash)))
     }
@@ -136,4 +138,138 @@ impl Revision {
 /// Names the revision that an error is about. A signal is about none.
 fn not_built(error: CommandError, name: &str) -> CommandError {
     if matches!(error.exit, Exit::Interrupted(_)) { error } else { error.within(name) }
+}
+
+/// The digits of a hash that a user sees.
+const SHOWN_DIGITS: usize = 8;
+/// The variables that make git use another repository than that of a folder, as a hook has them.
+const OTHER_REPOSITORY: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+/// Returns a command of git in `folder`.
+fn git(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+    OTHER_REPOSITORY.iter().for_each(|variable| _ = command.env_remove(variable));
+    command
+}
+
+/// Runs git. Returns what it printed on standard output; `None` if it failed.
+fn run(git: &mut Command) -> Result<Option<String>, CommandError> {
+    let ended =
+        signals::output(git).map_err(|error| CommandError::usage(format!("git does not start: {error}")))?;
+    match signals::ended_by(ended.status) {
+        Some(exit) => Err(signals::interrupted(exit)),
+        None => {
+            Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
+        }
+    }
+}
+
+/// The same without git's messages.
+fn ask(folder: &Path, words: &[&str]) -> Result<Option<String>, CommandError> {
+    run(git(folder, words).stderr(Stdio::null()))
+}
+
+/// Returns the folder of the repository that `folder` is in.
+fn root(folder: &Path) -> Result<PathBuf, CommandError> {
+    let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
+    root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
+        let message = "is not in a git repository, which `ab` needs for revisions";
+        CommandError::usage(format!("{} {message}", folder.display()))
+    })
+}
+
+/// Returns the hash of the commit that `name` means.
+fn commit(root: &Path, name: &str) -> Result<String, CommandError> {
+    let commit = format!("{name}^{{commit}}");
+    ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
+        CommandError::usage(format!(
+            "{name}: the repository has no such commit, tag or branch. `.` is the working tree. Clones in CI often have a branch \
+             only as origin/NAME"
+        ))
+    })
+}
+
+/// Returns the beginning of a hash that a user sees.
+fn short(hash: &str) -> &str {
+    hash.get(..SHOWN_DIGITS).unwrap_or(hash)
+}
+
+/// Returns the place of each of these commits in the history of the current folder's repository, each after its parents. Commits that the
+/// repository lacks are missing.
+pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
+    let root = root(Path::new(".")).ok()?;
+    let whole = |commit: &&str| {
+        let is_whole = commit.len() >= 40;
+        Some((if is_whole { commit.to_ascii_lowercase() } else { whole_hash(commit)? }, (*commit).to_owned()))
+    };
+    let names: Vec<(String, String)> = commits.iter().filter_map(whole).collect();
+    let mut list = git(&root, &["rev-list", "--topo-order", "--reverse", "--ignore-missing"]);
+    list.args(names.iter().map(|(hash, _)| hash)).arg("--").stderr(Stdio::null());
+    let listed = run(&mut list).ok()??;
+    let places: HashMap<&str, _> = listed.lines().zip(0..).collect();
+    Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
+}
+
+/// Returns the whole hash of the commit that begins with these digits in the current folder's repository.
+pub(super) fn whole_hash(digits: &str) -> Option<String> {
+    let hash = root(Path::new(".")).and_then(|root| commit(&root, digits)).ok()?;
+    // A branch may have such a name, and another commit.
+    hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
+}
+
+/// A work tree, in which cargo rebuilds what differs from the commit before.
+struct Tree(PathBuf);
+
+impl Tree {
+    /// Puts the commit `hash` into the work tree in `folder`, whatever was changed there. Files that git ignores stay.
+    fn check_out(folder: PathBuf, root: &Path, hash: &str, name: &str) -> Result<Self, CommandError> {
+        let tree = Self(folder);
+        if tree.switch(root, hash, name)? {
+            return Ok(tree);
+        }
+        Err(CommandError::failed(format!("{name} cannot be checked out: git's message is above")))
+    }
+
+    /// Returns the hash of its commit; `None` if it is no work tree yet, or a damaged one.
+    fn head(&self) -> Option<String> {
+        let sources = self.sources();
+        sources.join(".git").exists().then(|| ask(&sources, &["rev-parse", "HEAD"]).ok()?)?
+    }
+
+    /// Returns false if git fails.
+    fn switch(&self, root: &Path, hash: &str, name: &str) -> Result<bool, CommandError> {
+        let sources = self.sources();
+        let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(&sources, words))?.is_some());
+        let switched = if let Some(earlier) = self.head() {
+            if earlier != hash {
+                output::note(&format!("{}: {name} replaces {}", sources.display(), short(&earlier)));
+            }
+            succeeds(&["checkout", "--quiet", "--force", "--detach", hash])?
+                && succeeds(&["clean", "--quiet", "--force", "--force", "-d"])?
+        } else {
+            if sources.exists() {
+                fs::remove_dir_all(&sources).map_err(CommandError::at(&sources))?;
+            }
+            // By force, since git's list may have a tree that somebody removed. The list itself stays: it may name trees on disks that
+            // are not mounted now.
+            let mut add = git(root, &["worktree", "add", "--quiet", "--detach", "--force"]);
+            run(add.arg(&sources).arg(hash))?.is_some()
+        };
+        if !switched || !sources.join(".gitmodules").is_file() {
+            return Ok(switched);
+        }
+        Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
+            && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
+    }
+
+    /// Returns the folder of the commit's files.
+    fn sources(&self) -> PathBuf {
+        self.0.join("tree")
+    }
+
+    /// Returns the folder that cargo builds them into.
+    fn target(&self) -> PathBuf {
+        self.0.join("target")
+    }
 }

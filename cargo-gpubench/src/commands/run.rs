@@ -1,14 +1,14 @@
 //! `run`: builds and runs all benchmark binaries of a workspace, one after another. They print their tables, and `run` prints a summary.
 
+use super::suites::{Built, Cargo, shared_file};
+use super::{exit_of_all, signals, source, suites};
 use gpubench_records::exit::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
-use super::suites::{self, Built, Cargo, shared_file};
-use super::{exit_of_all, signals, source};
 use crate::args::RunArgs;
-use crate::error::CommandError;
-use crate::output::{self, PrintOptions};
+use crate::output;
+use crate::output::{CommandError, PrintOptions};
 
 /// The name of a benchmark binary, and its end.
 type SuiteEnd = (String, Exit);

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::error::CommandError;
+use crate::output::CommandError;
 
 /// The signal that came first; 0 before.
 static FIRST: AtomicU8 = AtomicU8::new(0);

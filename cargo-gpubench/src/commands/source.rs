@@ -1,15 +1,14 @@
 //! Published crates whose benchmarks `run` runs. They are copied into the user's cache folder.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-
-use gpubench_records::files::cache;
+use std::{fs, io};
 
 use super::suites::Cargo;
+use gpubench_records::files::cache;
+
 use crate::args::RunArgs;
-use crate::error::CommandError;
 use crate::manifest::Manifest;
+use crate::output::CommandError;
 
 /// Returns the manifest of the crate that `args` name; `None` for the workspace of the current folder.
 pub(super) fn manifest(args: &RunArgs) -> Result<Option<PathBuf>, CommandError> {

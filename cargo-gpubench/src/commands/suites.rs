@@ -7,15 +7,14 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, io, iter, mem, thread};
 
+use super::init::GPUBENCH;
+use super::signals;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use serde::Deserialize;
 
-use super::init::GPUBENCH;
-use super::signals;
 use crate::args::BuildArgs;
-use crate::error::CommandError;
-use crate::output::warn;
+use crate::output::{CommandError, warn};
 
 /// The variable in which the system's loader looks for folders of shared libraries.
 const LIBRARIES: &str =

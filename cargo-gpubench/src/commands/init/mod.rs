@@ -1,17 +1,17 @@
 //! `init`: adds a first benchmark to a package: a dependency and a bench target in its `Cargo.toml`, and a file with an annotated function
 //! that runs without a GPU. No file is overwritten.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
+use std::{fs, io};
 
 use gpubench_records::exit::Exit;
 use toml_edit::{Array, InlineTable, value};
 
 use crate::args::{Binding, InitArgs};
-use crate::error::{CommandError, at};
 use crate::manifest::{Manifest, shown};
-use crate::output::PrintOptions;
+use crate::output::{CommandError, PrintOptions, at};
 
 /// The crate that benchmarks depend on.
 pub(super) const GPUBENCH: &str = "gpubench";
