@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::capture::is_capturing;
-use crate::context::current_context;
 use crate::kernel_info::KernelInfo;
+use crate::kernel_info::current_context;
+use crate::kernel_info::is_capturing;
 use crate::result::last_symbol;
 use crate::sys::CUstream;
 

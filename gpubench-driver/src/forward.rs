@@ -52,7 +52,7 @@ macro_rules! forwarders {
     };
     (@body $symbol:tt ($($argument:ident: $type:ty),*) $(| $watcher:path => ($($value:expr),*))?) => {{
         type Named = unsafe extern "C" fn($($type),*) -> CUresult;
-        static ENTRY: $crate::entry::EntryPoint = $crate::entry::EntryPoint::new($symbol);
+        static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
             return $crate::result::absent(&ENTRY);
         };

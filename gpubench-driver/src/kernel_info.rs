@@ -1,12 +1,11 @@
-//! The driver's facts about a kernel. In: a function and its launch configuration; out: registers, memory and occupancy.
+//! Questions to the driver about a watched call: the facts about a kernel, whether a stream is captured, and the current context.
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
 use std::ffi::{c_int, c_uint};
 
-use crate::entry::EntryPoint;
-use crate::library::Function;
-use crate::sys::{CUfunction, CUkernel};
+use crate::library::{EntryPoint, Function};
+use crate::sys::{CUcontext, CUfunction, CUkernel, CUstream};
 
 /// The driver's facts about a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,4 +85,33 @@ unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
     let mut function = std::ptr::null_mut();
     // SAFETY: the caller's contract; `function` is a place for a handle.
     (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
+}
+
+/// `CU_STREAM_CAPTURE_STATUS_NONE`
+const NOT_CAPTURED: c_int = 0;
+
+/// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
+pub(crate) fn is_capturing(stream: CUstream) -> bool {
+    type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
+    static ENTRY: EntryPoint = EntryPoint::new("cuStreamIsCapturing");
+
+    let Some(function) = ENTRY.function() else { return false };
+    // SAFETY: this is the C type of the function of that name; enums are ints.
+    let function = unsafe { std::mem::transmute::<Function, IsCapturing>(function) };
+    let mut status = NOT_CAPTURED;
+    // SAFETY: work was just put on the stream, and `status` is a place for an int.
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
+}
+
+/// Returns the context that is current; 0 if none is.
+pub(crate) fn current_context() -> usize {
+    type GetCurrent = unsafe extern "C" fn(*mut CUcontext) -> u32;
+    static ENTRY: EntryPoint = EntryPoint::new("cuCtxGetCurrent");
+
+    let Some(function) = ENTRY.function() else { return 0 };
+    // SAFETY: this is the C type of the function of that name.
+    let function = unsafe { std::mem::transmute::<Function, GetCurrent>(function) };
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a handle.
+    if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }

@@ -10,8 +10,8 @@ use crate::calls::{
     DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, called, enqueued,
     loaded, stream_used, succeeded, watched_context,
 };
-use crate::capture::is_capturing;
 use crate::kernel_info;
+use crate::kernel_info::is_capturing;
 use crate::result::set_detail;
 use crate::sys::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,

@@ -43,13 +43,8 @@
 compile_error!("gpubench measures on Linux; on macOS it measures the CPU; other systems are not supported");
 
 mod calls;
-mod capture;
-mod codes;
-mod context;
 pub mod cupti;
 mod driver;
-mod entry;
-mod export_table;
 mod fork;
 mod forward;
 mod interpose;
@@ -58,7 +53,6 @@ mod launches;
 mod library;
 mod memory;
 pub mod nvml;
-mod place;
 mod proc_address;
 mod result;
 pub mod sys;

@@ -1,19 +1,18 @@
-//! Finds and opens the driver's library, once per process. In: `GPUBENCH_LIBCUDA`, else the system's
-//! `libcuda.so.1`. Out: the driver and its version, or the reason that there is none; and its functions
+//! Finds and opens the driver's library, once per process: `GPUBENCH_LIBCUDA`, else the system's `libcuda.so.1`. Looks up its functions
 //! by name.
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
-use std::env;
 use std::error::Error;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::{env, path, ptr};
 
 use libloading::Library;
 
 use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
-use crate::place;
 
 /// A function of the driver, of a type that only its caller knows.
 pub(crate) type Function = unsafe extern "C" fn();
@@ -53,7 +52,7 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
-    find(library, "cuInit").and_then(|function| place::library_of(function as *const c_void))
+    find(library, "cuInit").and_then(|function| library_of(function as *const c_void))
 }
 
 /// Returns a function of the driver.
@@ -134,4 +133,53 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
 fn find(library: &Library, symbol: &str) -> Option<Function> {
     // SAFETY: nobody calls this function pointer before giving it the type that belongs to its name.
     unsafe { library.get::<Function>(symbol) }.ok().map(|function| *function)
+}
+
+/// Returns the path of the library that has a function at this address. The library must never be closed.
+fn library_of(address: *const c_void) -> Option<PathBuf> {
+    /// The C type `Dl_info`.
+    #[repr(C)]
+    struct Place {
+        path: *const c_char,
+        base: *mut c_void,
+        symbol: *const c_char,
+        address: *mut c_void,
+    }
+    unsafe extern "C" {
+        fn dladdr(address: *const c_void, place: *mut Place) -> c_int;
+    }
+
+    let mut place =
+        Place { path: ptr::null(), base: ptr::null_mut(), symbol: ptr::null(), address: ptr::null_mut() };
+    // SAFETY: `place` is a place for the answer, which is 0 if there is none.
+    if unsafe { dladdr(address, &raw mut place) } == 0 || place.path.is_null() {
+        return None;
+    }
+    // SAFETY: the path belongs to the library, which is never closed.
+    let path = unsafe { CStr::from_ptr(place.path) };
+    path::absolute(OsStr::from_bytes(path.to_bytes())).ok()
+}
+
+/// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
+/// it).
+#[derive(Debug)]
+pub(crate) struct EntryPoint {
+    symbol: &'static str,
+    function: OnceLock<Option<Function>>,
+}
+
+impl EntryPoint {
+    pub(crate) const fn new(symbol: &'static str) -> Self {
+        Self { symbol, function: OnceLock::new() }
+    }
+
+    pub(crate) const fn symbol(&self) -> &'static str {
+        self.symbol
+    }
+
+    /// Returns the driver's function. Looks it up on the first call; later calls are an atomic load.
+    #[inline]
+    pub(crate) fn function(&self) -> Option<Function> {
+        *self.function.get_or_init(|| symbol(self.symbol))
+    }
 }

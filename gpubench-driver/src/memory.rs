@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::sys::{CUdeviceptr, CUmodule, CUstream};
 
 use crate::calls;
-use crate::capture::is_capturing;
+use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
 /// One contiguous range of memory that kernels can reach.

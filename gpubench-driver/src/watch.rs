@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUmodule};
 
 use crate::calls::loaded;
-use crate::entry::EntryPoint;
+use crate::library::EntryPoint;
 use crate::library::Function;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;

@@ -39,7 +39,7 @@ fn constants_and_codes_are_those_of_the_bindings() {
         let (name, value) = line.strip_prefix("pub const ")?.split_once(" = ")?;
         Some((name.split_once(':')?.0, value.trim_end_matches(';')))
     });
-    let codes = include_str!("../src/codes.rs").lines().filter_map(|line| {
+    let codes = include_str!("../src/text.rs").lines().filter_map(|line| {
         let mut words = line.strip_prefix("    ")?.split(' ');
         Some((words.next()?, words.next()?))
             .filter(|(_, name)| name.starts_with("CUDA_"))

@@ -1,22 +1,22 @@
-//! CUPTI, NVIDIA's library for tracing, found and opened when first needed. In: the path that the user names, else the places where
-//! toolkits and Python packages put it. Out: what the GPU did while it was traced, each piece with its begin and its end, whichever
+//! CUPTI, NVIDIA's library for tracing, found and opened when first needed: the path that the user names, else the places where
+//! toolkits and Python packages put it. It records what the GPU did while it was traced, each piece with its begin and its end, whichever
 //! stream or thread it came from.
 //!
 //! Nothing is linked. Tracing slows launches down, and some of it may stay after tracing has ended: a process that has traced is of no
 //! more use for other measurements.
 
-mod error;
-mod functions;
-mod places;
-mod records;
-
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::{env, fs};
 
-pub use self::error::CuptiError;
-pub use self::records::{Activity, ActivityKind};
+use crate::cupti::functions::Functions;
 
-use self::functions::Functions;
+pub use crate::cupti::error::CuptiError;
+pub use crate::cupti::records::{Activity, ActivityKind};
+
+mod error;
+mod functions;
+mod records;
 
 /// The environment variable that names the library.
 pub const VARIABLE: &str = "GPUBENCH_CUPTI";
@@ -48,10 +48,10 @@ pub fn load() -> Result<&'static Cupti, &'static CuptiError> {
 }
 
 fn open() -> Result<Cupti, CuptiError> {
-    let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     match named {
         Some(library) => Cupti::open(&library),
-        None => first_of(places::candidates()),
+        None => first_of(candidates()),
     }
 }
 
@@ -142,5 +142,84 @@ impl Drop for Tracing {
             // One that was never enabled cannot be disabled.
             _ = self.cupti.functions.disable(kind.number());
         }
+    }
+}
+
+/// The names in the loader's path.
+const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
+
+/// Returns the libraries in CUDA toolkits, then those in Python packages, then the names that the loader may know. Of the first two
+/// those come before that are no newer than the driver: a newer one may refuse to trace.
+fn candidates() -> Vec<PathBuf> {
+    let folders = toolkits().into_iter().chain(packages());
+    let mut found: Vec<PathBuf> = folders.filter_map(|folder| library_in(&folder)).collect();
+    if let Ok(driver) = crate::load() {
+        found.sort_by_key(|library| major(library).is_some_and(|major| major > driver.version.major));
+    }
+    found.into_iter().chain(NAMES.map(PathBuf::from)).collect()
+}
+
+/// The folders of toolkits that may hold it.
+fn toolkits() -> Vec<PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+    let named = named.filter(|root| !root.is_empty()).map(PathBuf::from);
+    let usual = fitting(Path::new("/usr/local"), "cuda");
+    named
+        .chain(usual)
+        .flat_map(|root| {
+            let targets = fitting(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
+            [root.join("extras/CUPTI/lib64")].into_iter().chain(targets).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The folders of Python packages that may hold it, in environments and for the user.
+fn packages() -> Vec<PathBuf> {
+    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let user = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
+    let roots = environments.chain(user).chain(["/usr/local", "/usr"].map(PathBuf::from));
+    let pythons = roots.flat_map(|root| fitting(&root.join("lib"), "python3"));
+    let sites = pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
+    sites
+        .flat_map(|site| ["cu13/lib", "cuda_cupti/lib"].map(|place| site.join("nvidia").join(place)))
+        .collect()
+}
+
+/// The library in a folder: the one whose name has its major version, if there is one.
+fn library_in(folder: &Path) -> Option<PathBuf> {
+    let found = fitting(folder, "libcupti.so");
+    found.iter().find(|library| major(library).is_some()).or(found.first()).cloned()
+}
+
+/// The version in a name such as `libcupti.so.13`. Names of files have years, as in `libcupti.so.2025.3.1`.
+fn major(library: &Path) -> Option<u32> {
+    library.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.parse().ok()
+}
+
+/// What a folder holds whose names begin so, the last name first.
+fn fitting(folder: &Path, beginning: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_library() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(library_in(folder.path()), None);
+        for name in ["libcupti.so", "libcupti.so.2025.3.1", "libcupti.so.12", "libnvperf_host.so"] {
+            fs::write(folder.path().join(name), "").expect("it can be written");
+        }
+        let library = library_in(folder.path()).expect("it is there");
+        assert_eq!((library.file_name(), major(&library)), (Some("libcupti.so.12".as_ref()), Some(12)));
+        assert_eq!(major(Path::new("libcupti.so.2025.3.1")), None);
     }
 }

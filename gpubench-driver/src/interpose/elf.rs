@@ -162,8 +162,8 @@ fn hash(name: &[u8]) -> u32 {
 #[cfg(test)]
 #[expect(unsafe_code, reason = "writes a table of symbols, as `interpose` does")]
 mod tests {
-    use super::super::load::{Loaded, is_loaded};
     use super::*;
+    use crate::interpose::{Loaded, is_loaded};
 
     /// An object that needs the C library, which every program has.
     fn load(name: &str, symbols: &[&str]) -> Loaded {

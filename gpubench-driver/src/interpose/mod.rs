@@ -1,18 +1,29 @@
-//! Watches calls of libraries that open the driver by its name. In: the path of the driver's library, before anything
-//! has opened it. Out: a process in which `dlopen("libcuda.so.1")` returns this crate's functions.
+//! Watches calls of libraries that open the driver by its name: makes a process in which `dlopen("libcuda.so.1")` returns this crate's
+//! functions.
 //!
 //! The loader returns the first loaded object whose own name (`DT_SONAME`) is the requested one. So an object of that
 //! name is made in memory and loaded before the driver, which it needs by its path. Its symbols are the forwarders;
 //! any other symbol is the driver's.
 
-mod elf;
-mod load;
-mod names;
+#![expect(unsafe_code, reason = "loads a shared object and writes its table of symbols")]
 
+use std::ffi::{c_int, c_void};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
+use std::{env, io};
 
-use self::names::take_names;
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+
 use crate::driver::VARIABLE;
+use crate::interpose::elf::{MACHINE, Symbol, TABLE, shared_object};
+use crate::library;
+use crate::library::Function;
+use crate::table::forwarders;
+
+mod elf;
 
 static STATE: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
 
@@ -62,4 +73,111 @@ pub fn interpose() -> Result<(), &'static NotInterposed> {
 /// Returns the reason why calls of libraries that open the driver themselves are not watched.
 pub fn interposed() -> Result<(), &'static NotInterposed> {
     STATE.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
+}
+
+/// The name by which libraries open the driver, which is the driver's own.
+const NAME: &str = "libcuda.so.1";
+/// Another name by which they do, first of all cudarc.
+const LINK: &str = "libcuda.so";
+
+/// Loads the objects, unless something has the names already.
+fn take_names() -> Result<(), NotInterposed> {
+    let machine = MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
+    let machine = machine.ok_or(NotInterposed::OtherLoader)?;
+    let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
+    if let Some(name) = [NAME, LINK].into_iter().find(|name| is_loaded(name)) {
+        return Err(NotInterposed::AlreadyLoaded(name));
+    }
+    let names: Vec<&str> = forwarders().map(|(name, _)| *name).collect();
+    let named = Loaded::new(NAME, &shared_object(machine, NAME, &driver, &names))?;
+    // The second object finds the first by its name, and all symbols in it.
+    let linked = Loaded::new(LINK, &shared_object(machine, LINK, NAME.as_bytes(), &[]))?;
+    // A program may ask which functions there are: only those of the driver are offered.
+    set_addresses(&named, |name, forwarder| library::symbol(name).map(|_| forwarder as usize))?;
+    let is_ours = |(name, forwarder): &(&str, Function)| {
+        linked.symbol(name).is_none_or(|found| found as usize == *forwarder as usize)
+    };
+    if forwarders().all(is_ours) {
+        return Ok(());
+    }
+    // A loader that adds an object's own address to every other. Without any, it finds the driver's functions.
+    set_addresses(&named, |_, _| None)?;
+    Err(NotInterposed::OtherLoader)
+}
+
+/// Sets the address of each forwarder's symbol in an object that has them all.
+fn set_addresses(
+    object: &Loaded,
+    address: impl Fn(&str, Function) -> Option<usize>,
+) -> Result<(), NotInterposed> {
+    let table = object.symbol(TABLE).ok_or(NotInterposed::OtherLoader)?.cast::<Symbol>();
+    for (index, (name, forwarder)) in forwarders().enumerate() {
+        // SAFETY: the object has a symbol for each forwarder behind the unused first, in memory that stays and may be
+        // written; the loader reads it only to look a name up, and no other code runs yet.
+        unsafe { (*table.add(1 + index)).set(address(name, *forwarder)) };
+    }
+    Ok(())
+}
+
+/// Returns the path of the driver's library. A mere name would have the loader search, and find the object itself.
+fn driver_path() -> Option<Vec<u8>> {
+    env::var_os(VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
+}
+
+/// `RTLD_NOLOAD`: return the object only if it is loaded.
+const NO_LOAD: c_int = 4;
+
+/// Returns true if an object of this name is loaded.
+pub(super) fn is_loaded(name: &str) -> bool {
+    // SAFETY: nothing is loaded, so no initialiser runs.
+    unsafe { Library::open(Some(name), RTLD_LAZY | NO_LOAD) }.is_ok()
+}
+
+/// A loaded object. It is never closed.
+pub(super) struct Loaded(ManuallyDrop<Library>);
+
+impl Loaded {
+    /// Loads the shared object with these bytes.
+    pub(super) fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
+        let file =
+            memory_file(name, bytes).map_err(|error| NotInterposed::NoMemoryFile(error.to_string()))?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // The loader remembers this path as the object's. Another file with this number would be taken for the object,
+        // so this one stays open.
+        let _ = file.into_raw_fd();
+        // SAFETY: the object has no initialiser. The library that it needs is the CUDA driver, or the user named it as
+        // one: its initialisers may run anywhere.
+        match unsafe { Library::open(Some(&*path), RTLD_LAZY | RTLD_LOCAL) } {
+            Ok(library) => Ok(Self(ManuallyDrop::new(library))),
+            Err(error) => Err(NotInterposed::NotLoaded(library::reason(&error))),
+        }
+    }
+
+    /// Returns the address of a symbol of the object, or of a library that it needs.
+    pub(super) fn symbol(&self, name: &str) -> Option<*mut c_void> {
+        // SAFETY: the symbol is not used as anything but an address here.
+        let address = unsafe { self.0.get::<*mut c_void>(name) }.ok()?;
+        Some(address.as_raw_ptr()).filter(|address| !address.is_null())
+    }
+}
+
+/// Returns a file in memory with these bytes. It need not be executable, since they are no code.
+#[cfg(target_os = "linux")]
+fn memory_file(name: &str, bytes: &[u8]) -> io::Result<File> {
+    use std::io::Write;
+
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    let create = |flags| memfd_create(name, MemfdFlags::CLOEXEC | flags);
+    // The second flag says what the system's policy may insist on; before Linux 6.3 it is unknown.
+    let file = create(MemfdFlags::NOEXEC_SEAL).or_else(|_| create(MemfdFlags::empty()))?;
+    let mut file = File::from(file);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Returns an error: only Linux has files in memory that its loader takes.
+#[cfg(not(target_os = "linux"))]
+fn memory_file(_name: &str, _bytes: &[u8]) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -287,7 +287,7 @@ forwarders! {
     cuGraphicsResourceGetMappedPointer_v2(pDevPtr: *mut CUdeviceptr, pSize: *mut usize, resource: CUgraphicsResource);
     cuGraphicsResourceSetMapFlags_v2(resource: CUgraphicsResource, flags: c_uint);
     cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: cuuint64_t) | crate::proc_address::function_found => (symbol, pfn, super::forwarders());
-    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | crate::export_table::table_found => (pExportTableId);
+    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | crate::proc_address::table_found => (pExportTableId);
     cuProfilerInitialize(configFile: *const c_char, outputFile: *const c_char, outputMode: CUoutput_mode);
     cuProfilerStart();
     cuProfilerStop();
