@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::library::{EntryPoint, Function};
+use crate::library::EntryPoint;
 use crate::sys::{CUcontext, CUfunction, CUkernel, CUstream};
 
 /// The driver's facts about a kernel.
@@ -39,14 +39,9 @@ pub(crate) unsafe fn info(
     static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
     static OCCUPANCY: EntryPoint = EntryPoint::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 
-    let (attribute, occupancy) = (ATTRIBUTE.function()?, OCCUPANCY.function()?);
     // SAFETY: these are the C types of the functions of these names; enums are ints.
-    let (attribute, occupancy) = unsafe {
-        (
-            std::mem::transmute::<Function, GetAttribute>(attribute),
-            std::mem::transmute::<Function, Occupancy>(occupancy),
-        )
-    };
+    let (attribute, occupancy) =
+        unsafe { (ATTRIBUTE.typed::<GetAttribute>()?, OCCUPANCY.typed::<Occupancy>()?) };
     let of = |function, which| {
         let mut value = 0;
         // SAFETY: the function exists, and `value` is a place for an int.
@@ -81,7 +76,7 @@ unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
     static ENTRY: EntryPoint = EntryPoint::new("cuKernelGetFunction");
 
     // SAFETY: this is the C type of the function of that name.
-    let get = unsafe { std::mem::transmute::<Function, GetFunction>(ENTRY.function()?) };
+    let get = unsafe { ENTRY.typed::<GetFunction>() }?;
     let mut function = std::ptr::null_mut();
     // SAFETY: the caller's contract; `function` is a place for a handle.
     (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
@@ -95,9 +90,8 @@ pub(crate) fn is_capturing(stream: CUstream) -> bool {
     type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
     static ENTRY: EntryPoint = EntryPoint::new("cuStreamIsCapturing");
 
-    let Some(function) = ENTRY.function() else { return false };
     // SAFETY: this is the C type of the function of that name; enums are ints.
-    let function = unsafe { std::mem::transmute::<Function, IsCapturing>(function) };
+    let Some(function) = (unsafe { ENTRY.typed::<IsCapturing>() }) else { return false };
     let mut status = NOT_CAPTURED;
     // SAFETY: work was just put on the stream, and `status` is a place for an int.
     (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
@@ -108,9 +102,8 @@ pub(crate) fn current_context() -> usize {
     type GetCurrent = unsafe extern "C" fn(*mut CUcontext) -> u32;
     static ENTRY: EntryPoint = EntryPoint::new("cuCtxGetCurrent");
 
-    let Some(function) = ENTRY.function() else { return 0 };
     // SAFETY: this is the C type of the function of that name.
-    let function = unsafe { std::mem::transmute::<Function, GetCurrent>(function) };
+    let Some(function) = (unsafe { ENTRY.typed::<GetCurrent>() }) else { return 0 };
     let mut context = std::ptr::null_mut();
     // SAFETY: `context` is a place for a handle.
     if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }

@@ -182,4 +182,14 @@ impl EntryPoint {
     pub(crate) fn function(&self) -> Option<Function> {
         *self.function.get_or_init(|| symbol(self.symbol))
     }
+
+    /// Returns the driver's function as a pointer of the type `F`.
+    ///
+    /// # Safety
+    /// `F` is a pointer to a function of the C type that belongs to this name.
+    pub(crate) unsafe fn typed<F: Copy>(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<Function>(), "a pointer to a function") };
+        // SAFETY: both are pointers to functions, and the caller vouches for the type.
+        self.function().map(|function| unsafe { std::mem::transmute_copy::<Function, F>(&function) })
+    }
 }

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::sync::LazyLock;
 
 use crate::library;
-use crate::library::{EntryPoint, Function};
+use crate::library::EntryPoint;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUresult};
 
 static NAME: EntryPoint = EntryPoint::new("cuGetErrorName");
@@ -50,11 +50,8 @@ fn text_of(code: u32) -> Option<&'static CStr> {
 
 /// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
 fn ask(entry: &EntryPoint, code: u32) -> Option<&'static CStr> {
-    let function = entry.function()?;
     // SAFETY: both functions take a code, an int in C, and a place for the string, and return a code.
-    let function = unsafe {
-        std::mem::transmute::<Function, unsafe extern "C" fn(u32, *mut *const c_char) -> u32>(function)
-    };
+    let function = unsafe { entry.typed::<unsafe extern "C" fn(u32, *mut *const c_char) -> u32>() }?;
     let mut string = std::ptr::null();
     // SAFETY: `string` is such a place. The driver accepts any number and reports an unknown one.
     let result = unsafe { function(code, &raw mut string) };

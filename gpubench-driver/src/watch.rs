@@ -13,7 +13,6 @@ use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUm
 
 use crate::calls::loaded;
 use crate::library::EntryPoint;
-use crate::library::Function;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
 
@@ -206,9 +205,9 @@ fn list_variable(module: CUmodule, name: &str) {
     type GetGlobal = unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> u32;
     static ENTRY: EntryPoint = EntryPoint::new("cuModuleGetGlobal_v2");
 
-    let (Some(function), Ok(name)) = (ENTRY.function(), CString::new(name)) else { return };
     // SAFETY: this is the C type of the function of that name.
-    let function = unsafe { std::mem::transmute::<Function, GetGlobal>(function) };
+    let function = unsafe { ENTRY.typed::<GetGlobal>() };
+    let (Some(function), Ok(name)) = (function, CString::new(name)) else { return };
     let (mut address, mut bytes) = (0, 0);
     // SAFETY: the module has just been loaded, and `address` and `bytes` are places for the results.
     let code = unsafe { function(&raw mut address, &raw mut bytes, module, name.as_ptr()) };
@@ -227,11 +226,8 @@ fn compiler_log(ptx: &CStr) -> Option<String> {
     static LOAD: EntryPoint = EntryPoint::new("cuModuleLoadDataEx");
     static UNLOAD: EntryPoint = EntryPoint::new("cuModuleUnload");
 
-    let (load, unload) = (LOAD.function()?, UNLOAD.function()?);
     // SAFETY: these are the C types of the functions of these names; enums are ints.
-    let (load, unload) = unsafe {
-        (std::mem::transmute::<Function, LoadDataEx>(load), std::mem::transmute::<Function, Unload>(unload))
-    };
+    let (load, unload) = unsafe { (LOAD.typed::<LoadDataEx>()?, UNLOAD.typed::<Unload>()?) };
     let mut log = vec![0_u8; 8 << 10];
     let mut options = OPTIONS;
     // An option's value stands in the pointer itself; so does the size.

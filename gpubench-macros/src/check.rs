@@ -8,8 +8,8 @@ use syn::{ExprClosure, Ident};
 use crate::code::{Code, first_use};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Named};
+use crate::signature::{Instantiation, variants};
 use crate::signature::{Launch, Param, Passed};
-use crate::variants::{Instantiation, variants};
 
 /// All parts of an expansion.
 pub(crate) struct Benchmark {

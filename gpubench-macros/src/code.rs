@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
-use crate::spans::at;
+use crate::errors::at;
 
 /// The form of the code in `setup` or `check`.
 pub(crate) enum Code {

@@ -1,8 +1,10 @@
-//! Mistakes in an attribute. In: a token and a sentence for each, from every step. Out: one `compile_error!`
-//! for each mistake, so that one compilation shows them all.
+//! Mistakes in an attribute, and places of tokens. Each mistake becomes one `compile_error!` at the user's token, so that one compilation
+//! shows them all. Generated tokens have the user's places with the hygiene of generated code, so that an error points at the user's
+//! code and generated names never clash with the user's.
 
 use std::fmt::Display;
 
+use proc_macro2::Span;
 use quote::ToTokens;
 
 /// The mistakes found so far.
@@ -25,7 +27,7 @@ impl Errors {
 
     /// Returns the value if there are no mistakes.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
-        let nothing = || syn::Error::new(proc_macro2::Span::call_site(), "this cannot be benchmarked");
+        let nothing = || syn::Error::new(Span::call_site(), "this cannot be benchmarked");
         match self.0 {
             Some(errors) => Err(errors),
             None => value.ok_or_else(nothing),
@@ -35,7 +37,8 @@ impl Errors {
 
 /// Suggests the nearest of the `known` names for the unknown name `given`, if one is near.
 pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToString>) -> String {
-    let distances = known.into_iter().map(|name| name.to_string()).map(|name| (distance(given, &name), name));
+    let distances =
+        known.into_iter().map(|name| name.to_string()).map(|name| (strsim::osa_distance(given, &name), name));
     match distances.min_by_key(|(distance, _)| *distance) {
         Some((distance, name)) if distance <= (given.chars().count() / 3).max(1) => {
             format!(": did you mean `{name}`?")
@@ -44,36 +47,37 @@ pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToS
     }
 }
 
-/// Returns the number of letters to add, drop, replace or swap with their neighbour to turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            table[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let swaps = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                let swapped = if swaps { table[i - 2][j - 2] + 1 } else { replaced };
-                replaced.min(swapped).min(table[i - 1][j] + 1).min(table[i][j - 1] + 1)
-            };
-        }
-    }
-    table[a.len()][b.len()]
+/// The hygiene of all generated code.
+pub(crate) fn mixed() -> Span {
+    Span::mixed_site()
+}
+
+/// Writes code with the hygiene of all generated code.
+macro_rules! generated {
+    ($($code:tt)*) => {
+        quote::quote_spanned!(crate::errors::mixed()=> $($code)*)
+    };
+}
+pub(crate) use generated;
+
+/// Returns the place where `tokens` begin.
+pub(crate) fn first(tokens: &impl ToTokens) -> Span {
+    tokens.to_token_stream().into_iter().next().map_or_else(mixed, |token| at(token.span()))
+}
+
+/// Returns the place where `tokens` end.
+pub(crate) fn last(tokens: &impl ToTokens) -> Span {
+    tokens.to_token_stream().into_iter().last().map_or_else(mixed, |token| at(token.span()))
+}
+
+/// Returns `place`, for a generated name.
+pub(crate) fn at(place: Span) -> Span {
+    place.resolved_at(mixed())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances() {
-        let distances = [("", "", 0), ("a", "", 1), ("setup", "setup", 0), ("seutp", "setup", 1)];
-        for (a, b, expected) in distances.into_iter().chain([("flop", "flops", 1), ("cold", "check", 4)]) {
-            assert_eq!((distance(a, b), distance(b, a)), (expected, expected), "{a} {b}");
-        }
-    }
 
     #[test]
     fn suggestions() {

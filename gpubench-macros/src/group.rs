@@ -8,8 +8,8 @@ use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, parenthesized};
 
 use crate::errors::Errors;
+use crate::errors::generated;
 use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
-use crate::spans::generated;
 
 /// Returns the constant, or the mistakes.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {

@@ -18,10 +18,7 @@ mod expand;
 mod expansions;
 mod group;
 mod parse;
-mod scope;
 mod signature;
-mod spans;
-mod variants;
 
 // Its examples need gpubench, and are tests of that crate.
 #[cfg_attr(not(doctest), doc = include_str!("gpu_bench.md"))]

@@ -7,9 +7,9 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
 
-use super::read::{number, skip_value, text, ungrouped, value};
+use super::{number, skip_value, text, ungrouped, value};
 use crate::errors::{Errors, did_you_mean};
-use crate::spans::{first, generated, mixed};
+use crate::errors::{first, generated, mixed};
 
 /// The options that a group takes.
 pub(crate) const KNOWN: [&str; 10] = [

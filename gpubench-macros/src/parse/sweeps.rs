@@ -8,7 +8,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, parenthesized, token};
 
 use super::Named;
-use super::read::{separated, skip_value, value, written};
+use super::{separated, skip_value, value, written};
 use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.
