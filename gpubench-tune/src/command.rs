@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::elimination::race;
 use crate::table::table;
-use crate::tuning::{SCHEMA, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
+use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
 use crate::variants::Variants;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::Destination;
@@ -102,9 +102,6 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
         benchmarks: Vec::new(),
     };
     let ended = race_all(session, &mut tuning, budget.map(|budget| began + budget));
-    for benchmark in &mut tuning.benchmarks {
-        benchmark.shipped = Shipped::new(&benchmark.problems);
-    }
     let (devices, notes) = session.used_devices();
     tuning.devices.extend_from_slice(devices);
     tuning.notes.extend_from_slice(notes);
@@ -190,37 +187,17 @@ fn race_all(
         match tuning.benchmarks.iter_mut().find(is_same) {
             Some(one) => one.problems.push(raced),
             None => tuning.benchmarks.push(TunedBenchmark {
-                axes_hash: hash_of_axes(entry, jobs.first().map_or(&[], |job| &job.args)),
                 benchmark,
                 device,
                 model,
                 cache,
                 tuned_axes: entry.options.tune.iter().map(|name| (*name).to_owned()).collect(),
                 problems: vec![raced],
-                shipped: None,
             }),
         }
         ended?;
     }
     Ok(())
-}
-
-/// Returns a hash of the benchmark's name, the names of its axes, those that are variants, and the values of its types and constants. Lists
-/// of arguments are not in it: they may be longer or shorter in another run. `args` are those of any of its jobs.
-fn hash_of_axes(entry: &Entry, args: &[Arg]) -> String {
-    let mut generics: Vec<(&str, Vec<String>)> = Vec::new();
-    for generic in entry.variants.iter().flat_map(|variant| variant.generics) {
-        let value = (generic.value)();
-        match generics.iter_mut().find(|(name, _)| *name == generic.name) {
-            Some((_, values)) if values.contains(&value) => {}
-            Some((_, values)) => values.push(value),
-            None => generics.push((generic.name, vec![value])),
-        }
-    }
-    let is_arg = |name: &&str| !generics.iter().any(|(generic, _)| generic == name);
-    let args: Vec<&str> = args.iter().map(|arg| arg.name.as_str()).filter(is_arg).collect();
-    let text = serde_json::json!([entry.path(), entry.options.tune, args, generics]).to_string();
-    format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
 #[cfg(test)]

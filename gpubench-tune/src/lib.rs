@@ -8,7 +8,6 @@ mod command;
 mod common_noise;
 mod elimination;
 mod race;
-mod shipped;
 #[cfg(test)]
 mod simulations;
 mod table;
@@ -19,6 +18,5 @@ pub use self::command::extension;
 pub use self::race::PAIRS_OF_A_STEP;
 pub use self::table::table;
 pub use self::tuning::{
-    Alone, NotTuned, RaceEnd, SCHEMA, Shipped, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
-    TuningMethod,
+    RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod,
 };

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::tuning::{RaceEnd, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
 use gpubench_records::comparison::Answer;
-use gpubench_records::id::{Arg, shown_name};
+use gpubench_records::id::Arg;
 use gpubench_records::text::printable;
 use gpubench_stats::format;
 use gpubench_table::style::{NOTE, heading, of_answer, styled};
@@ -15,7 +15,7 @@ use gpubench_table::{Page, columns, paragraph, wrapped};
 /// The most variants of a standing that have rows; the file has them all.
 const MOST_ROWS: usize = 8;
 
-/// Returns the text of a tuning: for each problem the best variant, its ties and the others, and the variants to ship.
+/// Returns the text of a tuning: for each problem the best variant, its ties and the others.
 #[must_use]
 pub fn table(tuning: &Tuning, page: Page) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -30,9 +30,6 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
             format!(" on {device}, {cache}: {}, where {margin} does not matter", tuned_axes.join(", "));
         let mut text = heading(&printable(name), &printable(&rest), page);
         text.extend(problems.iter().map(|raced| problem(raced, page)));
-        if let Some(shipped) = shipped(benchmark) {
-            text += &lines(&shipped, "", Style::new(), page);
-        }
         parts.push(text);
     }
     parts.push(paragraph(
@@ -106,18 +103,6 @@ fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
     };
     let analysis = variant.decided_at.map(|number| format!(", analysis {number}")).unwrap_or_default();
     vec![printable(&names(&variant.args)), ratio, interval, format!("{word}{analysis}")]
-}
-
-/// Returns the sentence on the variants to ship, if there is more than one problem.
-fn shipped(benchmark: &TunedBenchmark) -> Option<String> {
-    let shipped = benchmark.shipped.as_ref().filter(|_| benchmark.problems.len() > 1)?;
-    let shown: Vec<String> = shipped.variants.iter().map(|args| shown_name("", args)).collect();
-    let alone = shipped.alone.as_ref().map(|alone| {
-        let loss = format::change(alone.ratio);
-        format!("; {} alone is at most {loss} from the best", shown_name("", &alone.args))
-    });
-    let (shown, alone) = (shown.join(" and "), alone.unwrap_or_default());
-    Some(format!("within the equivalence margin of every problem's best: {shown}{alone}"))
 }
 
 /// Returns the arguments as the user gives them, such as `BLOCK=128, unroll=4`.

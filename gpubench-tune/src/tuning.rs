@@ -89,34 +89,8 @@ pub struct TunedBenchmark {
     pub cache: Cache,
     /// The axes whose values are variants.
     pub tuned_axes: Vec<String>,
-    /// A hash of the benchmark's name, its axes, and the values of its types and constants.
-    pub axes_hash: String,
     /// One race for each problem.
     pub problems: Vec<TunedProblem>,
-    /// The variants to ship; nothing if a problem has no winner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipped: Option<Shipped>,
-}
-
-/// The variants to ship.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shipped {
-    /// A set of variants of which one is the best or its tie for every problem.
-    pub variants: Vec<Vec<Arg>>,
-    /// The best single variant; nothing if none was compared in all problems.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alone: Option<Alone>,
-}
-
-/// The best single variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Alone {
-    /// The variant.
-    pub args: Vec<Arg>,
-    /// Its greatest time over the best's, of all problems.
-    pub ratio: f64,
 }
 
 /// The race of a problem.
@@ -250,14 +224,6 @@ impl TunedVariant {
     }
 }
 
-/// The reason that a tuning has no variant for a program.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{benchmark}` {why}")]
-pub struct NotTuned {
-    benchmark: String,
-    why: String,
-}
-
 impl Tuning {
     /// Reads a tuning from JSON.
     ///
@@ -281,31 +247,6 @@ impl Tuning {
     pub fn exit(&self) -> Exit {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }
-    }
-
-    /// Returns the best variant for a problem of a benchmark whose axes have this hash, on devices of this model. A hot race counts before a
-    /// cold one.
-    ///
-    /// # Errors
-    /// Returns an error if there is no winner, or if the benchmark has changed.
-    pub fn best(
-        &self,
-        (benchmark, axes): (&str, &str),
-        model: &str,
-        problem: &[Arg],
-    ) -> Result<&[Arg], NotTuned> {
-        let not_tuned = |why: &str| NotTuned { benchmark: benchmark.to_owned(), why: why.to_owned() };
-        let races = self.benchmarks.iter().filter(|one| one.benchmark == benchmark && one.model == model);
-        let tuned = races.min_by_key(|one| one.cache != Cache::Hot);
-        let tuned = tuned.ok_or_else(|| not_tuned(&format!("was not tuned on `{model}`")))?;
-        if tuned.axes_hash != axes {
-            return Err(not_tuned(
-                "has other axes or values than when it was tuned: race it again by --tune",
-            ));
-        }
-        let raced = tuned.problems.iter().find(|raced| raced.args == problem);
-        let best = raced.and_then(TunedProblem::best).map(|best| &*best.args);
-        best.ok_or_else(|| not_tuned("has no winner for this problem"))
     }
 }
 
@@ -341,9 +282,7 @@ mod tests {
                 model: "NVIDIA H200".to_owned(),
                 cache: Cache::Hot,
                 tuned_axes: vec!["BLOCK".to_owned()],
-                axes_hash: "0123abcd".to_owned(),
                 problems: vec![problem],
-                shipped: None,
             }],
         }
     }
@@ -355,20 +294,5 @@ mod tests {
         assert_eq!(Tuning::parse(&json).expect("a tuning"), tuning());
         let newer = String::from_utf8(json).expect("UTF-8").replace("gpubench-tuning/2", "gpubench-tuning/9");
         assert!(Tuning::parse(newer.as_bytes()).expect_err("newer").is_newer());
-    }
-
-    #[test]
-    fn a_program_gets_the_best_and_refuses_what_has_changed() {
-        let (tuning, problem) = (tuning(), [arg("n", "1024")]);
-        let best = |axes, model, problem: &[Arg]| tuning.best(("kernels::matmul", axes), model, problem);
-        assert_eq!(best("0123abcd", "NVIDIA H200", &problem), Ok(&[arg("BLOCK", "128")][..]));
-        for (axes, model, problem, why) in [
-            ("0123abce", "NVIDIA H200", &problem[..], "has other axes"),
-            ("0123abcd", "NVIDIA H100", &problem, "was not tuned"),
-            ("0123abcd", "NVIDIA H200", &[], "has no winner"),
-        ] {
-            let refused = best(axes, model, problem).expect_err(why).to_string();
-            assert!(refused.starts_with("`kernels::matmul` ") && refused.contains(why), "{refused}");
-        }
     }
 }

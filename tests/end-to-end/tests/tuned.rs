@@ -64,20 +64,9 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     );
     assert_eq!(slower.counts.reads, Some(64));
 
-    let shipped = benchmark.shipped.as_ref().expect("both have winners");
-    assert_eq!(shipped.variants.len(), 1);
-    let alone = shipped.alone.as_ref().expect("it was compared in both");
-    assert!(alone.ratio < 1.005 && alone.args == shipped.variants[0], "{alone:?}");
     ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll, where ± 0.50 % does not matter");
     ended.shows("n=1: 5 variants, 1 skipped in ");
-    ended.shows("within the equivalence margin of every problem's best: [BLOCK=128, unroll=2];");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
-
-    // A program finds the winner of its problem, and none once the benchmark has changed.
-    let problem = &benchmark.problems[0].args;
-    let best = tuning.best(("tuned::kernel", &benchmark.axes_hash), &benchmark.model, problem);
-    assert_eq!(best.expect("it was tuned"), &small.variants[0].args[..]);
-    assert!(tuning.best(("tuned::kernel", "00000000"), &benchmark.model, problem).is_err());
 }
 
 #[test]
@@ -104,7 +93,7 @@ fn a_budget_bounds_the_first_round_too() {
     ended.shows(", ended by the budget");
     ended.shows("6 not measured: the budget ended first, so that there is no winner");
     assert_eq!((problem.ended, problem.of(Standing::NotMeasured).count()), (RaceEnd::Budget, 6));
-    assert_eq!((problem.best(), &only(&tuning).shipped), (None, &None));
+    assert_eq!(problem.best(), None);
 
     // So many do not fit; those that do keep their times, and none of them has won.
     let (ended, tuning) = tuned(&["many", "--include-ignored", "--budget", "700ms"], &[]);
