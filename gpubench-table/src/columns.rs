@@ -1,13 +1,10 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share. In: a row; out: the text of
 //! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
 
-use gpubench_records::device_info::Quantity;
-use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::verification::{Counters, NcuPass};
-use gpubench_records::work::Link;
 use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
 
@@ -23,7 +20,7 @@ type Cell = fn(&Row<'_>) -> String;
 #[derive(Debug)]
 pub(super) struct Column {
     /// The text above the printed column.
-    head: &'static str,
+    pub(super) head: &'static str,
     /// The name of the column, above it in Markdown and in the line *not shown*.
     pub(super) title: &'static str,
     /// The room that its cells take in the printed table.
@@ -36,22 +33,16 @@ pub(super) struct Column {
     pub(super) rank: u8,
     /// The cell of a row.
     pub(super) cell: Cell,
-    /// The head, the room and the cell on a narrow page, where they differ: a part that all cells share is in the head alone.
-    narrow: Option<(&'static str, Room, Cell)>,
 }
 
 impl Column {
     /// A column of both tables, which is left out where it would be empty.
     const fn new(head: &'static str, room: Room, rank: u8, cell: Cell) -> Self {
-        Self { head, title: head, room, tables: Tables::Both, optional: true, rank, cell, narrow: None }
+        Self { head, title: head, room, tables: Tables::Both, optional: true, rank, cell }
     }
 
     const fn with_title(self, title: &'static str) -> Self {
         Self { title, ..self }
-    }
-
-    const fn with_narrow(self, head: &'static str, room: Room, cell: Cell) -> Self {
-        Self { narrow: Some((head, room, cell)), ..self }
     }
 
     const fn only(self, tables: Tables) -> Self {
@@ -61,11 +52,6 @@ impl Column {
     /// The same column, also where it is empty.
     const fn always(self) -> Self {
         Self { optional: false, ..self }
-    }
-
-    /// The head, the room and the cell on a page of this kind.
-    pub(super) fn layout(&self, is_narrow: bool) -> (&'static str, Room, Cell) {
-        self.narrow.filter(|_| is_narrow).unwrap_or((self.head, self.room, self.cell))
     }
 }
 
@@ -82,63 +68,55 @@ enum Tables {
 
 /// Room for a time, such as `12.54 µs`.
 const TIME: Room = Room::Number(3, 4, 3);
-/// The columns of the slowest device with its difference, such as `cuda:0 +12.5 %`.
-const SLOWEST: usize = 14;
-/// Room for a part of a peak and its name, such as `93.1 % bf16 tensor`.
-const SHARE: Room = Room::Named(3, 3);
+/// The columns of the slowest device with its difference, such as `cuda:0 +12.5`.
+const SLOWEST: usize = 13;
+/// Room for a part of a peak and its name, such as `0.64 BF16 tensor`.
+const SHARE: Room = Room::Number(3, 3, 12);
 
 const COLUMNS: &[Column] = &[
     Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
     Column::new("time", TIME, 0, time).always(),
-    Column::new("", Room::Number(4, 3, 2), 1, interval).with_title("95 % interval").always().with_narrow(
-        "± %",
-        Room::Number(2, 3, 0),
-        |row| bare(&interval(row)),
-    ),
-    Column::new("slowest", Room::Words(SLOWEST), 2, |row| row.slowest().unwrap_or_default())
-        .with_title("slowest device")
-        .only(Tables::Printed)
-        .with_narrow("slowest %", Room::Words(SLOWEST - 1), |row| bare(&row.slowest().unwrap_or_default())),
-    Column::new("range", Room::Number(3, 3, 2), 5, |row| row.range().unwrap_or_default())
-        .with_title("range of devices")
-        .only(Tables::Printed)
-        .with_narrow("range %", Room::Number(4, 3, 0), |row| bare(&row.range().unwrap_or_default())),
+    Column::new("± %", Room::Number(2, 3, 0), 1, |row| {
+        of(row, |it| bare(format::plus_minus(half_width(&it.samples.time))))
+    })
+    .with_title("95 % interval, ± %")
+    .always(),
+    Column::new("slowest %", Room::Words(SLOWEST), 2, |row| row.slowest().map(bare).unwrap_or_default())
+        .with_title("slowest device, %")
+        .only(Tables::Printed),
+    Column::new("range %", Room::Number(4, 3, 0), 5, |row| row.range().map(bare).unwrap_or_default())
+        .with_title("range of devices, %")
+        .only(Tables::Printed),
     Column::new(spread::TITLE, Room::Words(spread::CELLS), 6, |row| of(row, spread::bar))
         .only(Tables::Printed)
         .always(),
     Column::new("GB/s", Room::Number(4, 3, 0), 4, |row| {
         maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
     }),
-    Column::new("of peak", SHARE, 3, |row| maybe(row, |it| main_share(it).map(roof::cell))).with_narrow(
-        "% of peak",
-        SHARE,
-        |row| maybe(row, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
-    ),
+    Column::new("% of peak", SHARE, 3, |row| {
+        maybe(row, |it| roof::binding(it).map(|share| bare(roof::cell(share))))
+    }),
     Column::new("GFLOP/s", Room::Number(5, 3, 0), 7, |row| {
         maybe(row, |it| it.metrics.throughput.map(format::gigaflops))
     }),
-    // On a narrow page the column before has it.
-    Column::new("of peak", SHARE, 9, |row| maybe(row, |it| compute_share(it).map(roof::cell)))
-        .with_title("of compute peak")
-        .with_narrow("", SHARE, |_| String::new()),
-    Column::new("items", Room::Number(3, 3, 18), 10, items),
+    Column::new("items", Room::Number(3, 3, 18), 9, items),
     Column::new("cold/hot", Room::Number(4, 3, 1), 8, |row| {
         maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio))
     }),
-    Column::new("back-to-back", Room::Number(5, 4, 3), 11, |row| {
+    Column::new("back-to-back", Room::Number(5, 4, 3), 10, |row| {
         maybe(row, |it| it.samples.back_to_back.map(format::time))
     }),
-    Column::new("energy", Room::Number(4, 3, 3), 12, |row| {
+    Column::new("energy", Room::Number(4, 3, 3), 11, |row| {
         maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
     }),
-    Column::new("moved", Room::Number(4, 3, 3), 13, |row| {
+    Column::new("moved", Room::Number(4, 3, 3), 12, |row| {
         maybe(row, |it| counters(it)?.moved().map(format::bytes))
     }),
-    Column::new("L2 hit", Room::Number(3, 3, 2), 14, |row| {
+    Column::new("L2 hit", Room::Number(3, 3, 2), 13, |row| {
         maybe(row, |it| counters(it)?.l2_hit.map(format::percent))
     }),
-    Column::new("processes", Room::Words(25), 15, processes),
-    Column::new("samples", Room::Number(7, 0, 0), 16, |row| {
+    Column::new("processes", Room::Words(25), 14, processes),
+    Column::new("samples", Room::Number(7, 0, 0), 15, |row| {
         of(row, |it| it.samples.time.samples.to_string())
     })
     .always(),
@@ -182,13 +160,8 @@ fn time(row: &Row<'_>) -> String {
         .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
 }
 
-/// Half of the interval, such as `± 0.42 %`.
-fn interval(row: &Row<'_>) -> String {
-    of(row, |it| format::plus_minus(half_width(&it.samples.time)))
-}
-
-/// A cell without the signs that a narrow page has in the head.
-fn bare(cell: &str) -> String {
+/// Removes the signs that the head of a column has.
+fn bare(cell: String) -> String {
     cell.trim_start_matches("± ").replace(" %", "")
 }
 
@@ -219,22 +192,6 @@ fn mark(row: &Row<'_>) -> String {
         State::Valid => "",
     };
     mark.to_owned()
-}
-
-/// The share of the peak that bytes are limited by; if that is not known, of the compute peak.
-fn main_share(measured: &Measurement) -> Option<&PeakFraction> {
-    let share = |quantity| measured.metrics.peak_fractions.iter().find(|share| share.quantity == quantity);
-    share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.data_type.clone())))
-}
-
-/// The share of the compute peak, if that is the one that binds.
-fn compute_share(measured: &Measurement) -> Option<&PeakFraction> {
-    measured.metrics.roofline.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
-}
-
-/// The part of the roof that limits the launch most: a narrow page has room for one.
-fn binding_share(measured: &Measurement) -> Option<&PeakFraction> {
-    compute_share(measured).or_else(|| main_share(measured))
 }
 
 /// Half the interval as a part of the median; infinite if there are too few samples for one.

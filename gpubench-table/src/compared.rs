@@ -14,9 +14,8 @@ use super::text::{joined, left, paragraph, plain, width, wrapped};
 use super::together;
 use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Comparison, Finding};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
+use gpubench_stats::DECISION_ERROR;
 use gpubench_stats::format;
-use gpubench_stats::units::Range;
-use gpubench_stats::{DECISION_ERROR, Ratio};
 
 /// A difference of fewer rounds has no interval: two pairs.
 const FEWEST_ROUNDS: usize = 4;
@@ -45,8 +44,9 @@ fn in_turn(run: &Run, page: Page) -> String {
             measured.median().to_string(),
             format!("against {}", compared.measurement.median()),
         ];
-        cells.extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], ratio_cells));
-        cells.push(than(compared) + &explained(measured, compared));
+        cells
+            .extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], |ratio| together::changes(&ratio)));
+        cells.push(than(compared));
         cells
     });
     for (lines, (_, _, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows) {
@@ -59,49 +59,20 @@ fn measured_in_turn(record: &Record) -> Option<(&Record, &Measurement, &Compared
     Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
 }
 
-/// The answer, with the name of the other case.
+/// The answer, with the name of the other case, and why there is no interval.
 fn than(compared: &Compared) -> String {
-    let answer = compared.comparison.answer;
+    let Comparison { answer, ratio, rounds, .. } = &compared.comparison;
     let link = match answer {
         Answer::Faster | Answer::Slower => "than",
         Answer::Same => "as",
         Answer::Undecided => "against",
     };
-    format!("{answer} {link} {}", split(&compared.with.benchmark, &compared.with.args).1)
-}
-
-/// Explains a row whose two times differ by another ratio than the row shows. The times are medians of all samples; the
-/// difference comes from pairs within each round.
-fn explained(measured: &Measurement, compared: &Compared) -> String {
-    let Comparison { ratio, equivalence_margin, rounds, .. } = &compared.comparison;
-    let Some(ratio) = ratio else {
-        let few = rounds.len() < FEWEST_ROUNDS;
-        let why = if few { "too few rounds" } else { "times below the timer's resolution" };
-        return format!(" ({why} for an interval)");
+    let why = match ratio {
+        Some(_) => "",
+        None if rounds.len() < FEWEST_ROUNDS => " (too few rounds for an interval)",
+        None => " (times below the timer's resolution for an interval)",
     };
-    let medians = measured.median() / compared.measurement.median();
-    if agree(ratio, medians, *equivalence_margin) {
-        return String::new();
-    }
-    let of_rounds = rounds.iter().map(|round| round.log_ratio.exp());
-    let low = of_rounds.clone().fold(f64::INFINITY, f64::min);
-    let high = of_rounds.fold(f64::NEG_INFINITY, f64::max);
-    let why = if (low..=high).contains(&medians) {
-        "the rounds do not agree"
-    } else {
-        "samples are of several kinds, and the rounds compare pairs"
-    };
-    let (medians, rounds) = (format::change(medians), format::from_to(Range { low, high }, format::change));
-    format!(" (the medians differ by {medians}: {why}, {rounds})")
-}
-
-/// Returns true if the ratio of the `shown` times agrees with the one that was found: it is within its interval, and no
-/// further from it than the band.
-fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
-    // Rounding must not separate equal ratios.
-    let rounding = 1e-9;
-    let within = found.low * (1.0 - rounding) <= shown && shown <= found.high * (1.0 + rounding);
-    within && (shown / found.value).ln().abs() <= band.ln_1p() + rounding
+    format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
 }
 
 /// The cases of a run that was compared with a baseline.
@@ -112,28 +83,23 @@ fn checked(check: &BaselineComparison, page: Page) -> String {
     let case = |(line, name): (&CaseFinding, &String)| {
         format!("{}  {:4}", left(name, longest), line.cache.to_string())
     };
-    let cells = check.findings.iter().zip(&names).map(|(line, name)| {
-        let mut cells = vec![case((line, name))];
-        if let Finding::Compared { ratio, time, baseline_time, assumed_spread, answer, remeasured, .. } =
-            &line.finding
-        {
-            cells.extend([time.to_string(), format!("was {baseline_time}")]);
-            cells.extend(ratio_cells(*ratio));
-            cells.push(together::answer(*answer, *assumed_spread, *remeasured));
+    let cells = check.findings.iter().zip(&names).map(|found| {
+        let mut cells = vec![case(found)];
+        if let Some([now, then, change, interval]) = together::figures(&found.0.finding) {
+            let result = together::result(&found.0.finding);
+            cells.extend([now, format!("was {then}"), change, interval, result]);
         }
         cells
     });
     let cells: Vec<Vec<String>> = cells.collect();
-    for (shown, (line, name)) in columns(&cells, 1..5, page).iter().zip(check.findings.iter().zip(&names)) {
-        let case = case((line, name));
-        let other = |what: &str| wrapped(&format!("{case}  {what}"), "  ", page);
-        text += &match &line.finding {
+    for (shown, found) in columns(&cells, 1..5, page).iter().zip(check.findings.iter().zip(&names)) {
+        text += &match &found.0.finding {
             Finding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
-            Finding::NotComparable(why) => {
-                styled(&other(&plain(&format!("not comparable: {}", why.join("; ")))), NOTE)
+            other => {
+                let style = if *other == Finding::New { Style::new() } else { NOTE };
+                let line = format!("{}  {}", case(found), plain(&together::result(other)));
+                styled(&wrapped(&line, "  ", page), style)
             }
-            Finding::New => styled(&other("new"), Style::new()),
-            Finding::NoTime(why) => styled(&other(&plain(&format!("no number: {why}"))), NOTE),
         };
     }
     for missing in &check.missing {
@@ -191,7 +157,7 @@ fn regressions(run: &Run, page: Page) -> String {
     let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
     let mut text = format!("{colour}{count}{colour:#}{from}\n");
     for (case, ratio) in found {
-        let [change, changes] = ratio_cells(ratio);
+        let [change, changes] = together::changes(&ratio);
         text += &paragraph(&format!("  {case}: {change} {changes}"), page);
     }
     for line in gate::unjudged(&gate) {
@@ -205,27 +171,4 @@ fn title(what: &str, band: f64, page: Page) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
     let meaning = format!(", answers at {confidence:.0} %, where {band} does not matter");
     heading(&plain(what), &meaning, page)
-}
-
-fn ratio_cells(ratio: Ratio) -> [String; 2] {
-    [format::change(ratio.value), format::changes(ratio.low, ratio.high)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_agree_within_the_interval_and_the_band() {
-        let ratio = Ratio { value: 1.02, low: 1.01, high: 1.03, confidence: 0.99 };
-        assert!(agree(&ratio, 1.02, 0.005) && agree(&ratio, 1.024, 0.005));
-        assert!(!agree(&ratio, 1.028, 0.005), "further off than what does not matter");
-        assert!(agree(&ratio, 1.028, 0.01));
-        assert!(!agree(&ratio, 1.031, 0.02), "outside of the interval");
-        // Undecided, and 345.9 against 136.0 all the same.
-        let wide = Ratio { value: 1.4328, low: 0.5, high: 4.0, confidence: 0.99 };
-        assert!(!agree(&wide, 345.9 / 136.0, 0.005));
-        let exact = Ratio { value: 1.06, low: 1.06, high: 1.06, confidence: 0.99 };
-        assert!(agree(&exact, 1.06 * (1.0 + f64::EPSILON), 0.005));
-    }
 }

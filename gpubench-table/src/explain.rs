@@ -18,7 +18,7 @@ use gpubench_records::record::{Compared, Measurement, Package, Program, Record, 
 use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::DramStall;
 use gpubench_stats::format;
-use gpubench_stats::units::{Nanoseconds, Rate};
+use gpubench_stats::units::Nanoseconds;
 
 /// The paragraphs of all measured cases, in their order.
 pub fn explain(run: &Run, page: Page) -> String {
@@ -169,11 +169,9 @@ fn bound(measured: &Measurement) -> Option<String> {
         measured.samples.cross_check_error()?,
     );
     let share = format::percent(bound / measured.median());
-    let known = match measured.samples.timer.averaged_resolution {
-        None => "half of the interval, two steps of the timer",
-        Some(_) => "half of the interval, twice the resolution of averages",
-    };
-    Some(format!("{bound} ({share}): {known}, and {gap} to the {other} according to a second clock"))
+    Some(format!(
+        "{bound} ({share}): half of the interval, the resolution of the timer, and {gap} to the {other} according to a second clock"
+    ))
 }
 
 /// The stall of the memory, and its part in the time.
@@ -209,16 +207,7 @@ fn path(method: &Method) -> String {
 
 fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
-    let sample = measured.samples.device_time / measured.samples.event_times.len().max(1) as f64;
-    let beyond = sample - event_time(measured);
-    let each = match measured.samples.timer.marginal_empty_launch {
-        // A sample and an empty launch each have a flush.
-        Some(one_more) if !measured.samples.overheads.is_empty() => {
-            (beyond - measured.samples.overhead() - one_more) / 2.0
-        }
-        _ => beyond,
-    };
-    let mut text = format!("{flush}: {each} per sample, reset included");
+    let mut text = flush.to_string();
     if let Some(proof) = flush_verification {
         _ = write!(text, "; {}", proved(proof));
     }
@@ -309,9 +298,6 @@ fn sampling(measured: &Measurement) -> String {
         }
         _ => String::new(),
     };
-    let waited = measured.samples.processor_wait.map_or_else(String::new, |waited| {
-        format!("; threads with work waited for a processor {} of their time", format::percent(waited))
-    });
     let left_out = match measured.samples.interrupted_times.len() {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
@@ -322,7 +308,7 @@ fn sampling(measured: &Measurement) -> String {
         (moves, _) => format!(", with inputs at {} places", moves + 1),
     };
     format!(
-        "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
+        "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){left_out}",
         format::counted(measured.samples.groups, "group"),
         measured.samples.device_time,
         measured.samples.wall_time,
@@ -330,7 +316,7 @@ fn sampling(measured: &Measurement) -> String {
     )
 }
 
-/// The peaks of the shares, with their sources. Rows above the memory's peak are served by the last-level cache.
+/// The peaks of the shares, with their sources.
 fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
@@ -338,10 +324,7 @@ fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
         .peak_fractions
         .iter()
         .filter_map(|share| Some(of(share.fraction, info.peak(&share.quantity)?)));
-    let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
-    let cache = info.peak(&Quantity::CacheBandwidth).filter(|_| above);
-    let cached = cache.and_then(|peak| Some(of(Rate::from(metrics.bandwidth?) / peak.value, peak)));
-    let all: Vec<String> = shares.chain(cached).collect();
+    let all: Vec<String> = shares.collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

@@ -9,10 +9,6 @@ use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
 const WARP: u64 = 32;
-/// The granularity in which a warp gets registers.
-const REGISTERS_AT_ONCE: u64 = 256;
-/// The shared memory that the driver takes for each block, from compute capability 8.0 on.
-const RESERVED_SHARED: Bytes = Bytes(1024);
 
 /// The kernels of a launch that were observed.
 pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
@@ -61,37 +57,17 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
     format!("{}{each}", format::counted(all, what))
 }
 
-/// The number of blocks that a multiprocessor holds, and the limit that allows no more.
+/// The number of blocks that a multiprocessor holds.
 fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
-    let why = occupancy_limit(kernel, all).map(|what| format!(" (limited by {what})")).unwrap_or_default();
-    format!("a multiprocessor holds {blocks} at once, {threads} of its threads{why}")
+    format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
 }
 
 /// The part of the threads of a multiprocessor that its blocks fill.
 fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     let warps = kernel.threads().div_ceil(WARP) * u64::from(kernel.max_active_blocks_per_sm);
     (WARP * warps) as f64 / f64::from(all.threads_per_sm.max(1))
-}
-
-/// The limit that keeps a multiprocessor from holding more blocks, if it is not its threads.
-fn occupancy_limit(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
-    let (resident, warps) =
-        (u64::from(kernel.max_active_blocks_per_sm), kernel.threads().div_ceil(WARP).max(1));
-    if u64::from(all.threads_per_sm) / WARP / warps <= resident {
-        return None;
-    }
-    let registers =
-        (WARP * u64::from(kernel.registers_per_thread)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
-    let shared = kernel.static_shared_memory + kernel.dynamic_shared_memory + RESERVED_SHARED;
-    if u64::from(all.registers_per_sm) / registers.max(1) == resident {
-        Some("registers")
-    } else if all.shared_memory_per_sm.pieces(shared) == resident {
-        Some("shared memory")
-    } else {
-        None
-    }
 }
 
 /// The number of waves.
@@ -221,12 +197,12 @@ mod tests {
         assert_eq!(
             told(spills),
             "f: 396 blocks of 256 threads (16 × 16); 128 registers a thread; 64 B of local memory a thread; \
-             a multiprocessor holds 2 blocks at once, 25.0 % of its threads (limited by registers); 2 waves, \
+             a multiprocessor holds 2 blocks at once, 25.0 % of its threads; 2 waves, \
              the last 50.0 % full"
         );
         let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
-        assert!(shared.contains("12.5 % of its threads (limited by shared memory)"), "{shared}");
+        assert!(shared.contains("12.5 % of its threads"), "{shared}");
         let mut many = LaunchInfo::default();
         (many.kernels, many.kernel_count) = (vec![launched(1, 32, 8, 0, 32); 4], 9);
         assert_eq!(kernels(&many).last().map(String::as_str), Some("and 5 more"));

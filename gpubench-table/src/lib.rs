@@ -5,7 +5,6 @@ pub mod aligned;
 pub mod export;
 pub mod gate;
 pub mod header;
-pub mod links;
 pub mod remarks;
 pub mod roof;
 pub mod style;
@@ -53,8 +52,7 @@ fn planned(record: &Record) -> Planned<'_> {
 pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     let replaced = table.replaced_rows(run);
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
-    let links = links::links(run, page);
-    let parts = [replaced, meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let parts = [replaced, meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };
     format!("{blank}{}", text::joined(parts))

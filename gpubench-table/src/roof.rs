@@ -3,6 +3,7 @@
 
 use gpubench_records::device_info::Quantity;
 use gpubench_records::metrics::PeakFraction;
+use gpubench_records::record::Measurement;
 use gpubench_stats::format;
 
 use super::text::plain;
@@ -21,6 +22,11 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
         Quantity::Compute(_) => roof,
         _ => format!("{roof} bandwidth"),
     }
+}
+
+/// Returns the share of the peak that binds a launch: of the roofline, or else of the only peak that is known.
+pub fn binding(measured: &Measurement) -> Option<&PeakFraction> {
+    measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.

@@ -11,38 +11,20 @@ pub(super) enum Room {
     Words(usize),
     /// A number, with room for so much before its decimal point, from the point on, and for its unit.
     Number(usize, usize, usize),
-    /// A number whose unit ends with a name, such as that of a roof. There is room for the longest unit so far.
-    Named(usize, usize),
 }
 
 impl Room {
-    /// The same room with space for the units of `cells`, where their names decide it.
-    pub(super) fn for_units<'a>(self, cells: impl Iterator<Item = &'a str>) -> Self {
-        let Self::Named(whole, fraction) = self else { return self };
-        let unit = |cell: &str| {
-            let digits = |c: char| c == '.' || c.is_ascii_digit();
-            width(cell.trim_start_matches(digits))
-        };
-        Self::Number(whole, fraction, cells.map(unit).max().unwrap_or(0))
-    }
-
-    /// The wider one of two rooms of the same column.
-    pub(super) fn or_wider(self, other: Self) -> Self {
-        if other.width() > self.width() { other } else { self }
-    }
-
     /// The number of terminal columns.
     pub(super) fn width(self) -> usize {
         match self {
             Self::Words(width) => width,
             Self::Number(whole, fraction, unit) => whole + fraction + unit,
-            Self::Named(whole, fraction) => whole + fraction,
         }
     }
 
     /// Returns true for numbers.
     pub(super) fn is_number(self) -> bool {
-        matches!(self, Self::Number(..) | Self::Named(..))
+        matches!(self, Self::Number(..))
     }
 
     /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
@@ -92,7 +74,7 @@ mod tests {
             [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
         );
         let shares = ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"];
-        let shown = shares.map(|it| Room::Named(3, 3).for_units(shares.into_iter()).fit(it));
+        let shown = shares.map(|it| Room::Number(3, 3, 14).fit(it));
         assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
         let room = Room::Number(4, 3, 2);
         assert_eq!(

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::text::plain;
 use gpubench_records::record::Run;
 use gpubench_records::samples::Samples;
-use gpubench_records::verdict::{State, WIDEST};
 use gpubench_stats::format;
 use gpubench_stats::units::Range;
 
@@ -18,12 +17,10 @@ struct Shared {
     /// The samples that were interrupted, and all.
     interrupted: usize,
     samples: usize,
-    /// The relative half-widths of valid rows that were not as precise as they should be when their time was spent.
-    imprecise: Vec<f64>,
 }
 
 impl Shared {
-    fn add(&mut self, samples: &Samples, is_valid: bool) {
+    fn add(&mut self, samples: &Samples) {
         let interrupted = samples.interrupted_times.len();
         if let Some(waited) = samples.processor_wait() {
             self.waited.push(waited);
@@ -33,21 +30,14 @@ impl Shared {
             // A long run keeps the times of its samples on disk alone.
             self.samples += samples.time.samples + interrupted;
         }
-        let reached = samples.time.relative_half_width();
-        if is_valid && !samples.converged && reached <= WIDEST {
-            self.imprecise.push(reached);
-        }
     }
 
-    fn lines(self, device: &str, precision: f64) -> String {
-        let range = |parts: Vec<f64>, shown: fn(f64) -> String| {
-            let range = Range::of(parts).map(|range| format::from_to(range, shown));
-            range.unwrap_or_default()
-        };
+    fn lines(self, device: &str) -> String {
         let mut lines = String::new();
         if !self.waited.is_empty() {
             let rows = format::counted(self.waited.len(), "row");
-            let part = range(self.waited, format::percent);
+            let part = Range::of(self.waited).map(|range| format::from_to(range, format::percent));
+            let part = part.unwrap_or_default();
             lines += &format!(
                 "{device}: other programs used the processors: threads with work waited for one {part} of their time, in {rows} \
                  (under `chrt --fifo 1`, which a superuser may ask for, the others wait instead)\n"
@@ -59,14 +49,6 @@ impl Shared {
                 "{device}: {interrupted} of {samples} samples were interrupted by other programs, and are left out\n"
             );
         }
-        if !self.imprecise.is_empty() {
-            let rows = format::counted(self.imprecise.len(), "row");
-            let reached = range(self.imprecise, |part| format!("± {}", format::percent(part)));
-            lines += &format!(
-                "{device}: {rows} known to {reached}, not to {} in their time: other programs share processors, caches and memory\n",
-                format::precision(precision)
-            );
-        }
         lines
     }
 }
@@ -76,12 +58,10 @@ pub(super) fn shared_processors(run: &Run) -> String {
     let mut devices: BTreeMap<&str, Shared> = BTreeMap::new();
     for (record, measured) in run.measured() {
         if measured.samples.shares_processors() {
-            let is_valid = record.verdict.state == State::Valid;
-            devices.entry(&record.device).or_default().add(&measured.samples, is_valid);
+            devices.entry(&record.device).or_default().add(&measured.samples);
         }
     }
-    let lines =
-        devices.into_iter().map(|(device, shared)| shared.lines(&plain(device), run.sampling.precision));
+    let lines = devices.into_iter().map(|(device, shared)| shared.lines(&plain(device)));
     lines.collect()
 }
 
@@ -89,7 +69,6 @@ pub(super) fn shared_processors(run: &Run) -> String {
 mod tests {
     use super::*;
     use gpubench_records::files;
-    use gpubench_records::method::Path;
 
     fn run() -> Run {
         let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
@@ -124,23 +103,5 @@ mod tests {
         let left_out =
             format!("host: 3 of {all} samples were interrupted by other programs, and are left out\n");
         assert_eq!(shared_processors(&run), format!("{told}{left_out}"));
-    }
-
-    #[test]
-    fn rows_of_a_cpu_that_are_less_precise_are_counted() {
-        let mut run = run();
-        for (number, half) in [(0, 0.02), (1, 0.04), (2, 0.06)] {
-            run.records[number].verdict.state = State::Valid;
-            let samples = samples(&mut run, number);
-            samples.method.path = Path::Host;
-            samples.converged = false;
-            let median = samples.time.median;
-            samples.time.median_ci.low = median * (1.0 - half);
-            samples.time.median_ci.high = median * (1.0 + half);
-        }
-        assert_eq!(
-            shared_processors(&run),
-            "host: 2 rows known to ± 2.00 % to ± 4.00 %, not to ± 0.50 % in their time: other programs share processors, caches and memory\n"
-        );
     }
 }

@@ -7,7 +7,6 @@ use std::fmt::Write;
 use super::columns::{Column, printed};
 use super::notes::{Note, Notes};
 use super::page::Page;
-use super::room::Room;
 use super::rows::{self, Devices, Row};
 use super::spread;
 use super::style::{BOLD, of_state, styled};
@@ -18,21 +17,14 @@ use gpubench_records::verdict::{State, Verdict};
 
 /// The mark of a row's verdict, before its name.
 const MARK: usize = 2;
-/// The space between columns.
-const GAP: usize = 2;
-/// The same on a narrow page, but before the first of them.
-const NARROW_GAP: usize = 1;
+/// The space before a column, and once more after the name.
+const GAP: usize = 1;
 /// The room behind a row for the numbers of the reasons against it.
 const NUMBERS: usize = 6;
 /// The word behind the rows of a fake.
 const FAKE: &str = " fake";
 /// A name has at least this many columns, and on a wide page a quarter of it.
 const LEAST_NAME: usize = 16;
-/// A page of fewer columns is narrow: cells are shorter and closer, and a name that ends a cell has the room that it needs, and
-/// new heads where another needs more.
-const NARROW: usize = 100;
-/// The share that wider pages have room for, so that the same heads stand above a whole group.
-const LONGEST_SHARE: &str = "0.64 % BF16 tensor";
 /// The indentation of a reason under its row.
 const INDENT: usize = 4;
 
@@ -63,7 +55,7 @@ pub struct TableWriter {
     fake: bool,
     notes: Notes,
     /// The columns that a record of this group had a use for so far.
-    used: Vec<UsedColumn>,
+    used: Vec<&'static Column>,
     lineup: Lineup,
     /// The group of the row before.
     group: Option<Group>,
@@ -80,30 +72,16 @@ pub struct TableWriter {
 /// The module and the devices of a group of rows.
 type Group = (String, String);
 
-/// A column with the room that its cells took so far.
-#[derive(Clone, Copy, Debug)]
-struct UsedColumn {
-    column: &'static Column,
-    room: Room,
-}
-
-impl UsedColumn {
-    /// The title and the width: where they change, the heads are printed again.
-    fn layout(&self) -> (&'static str, usize) {
-        (self.column.title, self.room.width())
-    }
-}
-
 /// The columns that a page has room for.
 #[derive(Debug, Default)]
 struct Lineup {
     name: usize,
-    columns: Vec<UsedColumn>,
+    columns: Vec<&'static Column>,
 }
 
 impl Lineup {
     fn has(&self, title: &str) -> bool {
-        self.columns.iter().any(|used| used.column.title == title)
+        self.columns.iter().any(|column| column.title == title)
     }
 }
 
@@ -205,22 +183,16 @@ impl TableWriter {
 
     /// Adds the columns that `rows` need. Returns true if that changes the heads.
     fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
-        let is_narrow = self.is_narrow();
-        let use_column = |column: &'static Column| {
-            let earlier = self.used.iter().find(|used| used.column.title == column.title);
-            let (_, room, cell) = column.layout(is_narrow);
-            let cells: Vec<String> = rows.iter().map(cell).collect();
-            let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
-            let units = cells.iter().map(String::as_str).chain((!is_narrow).then_some(LONGEST_SHARE));
-            let room = room.for_units(units);
-            let room = earlier.map_or(room, |earlier| earlier.room.or_wider(room));
-            is_used.then_some(UsedColumn { column, room })
+        let is_used = |column: &&'static Column| {
+            !column.optional
+                || self.used.iter().any(|used| used.title == column.title)
+                || rows.iter().any(|row| !(column.cell)(row).is_empty())
         };
-        self.used = printed().filter_map(use_column).collect();
+        self.used = printed().filter(is_used).collect();
         let lineup = self.lineup();
-        let layout = |lineup: &Lineup| lineup.columns.iter().map(UsedColumn::layout).collect::<Vec<_>>();
-        let is_same = layout(&lineup) == layout(&self.lineup);
-        for title in self.used.iter().map(|used| used.column.title) {
+        let titles = |lineup: &Lineup| lineup.columns.iter().map(|column| column.title).collect::<Vec<_>>();
+        let is_same = titles(&lineup) == titles(&self.lineup);
+        for title in self.used.iter().map(|column| column.title) {
             if !lineup.has(title) && !self.dropped.contains(&title) {
                 self.dropped.push(title);
             }
@@ -234,19 +206,20 @@ impl TableWriter {
         let Some(page) = self.page.width() else {
             return Lineup { name: self.longest, columns: self.used.clone() };
         };
-        let always = self.used.iter().filter(|used| used.column.rank == 0).map(|used| self.needs(used));
-        let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
+        let needs = |column: &Column| GAP + column.room.width();
+        let always = self.used.iter().filter(|column| column.rank == 0).map(|column| needs(column));
+        let room = page.saturating_sub(MARK + GAP + always.sum::<usize>() + self.numbers());
         let least = self.longest.min(self.distinct.max(least_name(page))).min(room);
         let mut free = room - least;
         let mut lineup = Lineup { name: 0, columns: self.used.clone() };
-        lineup.columns.sort_by_key(|used| used.column.rank);
-        lineup.columns.retain(|used| {
-            let needs = if used.column.rank == 0 { 0 } else { self.needs(used) };
+        lineup.columns.sort_by_key(|column| column.rank);
+        lineup.columns.retain(|column| {
+            let needs = if column.rank == 0 { 0 } else { needs(column) };
             let fits = needs <= free;
             free -= if fits { needs } else { 0 };
             fits
         });
-        let columns = self.used.iter().filter(|used| lineup.has(used.column.title)).copied().collect();
+        let columns = self.used.iter().filter(|column| lineup.has(column.title)).copied().collect();
         Lineup { name: self.longest.min(least + free), columns }
     }
 
@@ -258,20 +231,6 @@ impl TableWriter {
             names.iter().all(|name| seen.insert(shortened(name, *columns)))
         };
         (least_name(page)..self.longest).find(differ).unwrap_or(self.longest)
-    }
-
-    fn is_narrow(&self) -> bool {
-        self.page.width().is_some_and(|width| width < NARROW)
-    }
-
-    /// The columns of a line that `used` takes with the space before it.
-    fn needs(&self, used: &UsedColumn) -> usize {
-        self.gap(used) + used.room.width()
-    }
-
-    fn gap(&self, used: &UsedColumn) -> usize {
-        let is_first = self.used.first().is_some_and(|first| first.column.title == used.column.title);
-        if self.is_narrow() && !is_first { NARROW_GAP } else { GAP }
     }
 
     fn numbers(&self) -> usize {
@@ -286,12 +245,12 @@ impl TableWriter {
             None => String::new(),
         };
         let mut heads = String::new();
-        for used in &self.lineup.columns {
-            heads += &spaces(self.gap(used));
-            heads += &used.room.head(used.column.layout(self.is_narrow()).0);
+        for column in &self.lineup.columns {
+            heads += &spaces(GAP);
+            heads += &column.room.head(column.head);
         }
         let heads = heads.trim_end();
-        let room = MARK + self.lineup.name + heads.len() - heads.trim_start().len();
+        let room = MARK + GAP + self.lineup.name + heads.len() - heads.trim_start().len();
         let mut text = String::new();
         // Writing to a string cannot fail.
         if title.is_empty() {
@@ -316,13 +275,12 @@ impl TableWriter {
             State::Invalid => "! ",
         };
         let name = shortened(name, self.lineup.name);
-        let mut line = format!("{mark}{}", left(&name, self.lineup.name));
-        for used in &self.lineup.columns {
-            let UsedColumn { column, room } = used;
-            let cell = column.layout(self.is_narrow()).2(row);
+        let mut line = format!("{mark}{}", left(&name, self.lineup.name + GAP));
+        for column in &self.lineup.columns {
+            let cell = (column.cell)(row);
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
-            line += &spaces(self.gap(used));
-            line += &room.fit(&cell);
+            line += &spaces(GAP);
+            line += &column.room.fit(&cell);
         }
         if row.shown.fake {
             line += FAKE;

@@ -20,12 +20,12 @@ pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
 }
 
 /// The number of terminal columns of `text`.
-pub(super) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// `text` with as much left out of its middle as `columns` need, and `…` there.
-pub(super) fn shortened(text: &str, columns: usize) -> String {
+pub fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }

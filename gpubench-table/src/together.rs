@@ -1,21 +1,28 @@
 //! The decisions on many rows together, in words. In: a [`BaselineComparison`]; out: a sentence on the answers, one on rows that chance may
 //! explain, those on differences that were assumed, for a row its answer, and the number of each answer.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
+use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Finding};
 use gpubench_stats::units::Range;
-use gpubench_stats::{DECISION_ERROR, format};
+use gpubench_stats::{DECISION_ERROR, Ratio, format};
 
 /// The number of results with each answer. Every summary counts the answers that its own page or table shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerCounts {
-    /// The number that are slower.
-    pub slower: usize,
+    slower: usize,
     faster: usize,
     same: usize,
     undecided: usize,
 }
 
 impl AnswerCounts {
+    /// Counts the answers of `findings`.
+    pub fn of_findings(findings: &[CaseFinding]) -> Self {
+        Self::of(findings.iter().filter_map(|line| match line.finding {
+            Finding::Compared { answer, .. } => Some(answer),
+            _ => None,
+        }))
+    }
+
     /// Counts `answers`.
     pub fn of(answers: impl IntoIterator<Item = Answer>) -> Self {
         let mut counts = Self::default();
@@ -107,10 +114,16 @@ fn is_chance(finding: &Finding, band: f64) -> bool {
     }
 }
 
-/// The answer of a row, with the number of times that it was measured again.
-pub fn answer(answer: Answer, assumed: Option<AssumedSpread>, again: usize) -> String {
+/// Returns the result of a case in words: its answer, or the reason that it has none.
+pub fn result(finding: &Finding) -> String {
+    let (answer, assumed, again) = match finding {
+        Finding::Compared { answer, assumed_spread, remeasured, .. } => (answer, assumed_spread, remeasured),
+        Finding::NotComparable(why) => return format!("not comparable: {}", why.join("; ")),
+        Finding::New => return "new".to_owned(),
+        Finding::NoTime(why) => return format!("no number: {why}"),
+    };
     let answer = match assumed {
-        Some(AssumedSpread::UpTo(_)) if answer == Answer::Undecided => {
+        Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
             "within what processes may differ by".to_owned()
         }
         Some(AssumedSpread::Any) => "undecided: suspect, from one process".to_owned(),
@@ -121,4 +134,16 @@ pub fn answer(answer: Answer, assumed: Option<AssumedSpread>, again: usize) -> S
         1 => format!("{answer}, measured again once"),
         times => format!("{answer}, measured again {times} times"),
     }
+}
+
+/// Returns the time now, the time in the baseline, the change and its interval; `None` for a case without an answer.
+pub(super) fn figures(finding: &Finding) -> Option<[String; 4]> {
+    let Finding::Compared { ratio, time, baseline_time, .. } = finding else { return None };
+    let [change, interval] = changes(ratio);
+    Some([time.to_string(), baseline_time.to_string(), change, interval])
+}
+
+/// Returns a change and its interval.
+pub(super) fn changes(ratio: &Ratio) -> [String; 2] {
+    [format::change(ratio.value), format::changes(ratio.low, ratio.high)]
 }

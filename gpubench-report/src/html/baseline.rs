@@ -1,19 +1,15 @@
-//! Comparisons with a baseline and of interleaved cases: tables of the changes with their intervals, and sentences about cases that could
-//! not be compared.
+//! Comparisons with a baseline and of interleaved cases: tables of the changes with their intervals.
 
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
+use gpubench_table::text::plain;
+use gpubench_table::together::{self, AnswerCounts};
 use maud::{Markup, html};
 
 use super::view::View;
-use gpubench_table::text::plain;
-use gpubench_table::together::{self, AnswerCounts};
 
-/// The most rows of a table: the largest changes.
-const MOST: usize = 150;
-
-/// A change: the case, the ratio of its times, the answer, and the answer in words.
-type Change = (String, Ratio, Answer, String);
+/// A row: the case, the ratio of its times with the answer, and the result in words.
+type Row = (String, Option<(Ratio, Answer)>, String);
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
     let check = view.run.baseline_comparison.as_ref();
@@ -29,79 +25,53 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
     }
 }
 
-/// The changes since a baseline.
+/// The results of a comparison with a baseline.
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
-    let changes = check.findings.iter().filter_map(|line| match &line.finding {
-        Finding::Compared { ratio, assumed_spread, answer, regressed, .. } => {
-            let regression = if *regressed { ", a regression" } else { "" };
-            let words = together::answer(*answer, *assumed_spread, 0) + regression;
-            Some((format!("{} {}", view.short(&line.name), line.cache), *ratio, *answer, words))
-        }
-        _ => None,
+    let rows = check.findings.iter().map(|line| {
+        let compared = match line.finding {
+            Finding::Compared { ratio, answer, .. } => Some((ratio, answer)),
+            _ => None,
+        };
+        (format!("{} {}", view.short(&line.name), line.cache), compared, together::result(&line.finding))
     });
-    let changes: Vec<Change> = changes.collect();
     let margin = format::plus_minus(check.equivalence_margin);
     let title = format!("Against baseline {}, where {margin} does not matter", plain(&check.baseline));
-    let words = |finding: &Finding| match finding {
-        Finding::Compared { assumed_spread, answer, remeasured: again @ 1.., .. } => {
-            Some(together::answer(*answer, *assumed_spread, *again))
-        }
-        Finding::Compared { .. } => None,
-        Finding::NotComparable(why) => Some(format!("not comparable: {}", why.join("; "))),
-        Finding::New => Some("new".to_owned()),
-        Finding::NoTime(why) => Some(format!("no number: {why}")),
-    };
-    let findings = check.findings.iter();
-    let others = findings.filter_map(|line| {
-        Some(format!("{} {}: {}", view.short(&line.name), line.cache, words(&line.finding)?))
-    });
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
-    let others: Vec<String> = check
-        .remarks
-        .iter()
-        .cloned()
-        .chain(others)
-        .chain(missing)
-        .chain(together::sentences(check))
-        .collect();
+    let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
     html! {
-        @if !changes.is_empty() { (table(&title, changes)) }
-        @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
+        (table(&title, rows.collect()))
+        ul { @for line in others { li { (plain(&line)) } } }
     }
 }
 
 /// The cases that were interleaved with another.
-fn interleaved(view: &View<'_>) -> Vec<Change> {
-    let change = |case: &super::view::PageCase<'_>| {
+fn interleaved(view: &View<'_>) -> Vec<Row> {
+    let row = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
-        let (ratio, answer) = (compared.comparison.ratio?, compared.comparison.answer);
-        let with = compared.with.to_string();
-        let name = format!("{} / {}", case.name(), view.short(&with));
-        Some((name, ratio, answer, together::answer(answer, None, 0)))
+        let answer = compared.comparison.answer;
+        let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
+        Some((name, Some((compared.comparison.ratio?, answer)), answer.to_string()))
     };
-    view.cases.iter().filter_map(change).collect()
+    view.cases.iter().filter_map(row).collect()
 }
 
-/// The largest of the changes, the slower ones first.
-fn table(title: &str, mut changes: Vec<Change>) -> Markup {
-    let counts = AnswerCounts::of(changes.iter().map(|(_, _, answer, _)| *answer));
-    let all = changes.len();
-    let size = |(_, ratio, ..): &Change| (ratio.value - 1.0).abs();
-    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    changes.truncate(MOST);
-    changes.sort_by(|(_, a, ..), (_, b, ..)| b.value.total_cmp(&a.value));
+/// A table of results, the slower ones first.
+fn table(title: &str, mut rows: Vec<Row>) -> Markup {
+    let counts = AnswerCounts::of(rows.iter().filter_map(|(_, compared, _)| Some(compared.as_ref()?.1)));
+    let ratio = |row: &Row| row.1.map_or(0.0, |(ratio, _)| ratio.value);
+    rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     html! {
         h3 { (title) ": " (counts.to_string()) }
-        @if all > MOST { p.soft { "The " (MOST) " largest changes of " (all) "." } }
         div.wide tabindex="0" {
             table {
                 thead { tr { @for head in ["case", "change", "95 % interval", "answer"] { th scope="col" { (head) } } } }
-                @for (name, ratio, answer, words) in &changes {
-                    tr.slower[*answer == Answer::Slower].faster[*answer == Answer::Faster] {
+                @for (name, compared, result) in &rows {
+                    @let is = |answer| compared.is_some_and(|(_, it)| it == answer);
+                    tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {
                         th scope="row" { (plain(name)) }
-                        td.number { (format::change(ratio.value)) }
-                        td.number { (format::changes(ratio.low, ratio.high)) }
-                        td { (words) }
+                        td.number { @if let Some((ratio, _)) = compared { (format::change(ratio.value)) } }
+                        td.number { @if let Some((ratio, _)) = compared { (format::changes(ratio.low, ratio.high)) } }
+                        td { (plain(result)) }
                     }
                 }
             }

@@ -7,7 +7,7 @@ use gpubench_stats::{SMALLEST_SAMPLE, format};
 use maud::{Markup, html};
 
 use super::details::Details;
-use super::view::{PageCase, View, roof_share};
+use super::view::{PageCase, View};
 use gpubench_table::roof;
 use gpubench_table::text::plain;
 
@@ -24,7 +24,7 @@ const COLUMNS: [(&str, bool, Cell); 7] = [
     }),
     ("GB/s", true, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
     ("GFLOP/s", true, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
-    ("of its roof", false, |it| roof_share(it).map(|share| (roof::cell(share), share.fraction))),
+    ("of its roof", false, |it| roof::binding(it).map(|share| (roof::cell(share), share.fraction))),
     ("cold/hot", true, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
     ("samples", true, |it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
 ];

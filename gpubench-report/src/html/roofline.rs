@@ -5,7 +5,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::FlopsPerSecond;
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{MeasuredCase, View, hot_and_cold, roof_share};
+use super::view::{MeasuredCase, View, hot_and_cold};
 use crate::drawing::{Axis, Curves, Drawing, Series, Style, Unit};
 use gpubench_table::roof;
 use gpubench_table::text::plain;
@@ -41,7 +41,7 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
-        let of = roof_share(row.it).map(|share| format!(", {}", roof::phrase(share))).unwrap_or_default();
+        let of = roof::binding(row.it).map(|share| format!(", {}", roof::phrase(share))).unwrap_or_default();
         let note = format!(": {} at {}{of}", format::throughput(rate), format::intensity(intensity));
         Some(row.point(intensity, row.rate(rate.as_f64()), &note))
     };
@@ -82,8 +82,8 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
     }
     let curves = Curves {
-        title: best(info, rows.iter().filter(|row| row.it.metrics.arithmetic_intensity.is_some())),
-        subtitle: "throughput by arithmetic intensity, medians, below the roofs of memory and arithmetic"
+        title: format!("{}: rows below their roofs", plain(&info.name)),
+        subtitle: "throughput by arithmetic intensity, medians, below the peaks of memory and arithmetic"
             .to_owned(),
         x: Axis::log10("operations for each byte (flop/byte)", Unit::INTENSITY),
         y: Axis::log10("throughput", Unit::THROUGHPUT),
@@ -91,19 +91,4 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         marks: Vec::new(),
     };
     Some(curves.drawing())
-}
-
-/// The row that is nearest to its roof and not above it, as rows served from a cache are.
-fn best<'r, 'a: 'r>(info: &DeviceInfo, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
-    let shares =
-        rows.filter_map(|row| Some((row, roof_share(row.it)?))).filter(|(_, share)| share.fraction <= 1.0);
-    let best = shares.max_by(|a, b| a.1.fraction.total_cmp(&b.1.fraction));
-    let device = plain(&info.name);
-    best.map_or_else(
-        || format!("{device}: rows below their roofs"),
-        |(row, share)| {
-            let (name, part) = (row.case.name(), roof::phrase(share));
-            format!("{device}: the nearest to its roof is {name}, at {part}")
-        },
-    )
 }

@@ -1,21 +1,21 @@
-//! The top of the page: the devices, the verdicts in numbers, and the first things to look at, which are regressions and rows with
-//! reservations.
+//! The top of the page: the devices, the verdicts in numbers, the outcome of a comparison, and rows with reservations.
 
-use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Finding};
 use gpubench_records::counts::ResultCounts;
+use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
-use gpubench_stats::{Ratio, format};
+use gpubench_table::text::plain;
+use gpubench_table::together::AnswerCounts;
+use gpubench_table::{gate, header, remarks};
 use maud::{Markup, html};
 
-use super::view::{PageCase, View};
-use gpubench_table::text::plain;
-use gpubench_table::{gate, header, remarks};
+use super::view::View;
 
-/// The number of rows that each list names.
+/// The number of rows with reservations that are named.
 const NAMED: usize = 6;
 
 pub(super) fn summary(view: &View<'_>) -> Markup {
     let run = view.run;
+    let ResultCounts { valid, suspect, invalid, skipped, .. } = run.counts();
     html! {
         section #summary aria-labelledby="summary-title" {
             h2 #summary-title { "Summary" }
@@ -26,81 +26,29 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
                     @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
                 }
             }
-            (verdicts(view))
+            ul.verdicts {
+                @for (state, count) in [(State::Valid, valid), (State::Suspect, suspect), (State::Invalid, invalid)] {
+                    li class=(state.to_string()) { b { (count) } " " (state.to_string()) }
+                }
+                @if skipped > 0 { li { b { (skipped) } " skipped" } }
+            }
             p.soft { (plain(remarks::summary(run).trim())) }
-            div.columns {
-                (slower(view))
-                (reservations(view))
-            }
+            (comparison(run))
+            (reservations(view))
         }
     }
 }
 
-/// The number of rows of each verdict.
-fn verdicts(view: &View<'_>) -> Markup {
-    let ResultCounts { valid, suspect, invalid, skipped, .. } = view.run.counts();
+/// The number of each answer of a comparison with a baseline, and the outcome of its gate.
+fn comparison(run: &Run) -> Markup {
+    let Some(check) = &run.baseline_comparison else { return html! {} };
     html! {
-        ul.verdicts {
-            @for (state, count) in [(State::Valid, valid), (State::Suspect, suspect), (State::Invalid, invalid)] {
-                li class=(state.to_string()) { b { (count) } " " (state.to_string()) }
-            }
-            @if skipped > 0 { li { b { (skipped) } " skipped" } }
+        p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (AnswerCounts::of_findings(&check.findings).to_string()) }
+        @if let Some(gate) = run.gate() {
+            @let (count, from) = gate::regressions(&gate);
+            p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
+            @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
         }
-    }
-}
-
-fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
-    html! { a href=(case.target()) { (case.full_name(view.several_devices)) } }
-}
-
-/// The results that are slower than a gate allows, or without a gate those that are slower than the baseline.
-fn slower(view: &View<'_>) -> Markup {
-    let run = view.run;
-    let Some(gate) = run.gate() else {
-        let slower: Vec<(String, Ratio)> = run.baseline_comparison.iter().flat_map(slower_than).collect();
-        return html! { @if let Some(check) = &run.baseline_comparison {
-            div {
-                h3 { "Slower than " (plain(&check.baseline)) }
-                @if slower.is_empty() { p { "None." } }
-                (changes(view, &slower))
-            }
-        } };
-    };
-    let (regressions, (_, from)) = (gate.regressions(), gate::regressions(&gate));
-    let is_less = |line: &&CaseFinding| {
-        matches!(line.finding, Finding::Compared { answer: Answer::Slower, regressed: false, .. })
-    };
-    let less = run.baseline_comparison.iter().flat_map(|check| &check.findings).filter(is_less).count();
-    html! {
-        div {
-            h3 { "Regressions" }
-            @if regressions.is_empty() { p { "None" (from) "." } }
-            @for line in &gate::unjudged(&gate) { p { strong.bad { (line) } } }
-            (changes(view, &regressions))
-            @if less > 0 { p.soft { (format::counted(less, "result")) " slower by less: " a href="#baseline" { "comparisons" } } }
-        }
-    }
-}
-
-/// The results of a check that are called slower.
-fn slower_than(check: &BaselineComparison) -> impl Iterator<Item = (String, Ratio)> {
-    check.findings.iter().filter_map(|line| match line.finding {
-        Finding::Compared { ratio, answer: Answer::Slower, .. } => {
-            Some((format!("{} {}", line.name, line.cache), ratio))
-        }
-        _ => None,
-    })
-}
-
-/// The first of the results with their changes, and the number of the others.
-fn changes(view: &View<'_>, results: &[(String, Ratio)]) -> Markup {
-    html! {
-        ol {
-            @for (name, ratio) in results.iter().take(NAMED) {
-                li { (plain(view.short(name))) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
-            }
-        }
-        @if results.len() > NAMED { p.soft { "and " (results.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }
     }
 }
 
@@ -111,18 +59,16 @@ fn reservations(view: &View<'_>) -> Markup {
     cases.sort_by_key(|case| std::cmp::Reverse(case.record.verdict.state));
     html! {
         @if !cases.is_empty() {
-            div {
-                h3 { "Rows with a reservation" }
-                ol {
-                    @for case in cases.iter().take(NAMED) {
-                        li {
-                            (link(view, case)) ": "
-                            @for reason in case.record.verdict.reasons.iter().take(1) { (plain(&reason.to_string())) }
-                        }
+            h3 { "Rows with a reservation" }
+            ol {
+                @for case in cases.iter().take(NAMED) {
+                    li {
+                        a href=(case.target()) { (case.full_name(view.several_devices)) } ": "
+                        @for reason in case.record.verdict.reasons.iter().take(1) { (plain(&reason.to_string())) }
                     }
                 }
-                @if cases.len() > NAMED { p.soft { "and " (cases.len() - NAMED) " more" } }
             }
+            @if cases.len() > NAMED { p.soft { "and " (cases.len() - NAMED) " more" } }
         }
     }
 }

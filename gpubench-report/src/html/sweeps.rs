@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gpubench_records::device_info::{DeviceInfo, Value};
+use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::metrics::Metrics;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
@@ -101,13 +101,6 @@ fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
-/// Returns the name of a device's last-level cache, such as `L2`: the last cache among its properties.
-fn last_level(info: &DeviceInfo) -> String {
-    let caches = info.properties.iter().filter(|property| matches!(property.value, Value::Bytes(_)));
-    let name = caches.rev().find_map(|property| property.name.strip_suffix(" cache"));
-    plain(name.unwrap_or("last-level cache"))
-}
-
 /// Returns the bandwidth of a case, or else its throughput, with its text.
 fn rate(row: &MeasuredCase<'_>) -> Option<(f64, String)> {
     let Metrics { bandwidth, throughput, .. } = row.it.metrics;
@@ -186,6 +179,6 @@ impl ArgSweep<'_> {
             .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
         let part = (full - around[0].1) / (around[1].1 - around[0].1);
         let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
-        Some(Mark::x(value, format!("{}, {}", last_level(self.info?), format::bytes(cache))))
+        Some(Mark::x(value, format!("last-level cache, {}", format::bytes(cache))))
     }
 }

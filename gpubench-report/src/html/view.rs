@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::method::Cache;
-use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_table::text::{plain, split_path};
@@ -123,11 +122,6 @@ impl PageCase<'_> {
     pub(super) fn target(&self) -> String {
         format!("#r{}", self.number)
     }
-}
-
-/// The share of the roof that binds a launch, if both roofs are known; else of the known one.
-pub(super) fn roof_share(measured: &Measurement) -> Option<&PeakFraction> {
-    measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
 /// The modules that all paths begin with, such as `kernels::cuda::`.

@@ -89,10 +89,7 @@ columns! {
 }
 
 /// Writes `run` as CSV.
-///
-/// # Errors
-/// If `out` takes no more.
-pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let args = arguments(run);
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
@@ -114,7 +111,7 @@ fn cause(error: csv::Error) -> io::Error {
 }
 
 /// The names of all arguments, in the order in which they first appear.
-pub fn arguments(run: &Run) -> Vec<&str> {
+fn arguments(run: &Run) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
         if !names.contains(&&**name) {
@@ -125,7 +122,7 @@ pub fn arguments(run: &Run) -> Vec<&str> {
 }
 
 /// The value of the argument `name`.
-pub fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
+fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 

@@ -11,7 +11,7 @@ use crate::rows::Row;
 use crate::text::joined;
 use crate::together;
 use crate::{gate, header, remarks};
-use gpubench_records::comparison::{BaselineComparison, Finding};
+use gpubench_records::comparison::BaselineComparison;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
@@ -100,18 +100,8 @@ fn checked(check: &BaselineComparison) -> String {
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {
         let cache = line.cache.to_string();
-        let [now, then, change, answer] = match &line.finding {
-            Finding::Compared {
-                ratio, time: now, baseline_time, assumed_spread, answer, remeasured, ..
-            } => {
-                let answer = together::answer(*answer, *assumed_spread, *remeasured);
-                [now.to_string(), baseline_time.to_string(), format::change(ratio.value), answer]
-            }
-            Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
-            Finding::New => no_times("new".to_owned()),
-            Finding::NoTime(why) => no_times(format!("no number: {why}")),
-        };
-        text += &row([&*line.name, &*cache, &*now, &*then, &*change, &*answer]);
+        let [now, then, change, _] = together::figures(&line.finding).unwrap_or_default();
+        text += &row([&*line.name, &*cache, &*now, &*then, &*change, &*together::result(&line.finding)]);
     }
     for missing in &check.missing {
         // Writing to a string cannot fail.
@@ -135,10 +125,6 @@ fn gated(run: &Run) -> String {
     }
     text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{line}**\n")));
     text
-}
-
-fn no_times(answer: String) -> [String; 4] {
-    [String::new(), String::new(), String::new(), answer]
 }
 
 /// A row of a table, its cells escaped.

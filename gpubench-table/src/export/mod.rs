@@ -1,6 +1,6 @@
 //! The formats that a benchmark binary writes, and the destinations of any format.
 
-pub mod csv;
+mod csv;
 mod destination;
 mod markdown;
 mod names;
