@@ -400,7 +400,7 @@ fn no_name_moves_the_cursor() {
 /// A reader that has seen enough is no error.
 #[test]
 fn a_closed_pipe_is_no_error() {
-    for arguments in [["report", "--csv-samples", "-"], ["report", "--color", "never"]] {
+    for arguments in [["report", "--json", "-"], ["report", "--color", "never"]] {
         let mut child = Command::new(PROGRAM)
             .args(arguments)
             .arg(recorded())

@@ -4,7 +4,7 @@
 use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::format;
 use gpubench::units::{Bytes, BytesPerSecond, Rate};
-use gpubench_report::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
+use gpubench_report::drawing::{Axis, Mark, Row, RowLook, Rows, Unit};
 
 use crate::common::{Lab, Result};
 use crate::{Args, MEMORY, Timed};
@@ -20,15 +20,15 @@ pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], info: &DeviceInfo, args: 
 }
 
 /// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.
-fn spreads(timed: &[Timed<'_>], circumstances: &str) -> BoxPlot {
+fn spreads(timed: &[Timed<'_>], circumstances: &str) -> Rows {
     let row = |timed: &Timed<'_>| Row {
         name: timed.transfer.name.to_owned(),
-        samples: timed.times.iter().map(|time| *time / timed.median - 1.0).collect(),
+        values: timed.times.iter().map(|time| *time / timed.median - 1.0).collect(),
         note: format::time(timed.median),
     };
     let rows: Vec<Row> = timed.iter().map(row).collect();
     let range = |row: &Row| {
-        let ends = row.samples.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], sample| {
+        let ends = row.values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], sample| {
             [low.min(*sample), high.max(*sample)]
         });
         ends[1] - ends[0]
@@ -36,25 +36,28 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> BoxPlot {
     let shown = |row: &Row| format!("{} ({})", format::percent(range(row)), row.name);
     let least = rows.iter().min_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
     let most = rows.iter().max_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
-    BoxPlot {
+    Rows {
         title: format!("Runs of a transfer differ by {least} to {most}"),
         subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
         axis: Axis::near("above the median of the transfer", Unit::CHANGE),
+        look: RowLook::Boxes,
+        series: Vec::new(),
         rows,
+        marks: Vec::new(),
     }
 }
 
 /// The copies within the memory: the bytes that cross it, beside those that the source counts.
-fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Bars {
+fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Rows {
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
-    let bar = |timed: &&Timed<'_>| {
+    let row = |timed: &&Timed<'_>| {
         let counted = Bytes(bytes * timed.transfer.transfers).per(timed.median);
-        Bar::new(timed.transfer.name, [crossing(timed), counted].map(BytesPerSecond::as_f64))
+        bar(timed.transfer.name, [crossing(timed), counted].map(BytesPerSecond::as_f64).to_vec())
     };
     let peak = info.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
     let shares: Vec<String> =
         timed.iter().filter_map(|timed| Some(format::percent(Rate::from(crossing(timed)) / peak?))).collect();
-    Bars {
+    Rows {
         title: match &shares[..] {
             [kernel, driver] => {
                 format!("A kernel copies at {kernel} of the memory's peak, the driver at {driver}")
@@ -64,21 +67,21 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
         subtitle: format!(
             "{circumstances}, medians. Each byte crosses the memory twice; the source counts that of memcpyDtoD once"
         ),
-        label: "bandwidth".to_owned(),
-        unit: Unit::GIBIBYTES,
+        axis: Axis::linear("bandwidth", Unit::GIBIBYTES).tight(),
+        look: RowLook::Bars,
         series: vec!["what crosses the memory".to_owned(), "as the source counts".to_owned()],
-        rows: timed.iter().map(bar).collect(),
+        rows: timed.iter().map(row).collect(),
         marks: peak.map(|peak| limit(peak, "peak of the memory")).into_iter().collect(),
     }
 }
 
 /// The transfers over the bus.
-fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Bars {
+fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Rows {
     let rate = |timed: &Timed<'_>| Bytes(bytes * timed.transfer.transfers).per(timed.median);
     let of = |name: &str| timed.iter().find(|timed| timed.transfer.name == name).map(|timed| rate(timed));
     let times = of("pinnedDtoH").zip(of("pagedDtoH")).map(|(pinned, paged)| pinned / paged);
     let peak = info.peak(&Quantity::DeviceToHost).map(|peak| peak.value);
-    Bars {
+    Rows {
         title: times.map_or_else(
             || "Transfers over the bus".to_owned(),
             |times| {
@@ -86,12 +89,16 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstanc
             },
         ),
         subtitle: format!("{circumstances}, medians"),
-        label: "bandwidth".to_owned(),
-        unit: Unit::GIBIBYTES,
+        axis: Axis::linear("bandwidth", Unit::GIBIBYTES).tight(),
+        look: RowLook::Bars,
         series: Vec::new(),
-        rows: timed.iter().map(|timed| Bar::new(timed.transfer.name, [rate(timed).as_f64()])).collect(),
+        rows: timed.iter().map(|timed| bar(timed.transfer.name, vec![rate(timed).as_f64()])).collect(),
         marks: peak.map(|peak| limit(peak, "peak of the bus, one way")).into_iter().collect(),
     }
+}
+
+fn bar(name: &str, values: Vec<f64>) -> Row {
+    Row { name: name.to_owned(), values, note: String::new() }
 }
 
 fn limit(peak: Rate, what: &str) -> Mark {

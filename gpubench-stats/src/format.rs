@@ -128,7 +128,7 @@ pub fn number(value: f64) -> String {
 pub fn counted(number: usize, what: &str) -> String {
     let plural = match number {
         1 => "",
-        _ if what.ends_with("ch") => "es",
+        _ if what.ends_with("ch") || what.ends_with("ss") => "es",
         _ => "s",
     };
     format!("{number} {what}{plural}")

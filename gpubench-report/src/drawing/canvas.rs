@@ -2,11 +2,15 @@
 
 use std::fmt::{Arguments, Write as _};
 
+use gpubench_table::{Page, text};
+
 use super::WIDTH;
 use crate::escaped;
 
 /// Room at the edges.
 pub(super) const EDGE: f64 = 16.0;
+/// The approximate width of a letter.
+const LETTER: f64 = 7.0;
 /// The width of a title's letters over that of others.
 const BOLD: f64 = 1.42;
 
@@ -218,48 +222,19 @@ pub(super) fn drawn(index: usize) -> String {
     format!("s{}", index % SERIES)
 }
 
-/// The approximate width of text in pixels, at a size of 13: no font is known here.
+/// Returns the approximate width of text in pixels: no font is known here.
 pub(super) fn width(text: &str) -> f64 {
-    let of_size = |character: char| match character {
-        'i' | 'j' | 'l' | 't' | 'f' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '['
-        | ']' | ' ' => 0.32,
-        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.95,
-        character if character.is_uppercase() => 0.7,
-        // As wide as they are high, such as Chinese.
-        character if character >= '\u{2e80}' => 1.0,
-        _ => 0.61,
-    };
-    13.0 * text.chars().map(of_size).sum::<f64>()
+    LETTER * text::width(text) as f64
 }
 
 /// Returns the text as it fits. What is left out of its middle tells names apart the least.
 pub(super) fn fitted(text: &str, most: f64) -> String {
-    if width(text) <= most {
-        return text.to_owned();
-    }
-    let characters: Vec<char> = text.chars().collect();
-    let half = characters.len() / 2;
-    let without = |cut: usize| {
-        let part = |characters: &[char]| characters.iter().collect::<String>();
-        let (begin, end) = (part(&characters[..half - cut]), part(&characters[half + cut..]));
-        format!("{}…{}", begin.trim_end(), end.trim_start())
-    };
-    (0..=half).map(without).find(|shown| width(shown) <= most).unwrap_or_default()
+    text::shortened(text, (most / LETTER) as usize)
 }
 
-/// The text in lines that fit, broken at spaces; a word that is too long is shortened.
-pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if width(line) + width(" ") + width(word) <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(fitted(word, most)),
-        }
-    }
-    lines
+/// Returns the text in lines that fit, broken at spaces.
+fn wrapped(text: &str, most: f64) -> Vec<String> {
+    text::wrapped(text, "", Page::default().with_width((most / LETTER) as usize))
 }
 
 #[cfg(test)]
@@ -279,7 +254,8 @@ mod tests {
 
     #[test]
     fn long_text_is_broken_at_spaces() {
-        assert_eq!(wrapped("one two three", width("one two") + 1.0), ["one two", "three"]);
-        assert_eq!(wrapped("extraordinarily", width("extra…")).len(), 1);
+        let words = ["word"; 30].join(" ");
+        let lines = wrapped(&words, 500.0);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width(line) <= 500.0), "{lines:?}");
     }
 }

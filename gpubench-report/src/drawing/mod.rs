@@ -29,7 +29,7 @@ pub use self::canvas::Drawing;
 pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
 pub use self::curves::{Curves, Panels};
 pub use self::plot::{Mark, Panel, Point, Series, Style};
-pub use self::rows::{Bar, Bars, BoxPlot, Row};
+pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;
 
 /// The width of a drawing, in pixels if it is not scaled.

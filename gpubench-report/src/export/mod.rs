@@ -1,6 +1,5 @@
 //! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
 
-mod csv_samples;
 #[cfg(feature = "clap")]
 mod flags;
 mod junit;
@@ -12,15 +11,9 @@ use gpubench_table::export::Format;
 pub use self::flags::ExportArgs;
 
 /// All formats, in the order in which help texts list them.
-pub const FORMATS: [Format; 8] =
-    [Format::JSON, Format::CSV, CSV_SAMPLES, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
+pub const FORMATS: [Format; 7] =
+    [Format::JSON, Format::CSV, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
 
-/// CSV with a row for each sample.
-pub const CSV_SAMPLES: Format = Format {
-    name: "csv-samples",
-    description: "Write a row for each sample, with its event time and its time, as CSV",
-    write: csv_samples::write,
-};
 /// The page.
 pub const HTML: Format = Format {
     name: "html",

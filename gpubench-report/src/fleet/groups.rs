@@ -34,7 +34,7 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     // A run that resumed another comes after it.
     runs.sort_by_key(|run| run.head.resumed.is_some());
     let (mut groups, mut missing, mut unfinished) = (Vec::new(), Vec::new(), BTreeMap::new());
-    let mut seen: HashMap<(String, u64), String> = HashMap::new();
+    let mut seen: HashMap<(String, [u64; 2]), String> = HashMap::new();
     let mut processes = 0;
     for run in runs {
         missing.extend(run.faults.iter().cloned());
@@ -61,7 +61,7 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
                 let case = number_of(&mut group.cases, |case| *case == row.case, || row.case.clone());
                 for reading in &row.readings {
                     let first =
-                        seen.entry((uuid.to_owned(), reading.hash)).or_insert_with(|| run.name.clone());
+                        seen.entry((uuid.to_owned(), reading.identity)).or_insert_with(|| run.name.clone());
                     if *first != run.name {
                         *repeated.entry(first.clone()).or_default() += 1;
                         continue;

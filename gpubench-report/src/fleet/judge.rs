@@ -5,6 +5,8 @@
 //! is zero, but whether the GPU belongs to the others. `effects` pools cases and processes; here each GPU is compared with the
 //! others by Student's t, and slow ones are found at a false discovery rate. `docs/fleet.md` has the reasons.
 
+use std::fmt;
+
 use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
 
@@ -83,6 +85,19 @@ pub enum Lack {
     Processes,
     /// The effect is known to plus or minus this fraction only.
     Precision(f64),
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpus(gpus) => write!(f, "{gpus} of its model and build, and a verdict needs {FEWEST_GPUS}"),
+            Self::Processes => write!(
+                f,
+                "one process on each of fewer than {MANY_GPUS}: a second tells a slow GPU from a disturbed process"
+            ),
+            Self::Precision(_) => f.write_str("its processes or cases differ too much for a verdict"),
+        }
+    }
 }
 
 /// A GPU among the others, on a roof.

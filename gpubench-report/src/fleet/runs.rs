@@ -1,7 +1,6 @@
 //! The runs of a fleet, read from their files without samples, so that thousands fit into memory.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -59,8 +58,8 @@ pub(super) struct Reading {
     pub(super) roof: FleetRoof,
     /// The work and the method. Medians of others are not comparable.
     pub(super) method: Circumstances,
-    /// A hash that no other measurement has.
-    pub(super) hash: u64,
+    /// The bits of its median and of the time that it took, which no other measurement of the GPU has.
+    pub(super) identity: [u64; 2],
     pub(super) clock: Option<f64>,
     pub(super) power: Option<f64>,
     pub(super) temperature: Option<f64>,
@@ -153,16 +152,11 @@ impl Reading {
         let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
         let own_clock = samples.device_clock.as_ref().map(|clock| clock.mean);
         let clock = own_clock.or_else(|| Some(during?.sm_clock?.low));
-        // Two measurements never agree to the last bit in all samples and in the time that they took.
-        let mut hasher = DefaultHasher::new();
-        for time in samples.event_times.iter().chain([&samples.device_time, &samples.wall_time]) {
-            time.as_f64().to_bits().hash(&mut hasher);
-        }
         Self {
             median: measured.median().as_f64(),
             roof: FleetRoof::new(measured, record.case.cache, info),
             method: Circumstances::new(measured, None, program),
-            hash: hasher.finish(),
+            identity: [measured.median(), samples.wall_time].map(|time| time.as_f64().to_bits()),
             clock: clock.map(|clock| clock.0 as f64),
             power: during.and_then(|during| during.power).map(|power| power.high.as_f64()),
             temperature: during.and_then(|during| during.temperature).map(|range| f64::from(range.high)),

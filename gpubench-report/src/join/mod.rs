@@ -61,11 +61,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     }
     // These belong to one run alone.
     (whole.resumed, whole.regression_threshold, whole.baseline_comparison) = (None, None, None);
-    let mut others = others(&mut whole)?;
     whole.records = merged(whole.records);
-    for record in &mut whole.records {
-        record.other_processes.extend(others.remove(&record.planned()).unwrap_or_default());
-    }
     whole.planned_cases = whole.planned_cases.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
     Ok(Joined { run: whole, remarks, missing: None })
@@ -90,10 +86,7 @@ fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
         }
         for record in &other.run.records {
             let earlier = cases.entry(record.planned()).or_default();
-            earlier.iter().try_for_each(|earlier| measured_once(*earlier, (other, record)))?;
-            if let Some(first) = earlier.first() {
-                is_repetition(*first, (other, record))?;
-            }
+            earlier.iter().try_for_each(|earlier| is_repetition(*earlier, (other, record)))?;
             earlier.push((other, record));
         }
         if let Some(difference) = other_build(&runs[0].run.program, &other.run.program) {
@@ -113,38 +106,39 @@ fn all_measurements(record: &Record) -> impl Iterator<Item = &Measurement> {
     record.measurement.iter().chain(&record.other_processes)
 }
 
-fn measured_once((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
-    if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
-        let (case, one, other) = (&first.case, &one.name, &other.name);
-        return Err(JoinError(format!(
-            "`{case}` has the same measurement in {one} and in {other}: leave out one of the two"
-        )));
-    }
-    Ok(())
-}
-
-/// Checks that two records of a case are of the same work, measured in the same way by the same build.
+/// Checks that two records of a case are of the same work, measured twice in the same way by the same build.
 fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
+    let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
+    let refused = |why: String| Err(JoinError(format!("`{case}` {why}")));
+    if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
+        return refused(format!(
+            "has the same measurement in {one_name} and in {other_name}: leave out one of the two"
+        ));
+    }
+    if first.compared.is_some() || second.compared.is_some() {
+        return refused(
+            "was compared by --compare-with, whose rounds cannot be merged with another measurement of it".to_owned(),
+        );
+    }
     let measured = |run, record| {
         let measurement = all_measurements(record).next()?;
         Some(MeasuredRecord { run, record, measurement })
     };
-    let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
     if let (Some(then), Some(now)) = (measured(&one.run, first), measured(&other.run, second)) {
         let differences = differences(now, then).join("; ");
         if !differences.is_empty() {
-            return Err(JoinError(format!(
-                "`{case}` differs between {other_name} and {one_name}, so that they cannot be merged: {differences}"
-            )));
+            return refused(format!(
+                "differs between {other_name} and {one_name}, so that they cannot be merged: {differences}"
+            ));
         }
     }
-    let error = |difference| {
-        JoinError(format!(
-            "`{case}` was measured by another build in {other_name} than in {one_name} ({difference}): only runs of the same build \
-             can be merged. `cargo gpubench compare {one_name} {other_name}` compares builds"
-        ))
-    };
-    other_build(&one.run.program, &other.run.program).map_or(Ok(()), |difference| Err(error(difference)))
+    match other_build(&one.run.program, &other.run.program) {
+        None => Ok(()),
+        Some(difference) => refused(format!(
+            "was measured by another build in {other_name} than in {one_name} ({difference}): only runs of the same build can be \
+             merged. `cargo gpubench compare {one_name} {other_name}` compares builds"
+        )),
+    }
 }
 
 /// Returns the difference of two builds: of their fingerprints if both have one, else of their packages and commits.
@@ -189,24 +183,6 @@ fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
         "{one} is a run of `{first}` and {other} one of `{second}`: only runs of the same benchmark binary can be merged. \
          `cargo gpubench report {one} {other}` shows both"
     )))
-}
-
-/// Takes the measurements of other processes from the records, by their cases.
-fn others(run: &mut Run) -> Result<HashMap<PlannedCase, Vec<Measurement>>, JoinError> {
-    let mut in_turn: HashMap<PlannedCase, bool> = HashMap::new();
-    let mut others: HashMap<PlannedCase, Vec<Measurement>> = HashMap::new();
-    for record in &mut run.records {
-        let compared = record.compared.is_some();
-        let before = in_turn.insert(record.planned(), compared);
-        if before.is_some_and(|before| before || compared) {
-            return Err(JoinError(format!(
-                "`{}` was compared by --compare-with, whose rounds cannot be merged with another measurement of it",
-                record.case
-            )));
-        }
-        others.entry(record.planned()).or_default().append(&mut record.other_processes);
-    }
-    Ok(others)
 }
 
 /// Checks that a device that both have is the same.

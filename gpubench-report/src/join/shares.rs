@@ -31,7 +31,8 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     name_devices(&mut runs);
     same_models(&runs)?;
     let mut remarks = leave_out_doubles(&mut runs);
-    let host = common(runs.iter().map(|named| &named.run.environment.host));
+    let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
+    let host = runs[0].run.environment.host.clone().filter(|_| is_one_host);
     let mut joined = repetitions(runs)?;
     let run = &mut joined.run;
     let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
@@ -42,13 +43,6 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     joined.remarks.append(&mut remarks);
     joined.missing = missing;
     Ok(joined)
-}
-
-fn common<T: Clone + PartialEq>(
-    mut values: impl Iterator<Item = impl std::borrow::Borrow<Option<T>>>,
-) -> Option<T> {
-    let first = values.next()?.borrow().clone();
-    if values.all(|other| *other.borrow() == first) { first } else { None }
 }
 
 /// Checks that all were divided in the same way.
