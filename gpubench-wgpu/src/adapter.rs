@@ -5,9 +5,7 @@ use gpubench_runtime::device::DeviceError;
 use wgpu::{Adapter, AdapterInfo, Backends, DeviceType, Features, Instance, InstanceDescriptor};
 
 /// The features by which launches are timed.
-pub(crate) const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY;
-/// The feature that times copies and several passes too.
-pub(crate) const IN_ENCODERS: Features = Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
 /// Returns the adapters, real GPUs first.
 pub(crate) fn all() -> Vec<Adapter> {
@@ -57,6 +55,6 @@ pub(crate) fn name(info: &AdapterInfo) -> String {
 /// Returns the reason that launches on an adapter with these features cannot be timed, if there is one.
 pub(crate) fn refusal(features: Features, name: &str) -> Option<String> {
     (!features.contains(TIMESTAMPS)).then(|| {
-        format!("{name} has no timestamp queries (TIMESTAMP_QUERY), by which alone launches on it are timed")
+        format!("{name} has no timestamps between commands (TIMESTAMP_QUERY_INSIDE_ENCODERS), by which launches are timed")
     })
 }

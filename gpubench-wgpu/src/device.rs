@@ -6,14 +6,13 @@ use std::rc::Rc;
 
 use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
 use gpubench_runtime::device::DeviceError;
+use gpubench_stats::units::Nanoseconds;
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use crate::adapter::{self, IN_ENCODERS};
-use crate::empty::{EmptyKernel, OneMore};
+use crate::adapter;
+use crate::empty::EmptyKernel;
 use crate::encoder::Encoder;
-use crate::errors::DeviceErrors;
 use crate::flush::{AssumedCache, FlushSweep};
-use crate::marks::Boundaries;
 
 /// The name of the kind on the command line and in records.
 pub(crate) const KIND: &str = "wgpu";
@@ -28,16 +27,18 @@ pub struct Wgpu {
     /// The sweep, once a cold sample needed it.
     pub(crate) sweep: Option<Rc<FlushSweep>>,
     pub(crate) timers: HashMap<Cache, Timer>,
-    pub(crate) one_more: Option<OneMore>,
+    /// The time of one more empty launch in a row of them, with its standard error, once it was measured.
+    pub(crate) one_more: Option<[Nanoseconds; 2]>,
     pub(crate) proofs: HashMap<Flush, FlushVerification>,
 }
 
 impl Wgpu {
-    /// Opens an adapter with the features that it has among these.
-    pub(crate) fn open_with(ordinal: usize, allowed: Features) -> Result<Self, DeviceError> {
+    /// Opens an adapter with all features but those that are unsafe to use, or that slow down memory.
+    pub(crate) fn open_adapter(ordinal: usize) -> Result<Self, DeviceError> {
         let adapter = adapter::numbered(ordinal)?;
         let info = adapter.get_info();
-        let features = adapter.features() & allowed;
+        let features =
+            adapter.features() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS;
         if let Some(why) = adapter::refusal(features, &adapter::name(&info)) {
             return Err(DeviceError::new(why));
         }
@@ -50,10 +51,7 @@ impl Wgpu {
         };
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
-        let errors = DeviceErrors::of(&device);
-        let boundaries =
-            if features.contains(IN_ENCODERS) { Boundaries::Commands } else { Boundaries::Passes };
-        let encoder = Encoder::new(device, queue, errors, boundaries);
+        let encoder = Encoder::new(device, queue);
         let empty = Rc::new(EmptyKernel::new(&encoder));
         encoder.finish()?;
         Ok(Self {

@@ -6,7 +6,6 @@ use wgpu::DeviceType;
 
 use crate::adapter;
 use crate::device::Wgpu;
-use crate::marks::Boundaries;
 
 /// Returns the facts of `device`, without its peaks.
 pub(crate) fn of(device: &Wgpu) -> DeviceInfo {
@@ -19,10 +18,6 @@ pub(crate) fn of(device: &Wgpu) -> DeviceInfo {
         DeviceType::VirtualGpu => "virtual GPU",
         DeviceType::Cpu => "software: the CPU does the work, and its times are no GPU's",
         DeviceType::Other => "of unknown kind",
-    };
-    let timestamps = match device.encoder.boundaries() {
-        Boundaries::Commands => "between commands",
-        Boundaries::Passes => "at the begin and end of passes",
     };
     let period = device.encoder.queue().get_timestamp_period();
     let subgroup = match (adapter_info.subgroup_min_size, adapter_info.subgroup_max_size) {
@@ -45,7 +40,7 @@ pub(crate) fn of(device: &Wgpu) -> DeviceInfo {
         )
         .with_property("largest buffer", Value::Bytes(Bytes(limits.max_buffer_size)))
         .with_property("largest binding", Value::Bytes(Bytes(limits.max_storage_buffer_binding_size)))
-        .with_property("timestamps", Value::Text(format!("{timestamps}, in ticks of {period} ns")));
+        .with_property("timestamps", Value::Text(format!("between commands, in ticks of {period} ns")));
     if !adapter_info.device_pci_bus_id.is_empty() {
         info = info.with_property("PCI bus", text(&adapter_info.device_pci_bus_id));
     }

@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_runtime::device::DeviceError;
-use wgpu::{Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor};
+use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor};
 
 use crate::errors::DeviceErrors;
-use crate::marks::{Boundaries, Marks};
+use crate::kernel::buffer;
+use crate::marks::Marks;
 use crate::spans::Span;
 
 /// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
@@ -24,18 +25,14 @@ struct Shared {
     errors: DeviceErrors,
     commands: RefCell<Option<CommandEncoder>>,
     marks: RefCell<Marks>,
-    /// The passes and commands since the launch began.
+    /// The passes and commands that were encoded.
     encoded: Cell<usize>,
 }
 
 impl Encoder {
-    pub(crate) fn new(
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-        errors: DeviceErrors,
-        boundaries: Boundaries,
-    ) -> Self {
-        let marks = RefCell::new(Marks::new(&device, boundaries));
+    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let errors = DeviceErrors::of(&device);
+        let marks = RefCell::new(Marks::new(&device));
         let commands = RefCell::default();
         Self(Rc::new(Shared { device, queue, errors, commands, marks, encoded: Cell::new(0) }))
     }
@@ -56,34 +53,25 @@ impl Encoder {
     pub fn pass(&self, encode: impl FnOnce(&mut ComputePass<'static>)) {
         self.count();
         let mut pass = self.with(|commands| {
-            let mut marks = self.0.marks.borrow_mut();
-            let timestamp_writes = marks.of_pass();
-            commands
-                .begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes })
-                .forget_lifetime()
+            commands.begin_compute_pass(&ComputePassDescriptor::default()).forget_lifetime()
         });
         encode(&mut pass);
     }
 
     /// Encodes with wgpu's own encoder: copies, clears, passes of a library.
-    ///
-    /// An adapter without `TIMESTAMP_QUERY_INSIDE_ENCODERS` times only [`Encoder::pass`], so that launches fail there which use this.
     pub fn commands<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
         self.count();
-        self.0.marks.borrow_mut().note_commands();
         self.with(encode)
     }
 
-    /// Waits for all that is encoded, and returns the bytes of `buffer`, which needs `COPY_SRC`. For checks.
+    /// Waits for all that is encoded, and returns the bytes of `from`, which needs `COPY_SRC`. For checks.
     ///
     /// # Errors
     /// Returns wgpu's error.
-    pub fn read(&self, buffer: &Buffer) -> Result<Vec<u8>, DeviceError> {
-        let size = buffer.size();
-        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        let descriptor = BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        let mapped = self.device().create_buffer(&descriptor);
-        self.with(|commands| commands.copy_buffer_to_buffer(buffer, 0, &mapped, 0, size));
+    pub fn read(&self, from: &Buffer) -> Result<Vec<u8>, DeviceError> {
+        let size = from.size();
+        let mapped = buffer(self.device(), size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+        self.with(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
         self.submit();
         self.map(&mapped)
     }
@@ -99,22 +87,12 @@ impl Encoder {
         waited.map(drop).map_err(DeviceError::new)
     }
 
-    /// Marks the begin of a launch.
-    pub(crate) fn begin(&self) {
-        self.0.encoded.set(0);
-        self.with(|commands| self.0.marks.borrow_mut().begin(commands));
+    /// Marks the begin or the end of a launch.
+    pub(crate) fn mark(&self) {
+        self.with(|commands| self.0.marks.borrow_mut().write(commands));
     }
 
-    /// Marks the end of a launch.
-    ///
-    /// # Errors
-    /// Returns the reason that the marks do not contain the launch.
-    pub(crate) fn end(&self) -> Result<(), Failure> {
-        let ended = self.with(|commands| self.0.marks.borrow_mut().end(commands));
-        ended.map_err(|why| Failure::new(Stage::Launch, why))
-    }
-
-    /// Fails if nothing was encoded since the launch began.
+    /// Fails if nothing was encoded since [`Self::forget_encoded`].
     pub(crate) fn check_encoded(&self) -> Result<(), Failure> {
         if self.0.encoded.get() > 0 {
             return Ok(());
@@ -137,16 +115,6 @@ impl Encoder {
         self.finish()?;
         let bytes = self.map(&read)?;
         self.0.marks.borrow_mut().take(&bytes, self.queue().get_timestamp_period())
-    }
-
-    /// Returns the most launches that one submission has marks for.
-    pub(crate) fn most_marks(&self) -> usize {
-        self.0.marks.borrow().most()
-    }
-
-    /// Returns the way in which launches are marked.
-    pub(crate) fn boundaries(&self) -> Boundaries {
-        self.0.marks.borrow().boundaries()
     }
 
     /// Returns the first error of the device, if it has reported one.

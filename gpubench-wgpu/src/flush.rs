@@ -4,10 +4,10 @@
 use gpubench_records::method::Flush;
 use gpubench_runtime::device::DeviceError;
 use gpubench_stats::units::Bytes;
-use wgpu::{AdapterInfo, Buffer, BufferDescriptor, BufferUsages, DeviceType};
+use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
 use crate::encoder::Encoder;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, buffer};
 
 /// The usual flush: reads leave no line to be written back.
 pub(crate) const USUAL: Flush = Flush::Read;
@@ -68,14 +68,7 @@ impl Region {
         let limits = encoder.device().limits();
         let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let size = size.0.min(largest) / OF_WORKGROUP * OF_WORKGROUP;
-        let make = |size| {
-            encoder.device().create_buffer(&BufferDescriptor {
-                label: None,
-                size,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
+        let make = |size| buffer(encoder.device(), size, BufferUsages::STORAGE | BufferUsages::COPY_DST);
         let (buffer, result) = (make(size), make(16));
         let read = Kernel::new(encoder, (SHADERS, "read_all"), &[], &[&result, &buffer]);
         let fill = Kernel::new(encoder, (SHADERS, "fill_all"), &[], &[&buffer]);

@@ -2,8 +2,8 @@
 //! way, which is no condition: an encoder takes any pass.
 
 use wgpu::{
-    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, ComputePipeline, ComputePipelineDescriptor,
-    PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
+    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, ComputePipeline,
+    ComputePipelineDescriptor, Device, PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
 };
 
 use crate::encoder::Encoder;
@@ -14,7 +14,8 @@ const MOST_IN_X: u32 = 32_768;
 /// A compute shader and the buffers that it is launched on: `@group(0)`, with bindings in their order.
 pub struct Kernel {
     pipeline: ComputePipeline,
-    buffers: BindGroup,
+    /// Nothing for a shader without bindings.
+    buffers: Option<BindGroup>,
 }
 
 impl Kernel {
@@ -53,23 +54,39 @@ impl Kernel {
         });
         let entries: Vec<BindGroupEntry<'_>> =
             buffers.iter().map(|(binding, buffer)| entry_of(*binding, buffer)).collect();
-        let layout = &pipeline.get_bind_group_layout(0);
-        let buffers =
-            device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries });
+        let bind = || {
+            let layout = &pipeline.get_bind_group_layout(0);
+            device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries })
+        };
+        let buffers = (!entries.is_empty()).then(bind);
         Self { pipeline, buffers }
     }
 
     /// Encodes a pass with so many workgroups: more than 32768 of them in rows of as many, of which the last may be in part
     /// superfluous. The shader finds its place by `workgroup_id.y * num_workgroups.x + workgroup_id.x`.
     pub fn launch(&self, encoder: &Encoder, workgroups: u64) {
+        self.launch_many(encoder, workgroups, 1);
+    }
+
+    /// Encodes a pass with this many launches.
+    pub(crate) fn launch_many(&self, encoder: &Encoder, workgroups: u64, launches: usize) {
         let x = workgroups.min(u64::from(MOST_IN_X));
         let y = workgroups.div_ceil(x.max(1));
         encoder.pass(|pass| {
             pass.set_pipeline(&self.pipeline);
-            pass.set_bind_group(0, &self.buffers, &[]);
-            pass.dispatch_workgroups(x as u32, u32::try_from(y).unwrap_or(u32::MAX), 1);
+            if let Some(buffers) = &self.buffers {
+                pass.set_bind_group(0, buffers, &[]);
+            }
+            for _ in 0..launches {
+                pass.dispatch_workgroups(x as u32, u32::try_from(y).unwrap_or(u32::MAX), 1);
+            }
         });
     }
+}
+
+/// Makes a buffer without a label.
+pub(crate) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
+    device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }
 
 fn entry_of(binding: u32, buffer: &Buffer) -> BindGroupEntry<'_> {

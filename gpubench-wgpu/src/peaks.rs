@@ -7,12 +7,12 @@ use gpubench_records::method::{Cache, Flush};
 use gpubench_runtime::device::Work;
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 use gpubench_stats::{format, median};
-use wgpu::{BufferDescriptor, BufferUsages, Features};
+use wgpu::{BufferUsages, Features};
 
 use crate::adapter::is_software;
 use crate::device::Wgpu;
 use crate::flush::{OF_WORKGROUP, Region, SHADERS};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, buffer};
 use crate::spans::Span;
 use crate::submissions::Submissions;
 use crate::timer::{self, Encoded};
@@ -77,9 +77,7 @@ fn arithmetic(
 ) -> Result<Option<Peak>, Failure> {
     let encoder = device.encoder.clone();
     let wgsl = format!("{enable}alias T = {precision};\n{}", include_str!("arithmetic.wgsl"));
-    let descriptor =
-        BufferDescriptor { label: None, size: 16, usage: BufferUsages::STORAGE, mapped_at_creation: false };
-    let result = encoder.device().create_buffer(&descriptor);
+    let result = buffer(encoder.device(), 16, BufferUsages::STORAGE);
     let constants = [("STEPS", sizes.steps as f64)];
     let kernel = Kernel::new(&encoder, (&wgsl, "multiply_add"), &constants, &[&result]);
     let operations = sizes.workgroups * INVOCATIONS * sizes.steps * OF_STEP;

@@ -9,7 +9,6 @@ use gpubench_stats::units::Nanoseconds;
 
 use crate::adapter::is_software;
 use crate::device::Wgpu;
-use crate::marks::Boundaries;
 use crate::proof;
 use crate::spans::Span;
 use crate::submissions::{Submissions, Works};
@@ -53,11 +52,8 @@ fn method(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> 
     let chosen = proof::choose(device, wanted)?;
     let mut method = Method::new(Path::Device).with_flush(chosen.flush);
     (method.flush_reason, method.flush_verification) = (chosen.reason, chosen.proof);
-    let software = is_software(&device.info).then_some("this is a software adapter, and no GPU");
-    let passes = (device.encoder.boundaries() == Boundaries::Passes)
-        .then_some("the adapter has no timestamps between commands: from the begin of the first pass to the end of the last");
-    let reasons: Vec<&str> = [software, passes].into_iter().flatten().collect();
-    method.path_reason = (!reasons.is_empty()).then(|| reasons.join("; "));
+    method.path_reason =
+        is_software(&device.info).then(|| "this is a software adapter, and no GPU".to_owned());
     Ok(method)
 }
 

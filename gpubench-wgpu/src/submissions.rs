@@ -6,6 +6,7 @@ use gpubench_records::method::{Cache, Flush, Method, Path};
 use gpubench_runtime::device::{Work, swapped};
 
 use crate::device::Wgpu;
+use crate::marks::MOST;
 use crate::spans::Span;
 
 /// The launches to sample.
@@ -81,7 +82,7 @@ impl<'a> Submissions<'a> {
             self.works.first().launch()?;
         }
         let mut number = 0;
-        while number < samples.max(1) && (number == 0 || turns * (number + 1) <= encoder.most_marks()) {
+        while number < samples.max(1) && (number == 0 || turns * (number + 1) <= MOST) {
             for place in turns * number..turns * (number + 1) {
                 let whose = if turns == 1 { 0 } else { turn(place) % 2 };
                 let empty = (whose == 1 && !two).then(|| self.device.empty.clone());
@@ -97,12 +98,12 @@ impl<'a> Submissions<'a> {
                 if let Some(sweep) = &sweep {
                     sweep.encode(self.method.flush, &encoder);
                 }
-                encoder.begin();
+                encoder.mark();
                 match empty {
                     Some(empty) => empty.launch(&encoder),
                     None => work.launch()?,
                 }
-                encoder.end()?;
+                encoder.mark();
             }
             number += 1;
         }

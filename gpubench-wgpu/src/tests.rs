@@ -1,15 +1,15 @@
-//! Adapters that lack features, played by one that has them: refusals, and launches that are timed by their passes.
+//! Adapters that are refused, and groups of launches.
 
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
 use gpubench_runtime::device::{Device, SampleOptions, Work};
 use gpubench_stats::units::Nanoseconds;
-use wgpu::{BufferDescriptor, BufferUsages, Features};
+use wgpu::{BufferUsages, Features};
 
-use crate::adapter::{IN_ENCODERS, TIMESTAMPS};
+use crate::adapter;
 use crate::device::Wgpu;
 use crate::encoder::Encoder;
-use crate::marks::Boundaries;
+use crate::kernel::buffer;
 
 /// A launch of so many passes, behind a clear if it has one.
 struct Passes {
@@ -21,9 +21,7 @@ struct Passes {
 impl Work for Passes {
     fn launch(&mut self) -> Result<(), Failure> {
         if self.clears {
-            let usage = BufferUsages::COPY_DST;
-            let descriptor = BufferDescriptor { label: None, size: 64, usage, mapped_at_creation: false };
-            let buffer = self.encoder.device().create_buffer(&descriptor);
+            let buffer = buffer(self.encoder.device(), 64, BufferUsages::COPY_DST);
             self.encoder.commands(|commands| commands.clear_buffer(&buffer, 0, None));
         }
         (0..self.passes).for_each(|_| self.encoder.pass(|_| {}));
@@ -31,9 +29,9 @@ impl Work for Passes {
     }
 }
 
-/// Samples on an adapter with these features, and returns the event times.
-fn events(features: Features, passes: usize, clears: bool) -> Result<Vec<Nanoseconds>, Failure> {
-    let mut device = Wgpu::open_with(0, features).expect("an adapter with timestamps");
+/// Samples on the first adapter, and returns the event times.
+fn events(passes: usize, clears: bool) -> Result<Vec<Nanoseconds>, Failure> {
+    let mut device = Wgpu::open_adapter(0).expect("an adapter with timestamps");
     let mut work = Passes { encoder: device.encoder.clone(), passes, clears };
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot))?;
     Ok(sampler.group(8)?.events)
@@ -41,39 +39,22 @@ fn events(features: Features, passes: usize, clears: bool) -> Result<Vec<Nanosec
 
 #[test]
 fn an_adapter_without_timestamps_is_refused() {
-    let refused = Wgpu::open_with(0, Features::empty()).err().expect("it has no clock");
-    let refused = refused.to_string();
-    assert!(refused.contains("has no timestamp queries (TIMESTAMP_QUERY)"), "{refused}");
+    for features in [Features::empty(), Features::TIMESTAMP_QUERY] {
+        let refused = adapter::refusal(features, "an adapter").expect("it has no clock");
+        assert!(refused.contains("has no timestamps between commands"), "{refused}");
+    }
 }
 
 #[test]
 fn an_adapter_that_is_not_there_is_refused() {
-    let refused = Wgpu::open_with(77, TIMESTAMPS).err().expect("there are not so many").to_string();
+    let refused = Wgpu::open_adapter(77).err().expect("there are not so many").to_string();
     assert!(refused.contains("there is no adapter 77"), "{refused}");
-}
-
-#[test]
-fn launches_are_timed_by_their_passes_where_nothing_else_is() {
-    let device = Wgpu::open_with(0, TIMESTAMPS).expect("an adapter with timestamps");
-    assert_eq!(device.encoder.boundaries(), Boundaries::Passes);
-    for passes in [1, 3] {
-        let events = events(TIMESTAMPS, passes, false).expect("it has passes");
-        assert_eq!(events.len(), 8);
-        assert!(events.iter().all(|event| event.0 > 0.0), "{events:?}");
-    }
-    let refused = events(TIMESTAMPS, 1, true).expect_err("a clear is in no pass").to_string();
-    assert!(refused.contains("only work in `Encoder::pass` can be timed"), "{refused}");
-    let refused = events(TIMESTAMPS, 0, false).expect_err("it has no pass").to_string();
-    assert!(refused.contains("the launch has no pass"), "{refused}");
-    // A query set has 4096 timestamps, two for each pass.
-    let refused = events(TIMESTAMPS, 2049, false).expect_err("it has too many").to_string();
-    assert!(refused.contains("more passes than a query set has timestamps for"), "{refused}");
 }
 
 #[test]
 fn timestamps_between_commands_time_everything() {
     for (passes, clears) in [(1, false), (0, true), (2, true)] {
-        let events = events(TIMESTAMPS | IN_ENCODERS, passes, clears).expect("all of it is timed");
+        let events = events(passes, clears).expect("all of it is timed");
         assert!(events.len() == 8 && events.iter().all(|event| event.0 > 0.0), "{events:?}");
     }
 }
@@ -89,7 +70,7 @@ fn a_failed_group_leaves_no_commands() {
             if self.1 == 3 { Err(failed) } else { self.0.launch() }
         }
     }
-    let mut device = Wgpu::open_with(0, TIMESTAMPS | IN_ENCODERS).expect("an adapter with timestamps");
+    let mut device = Wgpu::open_adapter(0).expect("an adapter with timestamps");
     let passes = Passes { encoder: device.encoder.clone(), passes: 1, clears: false };
     let mut work = Once(passes, 0);
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it has a clock");

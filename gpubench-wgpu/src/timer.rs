@@ -10,9 +10,7 @@ use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Summary, median, median_below_step, trimmed_error};
 
 use crate::device::Wgpu;
-use crate::empty::OneMore;
 use crate::flush::USUAL;
-use crate::marks::Boundaries;
 use crate::spans::{Span, step};
 use crate::submissions::Submissions;
 
@@ -52,13 +50,7 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     }
     let flush = if cache == Cache::Hot { Flush::None } else { USUAL };
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
-    let passes = encoder.boundaries() == Boundaries::Passes;
-    // A launch that is timed by its passes has one at least.
-    let mut nothing = Encoded(|| {
-        if passes {
-            encoder.pass(|_| {});
-        }
-    });
+    let mut nothing = Encoded(|| ());
     let nothing = readings(device, &mut nothing, flush)?;
     let launches = readings(device, &mut Encoded(|| empty.launch(&encoder)), flush)?;
     let step = step(nothing.iter().chain(&launches).flatten());
@@ -67,7 +59,7 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     let [floor, empty_launch] =
         [&times(&nothing), &of_launches].map(|times| median_below_step(times, step).unwrap_or_default());
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
-    let OneMore { time, error } = one_more(device)?;
+    let [time, error] = one_more(device)?;
     let mut timer = Timer::new(step).with_empty_span(floor.max(Nanoseconds::ZERO));
     timer.empty_launch_time = Some(empty_launch);
     timer.marginal_empty_launch = Some(time);
@@ -93,7 +85,8 @@ fn readings(device: &mut Wgpu, work: &mut dyn Work, flush: Flush) -> Result<Vec<
     Ok(groups)
 }
 
-fn one_more(device: &mut Wgpu) -> Result<OneMore, Failure> {
+/// Returns the time of one more empty launch in a row of them, with its standard error.
+fn one_more(device: &mut Wgpu) -> Result<[Nanoseconds; 2], Failure> {
     if let Some(one_more) = device.one_more {
         return Ok(one_more);
     }
@@ -103,7 +96,7 @@ fn one_more(device: &mut Wgpu) -> Result<OneMore, Failure> {
         Ok(())
     })?;
     let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
-    let one_more = OneMore { time, error: trimmed_error(&slopes) };
+    let one_more = [time, trimmed_error(&slopes)];
     device.one_more = Some(one_more);
     Ok(one_more)
 }

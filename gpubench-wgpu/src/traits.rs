@@ -6,23 +6,17 @@ use gpubench_records::launch::LaunchInfo;
 use gpubench_runtime::device::{
     Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, SampleOptions, Sampler, Work,
 };
-use wgpu::Features;
 
 use crate::device::{KIND, Wgpu};
 use crate::encoder::Encoder;
 use crate::{adapter, device_info, peaks, sampling};
-
-/// Returns the features that are asked for: all but those that are unsafe to use, or that slow down memory.
-fn usual_features() -> Features {
-    Features::all() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS
-}
 
 impl DeviceType for Wgpu {
     const KIND: &'static str = KIND;
     const LISTED: Option<&'static DeviceKind> = Some(&LISTED);
 
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        Self::open_with(ordinal, usual_features())
+        Self::open_adapter(ordinal)
     }
 }
 
