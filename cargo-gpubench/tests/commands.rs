@@ -54,11 +54,7 @@ fn a_tuning_is_reported_as_text() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-tune/tests/tuning.json");
     let text = project.run(&["report", file, "--width", "80"]).code(0).stdout();
     assert!(text.contains("tuned::kernel on clockwork, hot: BLOCK, unroll"), "{text}");
-    assert!(
-        text.contains("  BLOCK=128, unroll=1 ")
-            && text.contains("within the equivalence margin of every problem's best"),
-        "{text}"
-    );
+    assert!(text.contains("  BLOCK=128, unroll=1 "), "{text}");
     for arguments in [&["--explain"][..], &["--skip", "kernel"], &["--csv", "-"], &["--html", "-"]] {
         let refused = project.run(&[&["report", file], arguments].concat()).code(2).stderr();
         let told = "is a tuning: --explain, files of results and flags that select results are for runs";

@@ -159,7 +159,7 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
             "{}, medians; hot: the launch before has just run, cold: the L2 is empty",
             info.name
         ),
-        x: Axis::log2("what a launch touches", Unit::BYTES).tight(),
+        x: Axis::log2("what a launch touches", Unit::BYTES),
         y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series,
         marks,

@@ -44,7 +44,7 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
             "{device}, products of {0} × {0} matrices of bf16, one after the other; dashed: in a burst, with rests",
             read.size
         ),
-        x: Axis::log10("number of the launch", Unit::NUMBER).tight(),
+        x: Axis::log10("number of the launch", Unit::NUMBER),
         panels,
         alike: false,
         height: 110.0,

@@ -67,7 +67,7 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
         subtitle: format!(
             "{circumstances}, medians. Each byte crosses the memory twice; the source counts that of memcpyDtoD once"
         ),
-        axis: Axis::linear("bandwidth", Unit::GIBIBYTES).tight(),
+        axis: Axis::linear("bandwidth", Unit::GIBIBYTES),
         look: RowLook::Bars,
         series: vec!["what crosses the memory".to_owned(), "as the source counts".to_owned()],
         rows: timed.iter().map(row).collect(),
@@ -89,7 +89,7 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstanc
             },
         ),
         subtitle: format!("{circumstances}, medians"),
-        axis: Axis::linear("bandwidth", Unit::GIBIBYTES).tight(),
+        axis: Axis::linear("bandwidth", Unit::GIBIBYTES),
         look: RowLook::Bars,
         series: Vec::new(),
         rows: timed.iter().map(|timed| bar(timed.transfer.name, vec![rate(timed).as_f64()])).collect(),

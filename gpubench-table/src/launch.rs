@@ -44,17 +44,12 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
 
 /// `528 blocks`, or `528 blocks (22 × 24)`.
 fn sizes(sizes: [u32; 3], what: &str) -> String {
-    let all = sizes.iter().map(|size| *size as usize).product();
-    let used = if sizes[2] > 1 {
-        3
-    } else if sizes[1] > 1 {
-        2
-    } else {
-        1
-    };
-    let each: Vec<String> = sizes[..used].iter().map(ToString::to_string).collect();
-    let each = if used > 1 { format!(" ({})", each.join(" × ")) } else { String::new() };
-    format!("{}{each}", format::counted(all, what))
+    let all = format::counted(sizes.iter().map(|size| *size as usize).product(), what);
+    match sizes {
+        [_, 1, 1] => all,
+        [x, y, 1] => format!("{all} ({x} × {y})"),
+        [x, y, z] => format!("{all} ({x} × {y} × {z})"),
+    }
 }
 
 /// The number of blocks that a multiprocessor holds.
@@ -72,23 +67,14 @@ fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
 
 /// The number of waves.
 fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
-    let waves = wave_count(kernel, all);
-    let last = waves.fract();
+    let resident = u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm);
+    let waves = kernel.blocks() as f64 / resident.max(1) as f64;
     if waves <= 1.0 {
         return format!("1 wave, {} full", format::percent(waves));
     }
+    let last = waves.fract();
     let last = if last > 0.0 { format!(", the last {} full", format::percent(last)) } else { String::new() };
     format!("{} waves{last}", waves.ceil())
-}
-
-/// The number of times that the blocks fill all multiprocessors.
-fn wave_count(kernel: &Kernel, all: &Multiprocessors) -> f64 {
-    kernel.blocks() as f64 / block_capacity(kernel, all) as f64
-}
-
-/// The number of its blocks that the multiprocessors hold together.
-fn block_capacity(kernel: &Kernel, all: &Multiprocessors) -> u64 {
-    (u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm)).max(1)
 }
 
 /// The memory that a launch changed, with its declared traffic.

@@ -19,7 +19,6 @@ mod notes;
 mod page;
 mod room;
 mod rows;
-mod shared_processors;
 mod spread;
 mod table;
 mod verification;

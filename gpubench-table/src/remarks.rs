@@ -2,7 +2,6 @@
 
 use super::page::Page;
 use super::rows::{grouped, listed};
-use super::shared_processors::shared_processors;
 use super::text::{joined, paragraph, plain};
 use gpubench_records::counts::ResultCounts;
 use gpubench_records::device_info::Quantity;
@@ -52,22 +51,10 @@ pub fn methods(run: &Run) -> String {
     if is_above(Cache::Cold) {
         text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
     }
-    for (record, measured) in measured() {
-        let Method { kernel_count, operations, .. } = &measured.samples.method;
-        if let (Some(kernels), Some(stream)) = (*kernel_count, measured.samples.stream_time) {
-            let of = match operations.filter(|pieces| *pieces > kernels) {
-                Some(pieces) => format::counted(pieces, "piece") + " of work",
-                None => format::counted(kernels, "kernel"),
-            };
-            let (graph, case) = (measured.median(), case(record));
-            text += &format!("{of}: {case}: {graph} in a graph, {stream} on the stream\n");
-        }
-    }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
     text += &coarse_timers(run);
-    text += &shared_processors(run);
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
@@ -88,13 +75,11 @@ fn other_paths(run: &Run) -> String {
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// Names in a sentence: all of them, or the first and the number of the others.
+/// Names in a sentence: the first, and the number of the others.
 fn enumerated(names: &[String]) -> String {
-    match names {
-        [one] => one.clone(),
-        [others @ .., last] if others.len() <= NAMED_CASES => format!("{} and {last}", others.join(", ")),
-        all => format!("{} and {} others", all[..NAMED_CASES].join(", "), all.len() - NAMED_CASES),
-    }
+    let others = names.len().saturating_sub(NAMED_CASES);
+    let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+    names[..names.len() - others].join(", ") + &more
 }
 
 /// The timers whose step is more than this part of a time are named.
@@ -236,10 +221,10 @@ mod tests {
         _ = set(1, "no");
         assert_eq!(
             set(2, "other"),
-            format!("stream path: {first} and {second}: no\nstream path: {third}: other\n")
+            format!("stream path: {first}, {second}: no\nstream path: {third}: other\n")
         );
-        assert_eq!(set(2, "no"), format!("stream path: {first}, {second} and {third}: no\n"));
-        assert_eq!(set(3, "no"), format!("stream path: {first}, {second} and 2 others: no\n"));
+        assert_eq!(set(2, "no"), format!("stream path: {first}, {second} and 1 more: no\n"));
+        assert_eq!(set(3, "no"), format!("stream path: {first}, {second} and 2 more: no\n"));
         // What the user chose needs no reason.
         run.sampling.path = Some(Path::Stream);
         assert!(!methods(&run).contains("stream path"));

@@ -1,8 +1,6 @@
 //! The rows of the table: a case on all devices of a model. In: records; out: for each row the record that it shows, that of the
 //! device in the middle, and how far the others are from it.
 
-use std::cmp::Ordering;
-
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
@@ -56,34 +54,33 @@ impl<'a> Row<'a> {
     /// The slowest of several devices, and the time that it takes longer than the one that is shown: `cuda:3 +4.5 %`; or the
     /// first that has no number.
     pub(super) fn slowest(&self) -> Option<String> {
-        if !self.has_several_devices() {
-            return None;
-        }
         if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
-            return Some(format!("{} failed", failed.device));
+            return self.has_several_devices().then(|| format!("{} failed", failed.device));
         }
-        let slowest = by_median(&self.records).pop()?;
-        let (shown, slow) = (median(self.shown)?, median(slowest)?);
-        (shown > Nanoseconds::ZERO).then(|| format!("{} {}", slowest.device, format::change(slow / shown)))
+        let (_, slowest) = self.ends()?;
+        Some(format!("{} {}", slowest.device, format::change(median(slowest) / median(self.shown))))
     }
 
     /// The difference between the slowest and the fastest of several devices, as a part of the time that is shown.
     pub(super) fn range(&self) -> Option<String> {
+        let (fastest, slowest) = self.ends()?;
+        Some(format::percent((median(slowest) - median(fastest)) / median(self.shown)))
+    }
+
+    /// The fastest and the slowest of several devices, if the time that is shown is above zero.
+    fn ends(&self) -> Option<(&'a Record, &'a Record)> {
         let sorted = by_median(&self.records);
-        let (first, last) = (median(sorted.first()?)?, median(sorted.last()?)?);
-        let shown = median(self.shown).filter(|shown| *shown > Nanoseconds::ZERO)?;
-        self.has_several_devices().then(|| format::percent((last - first) / shown))
+        let is_known = self.has_several_devices() && median(self.shown) > Nanoseconds::ZERO;
+        Some((*sorted.first()?, *sorted.last()?)).filter(|_| is_known)
     }
 }
 
 /// The records that have a number that holds, or a number at all if there is none; the fastest first.
 fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
-    let mut usable: Vec<&Record> =
-        records.iter().filter(|record| record.usable_measurement().is_some()).copied().collect();
-    if usable.is_empty() {
-        usable = records.iter().filter(|record| record.measurement.is_some()).copied().collect();
-    }
-    usable.sort_by(|one, other| compare(median(one), median(other)));
+    let has_valid = records.iter().any(|record| record.usable_measurement().is_some());
+    let mut usable = records.to_vec();
+    usable.retain(|it| if has_valid { it.usable_measurement().is_some() } else { it.measurement.is_some() });
+    usable.sort_by(|one, other| median(one).total_cmp(&median(other)));
     usable
 }
 
@@ -92,13 +89,8 @@ fn middle<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-fn median(record: &Record) -> Option<Nanoseconds> {
-    record.measurement.as_ref().map(Measurement::median)
-}
-
-fn compare(one: Option<Nanoseconds>, other: Option<Nanoseconds>) -> Ordering {
-    let all = |time: Option<Nanoseconds>| time.unwrap_or(Nanoseconds::ZERO);
-    all(one).total_cmp(&all(other))
+fn median(record: &Record) -> Nanoseconds {
+    record.measurement.as_ref().map(Measurement::median).unwrap_or_default()
 }
 
 /// The records of `run`, those of a benchmark with its arguments together, in the order in which the last of each was

@@ -1,48 +1,24 @@
 //! The decisions on many rows together, in words. In: a [`BaselineComparison`]; out: a sentence on the answers, one on rows that chance may
 //! explain, those on differences that were assumed, for a row its answer, and the number of each answer.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Finding};
+use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
 use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, Ratio, format};
 
-/// The number of results with each answer. Every summary counts the answers that its own page or table shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AnswerCounts {
-    slower: usize,
-    faster: usize,
-    same: usize,
-    undecided: usize,
+/// Returns the number of results with each answer, in words.
+pub fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {
+    let count = |answer| answers.clone().filter(|it| *it == answer).count();
+    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
+    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
+    format!("{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
 }
 
-impl AnswerCounts {
-    /// Counts the answers of `findings`.
-    pub fn of_findings(findings: &[CaseFinding]) -> Self {
-        Self::of(findings.iter().filter_map(|line| match line.finding {
-            Finding::Compared { answer, .. } => Some(answer),
-            _ => None,
-        }))
-    }
-
-    /// Counts `answers`.
-    pub fn of(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let mut counts = Self::default();
-        for answer in answers {
-            *match answer {
-                Answer::Slower => &mut counts.slower,
-                Answer::Faster => &mut counts.faster,
-                Answer::Same => &mut counts.same,
-                Answer::Undecided => &mut counts.undecided,
-            } += 1;
-        }
-        counts
-    }
-}
-
-impl std::fmt::Display for AnswerCounts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { slower, faster, same, undecided } = self;
-        write!(f, "{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
-    }
+/// Returns the answers of a comparison.
+pub fn answers(check: &BaselineComparison) -> impl Iterator<Item = Answer> + Clone {
+    check.findings.iter().filter_map(|line| match line.finding {
+        Finding::Compared { answer, .. } => Some(answer),
+        _ => None,
+    })
 }
 
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.

@@ -12,8 +12,6 @@ pub struct Axis {
     pub unit: Unit,
     /// The scale.
     pub scale: Scale,
-    /// True for a linear axis that ends with its values; else it ends at a tick.
-    tight: bool,
 }
 
 /// The scale of an axis.
@@ -32,7 +30,7 @@ pub enum Scale {
 impl Axis {
     /// An axis in equal steps from 0 on.
     pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
-        Self { label: label.into(), unit, scale: Scale::Linear, tight: false }
+        Self { label: label.into(), unit, scale: Scale::Linear }
     }
 
     /// An axis in equal steps around the values.
@@ -50,30 +48,19 @@ impl Axis {
         Self { scale: Scale::Log2, ..Self::linear(label, unit) }
     }
 
-    /// The same axis, which begins and ends where its values do: nothing is drawn beyond them.
-    #[must_use]
-    pub fn tight(self) -> Self {
-        Self { tight: true, ..self }
-    }
-
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
     pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis {
         let values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = if values.is_empty() { (1.0, 1.0) } else { (low, high) };
-        let mut ticks = match self.scale {
+        let ticks = match self.scale {
             Scale::Linear => self.steps(low.min(0.0), high.max(0.0)),
             Scale::Near => self.steps(low, high),
             Scale::Log10 => decades(low, high),
             Scale::Log2 => doublings(low, high),
         };
-        let (mut from, mut to) = (ticks[0], ticks[ticks.len() - 1]);
-        if self.tight && low < high {
-            let low = if self.scale == Scale::Linear { low.min(0.0) } else { low };
-            (from, to) = (from.max(low), to.min(high));
-            ticks.retain(|tick| (from..=to).contains(tick));
-        }
+        let (from, to) = (ticks[0], ticks[ticks.len() - 1]);
         // All ticks of a linear axis have the unit of its largest.
         let largest = self.unit.step(from.abs().max(to.abs()));
         let unit = |value: f64| if self.scale.is_linear() { largest } else { self.unit.step(value) };
@@ -246,7 +233,6 @@ mod tests {
             shown(&rate, [0.0, 50e9]),
             ["0", "10 GiB/s", "20 GiB/s", "30 GiB/s", "40 GiB/s", "50 GiB/s"]
         );
-        assert_eq!(shown(&time.tight(), [0.0, 2.4e6]), ["0", "0.5 ms", "1 ms", "1.5 ms", "2 ms"]);
         // Decades are of several units.
         let log = Axis::log10("time", Unit::TIME);
         assert_eq!(shown(&log, [200.0, 5e6]), ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);

@@ -110,26 +110,30 @@ impl Drawing {
     #[must_use]
     pub fn svg(&self) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
-        let (title, description, style) = (escaped(&self.title), escaped(&self.description), style());
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawing\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title description\">\n\
-             <title id=\"title\">{title}</title>\n<desc id=\"description\">{description}</desc>\n\
-             <style>{style}</style>\n<rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n{}</svg>\n",
-            self.body
-        )
+        let size = format!(
+            "xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" role=\"img\""
+        );
+        let paper = format!(
+            "<style>{}</style>\n<rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n",
+            style()
+        );
+        self.markup(&size, &paper) + "\n"
     }
 
     /// Returns the drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
     /// links, so that its role is then a group and not an image.
     #[must_use]
     pub(crate) fn element(&self) -> String {
+        let role = if self.body.contains("<a ") { "group" } else { "img" };
+        self.markup(&format!("role=\"{role}\""), "")
+    }
+
+    fn markup(&self, attributes: &str, head: &str) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
         let (title, description) = (escaped(&self.title), escaped(&self.description));
-        let role = if self.body.contains("<a ") { "group" } else { "img" };
         format!(
-            "<svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" role=\"{role}\" aria-label=\"{title}\">\
-             <desc>{description}</desc>{}</svg>",
+            "<svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" {attributes} aria-label=\"{title}\">\
+             <desc>{description}</desc>{head}{}</svg>",
             self.body
         )
     }

@@ -151,7 +151,7 @@ mod tests {
         let bars = Rows {
             title: "Transfers".to_owned(),
             subtitle: String::new(),
-            axis: Axis::linear("bandwidth", Unit::BANDWIDTH).tight(),
+            axis: Axis::linear("bandwidth", Unit::BANDWIDTH),
             look: RowLook::Bars,
             series: vec!["to the device".to_owned(), "to the host".to_owned()],
             rows: vec![

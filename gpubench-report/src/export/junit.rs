@@ -15,7 +15,7 @@ use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_table::export::Names;
-use gpubench_table::text::{plain, split_path};
+use gpubench_table::text::plain;
 use gpubench_table::{gate, remarks};
 use maud::{PreEscaped, html};
 
@@ -40,15 +40,15 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
                     property name="gpubench" value=(xml_text(&run.program.version)) {}
                     @for info in &run.devices { property name=(plain(&info.device)) value=(plain(&info.name)) {} }
                 }
-                @for Test { class, name, took, outcome, kind, text } in &tests {
+                @for Test { class, name, took, outcome, text } in &tests {
                     @let message = text.lines().next().map(plain);
                     (PreEscaped("\n"))
                     testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
                         @match outcome {
                             Outcome::Passed => { @if message.is_some() { system-out { (xml_text(text)) } } }
                             Outcome::Skipped => { skipped message=(xml_text(text)) {} }
-                            Outcome::Failure => { failure type=(kind) message=[message] { (xml_text(text)) } }
-                            Outcome::Error => { error type=(kind) message=[message] { (xml_text(text)) } }
+                            Outcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
+                            Outcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
                         }
                     }
                 }
@@ -67,7 +67,6 @@ struct Test {
     name: String,
     took: Nanoseconds,
     outcome: Outcome,
-    kind: &'static str,
     /// The reasons, the one that decides first.
     text: String,
 }
@@ -101,13 +100,13 @@ fn tests(run: &Run) -> Vec<Test> {
     };
     let mut tests: Vec<Test> = run.records.iter().map(of_record).collect();
     for skipped in &run.skipped {
-        let test = Test::new(&skipped.benchmark, &skipped.name(), Outcome::Skipped, "");
+        let test = Test::new(&skipped.benchmark, &skipped.name(), Outcome::Skipped);
         tests.push(Test { text: skipped.reason.clone(), ..test });
     }
     if let Some(gate) = &gate {
         let mut missing = |name: &str, why: &str| {
             let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
-            let test = Test::new(benchmark, name, Outcome::Error, "not judged");
+            let test = Test::new(benchmark, name, Outcome::Error);
             tests.push(Test { text: format!("not judged: {why}"), ..test });
         };
         if gate.cases.is_empty() && gate.missing.is_empty() {
@@ -119,25 +118,19 @@ fn tests(run: &Run) -> Vec<Test> {
 }
 
 impl Test {
-    /// Splits the `whole` name of a test, which begins with its benchmark, into the module and the rest. A benchmark without a module is
-    /// its own.
-    fn new(benchmark: &str, whole: &str, outcome: Outcome, kind: &'static str) -> Self {
-        let (class, name) = match split_path(benchmark) {
-            Some((module, _)) => (module, whole.get(module.len() + 2..).unwrap_or(whole)),
-            None => (benchmark, whole),
-        };
+    fn new(class: &str, name: &str, outcome: Outcome) -> Self {
         let (class, name) = (class.to_owned(), name.to_owned());
-        Self { class, name, took: Nanoseconds::ZERO, outcome, kind, text: String::new() }
+        Self { class, name, took: Nanoseconds::ZERO, outcome, text: String::new() }
     }
 
     fn of_record(record: &Record, name: &str) -> Self {
         let (state, reasons) = (record.verdict.state, &record.verdict.reasons);
         let is_error =
             |reason: &Reason| matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check);
-        let (outcome, kind) = match state {
-            State::Valid | State::Suspect => (Outcome::Passed, ""),
-            State::Invalid if reasons.iter().any(is_error) => (Outcome::Error, "failed"),
-            State::Invalid => (Outcome::Failure, "invalid"),
+        let outcome = match state {
+            State::Valid | State::Suspect => Outcome::Passed,
+            State::Invalid if reasons.iter().any(is_error) => Outcome::Error,
+            State::Invalid => Outcome::Failure,
         };
         let reasons = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         let is_remark = outcome == Outcome::Passed && !reasons.is_empty();
@@ -145,19 +138,17 @@ impl Test {
         // The time of all of its processes.
         let measured = record.measurement.iter().chain(&record.other_processes);
         let took = measured.map(|measured| measured.samples.wall_time).sum();
-        Self { took, text, ..Self::new(&record.case.benchmark, name, outcome, kind) }
+        Self { took, text, ..Self::new(&record.case.benchmark, name, outcome) }
     }
 
     /// Adds the outcome of the gate. It comes first, because the message is the first line.
     fn add_gate(&mut self, gated: &GatedCase) {
         let Some(sentence) = gate::sentence(gated) else { return };
-        let (outcome, kind) = match gated.outcome {
-            GateOutcome::Regressed(_) => (Outcome::Failure, "regression"),
-            GateOutcome::Passed | GateOutcome::Unjudged(_) => (Outcome::Error, "not judged"),
+        let outcome = match gated.outcome {
+            GateOutcome::Regressed(_) => Outcome::Failure,
+            GateOutcome::Passed | GateOutcome::Unjudged(_) => Outcome::Error,
         };
-        if outcome > self.outcome {
-            (self.outcome, self.kind) = (outcome, kind);
-        }
+        self.outcome = self.outcome.max(outcome);
         let rest = if self.text.is_empty() { String::new() } else { format!("\n{}", self.text) };
         self.text = sentence + &rest;
     }

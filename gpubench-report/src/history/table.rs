@@ -1,5 +1,7 @@
 //! The changes on a terminal: the answer, a row for each change, the newest first, and remarks.
 
+use std::collections::BTreeMap;
+
 use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
 use gpubench_table::Page;
@@ -120,13 +122,9 @@ fn remarks(report: &HistoryReport) -> Vec<String> {
             counted(undone, "slowdown")
         ));
     }
-    let mut steps: Vec<(String, usize)> = Vec::new();
+    let mut steps: BTreeMap<String, usize> = BTreeMap::new();
     for pair in report.cases.iter().flat_map(|case| case.series.windows(2)) {
-        let differences = pair[1].circumstances.differences(&pair[0].circumstances).join(", ");
-        match steps.iter_mut().find(|it| it.0 == differences) {
-            Some((_, count)) => *count += 1,
-            None => steps.push((differences, 1)),
-        }
+        *steps.entry(pair[1].circumstances.differences(&pair[0].circumstances).join(", ")).or_default() += 1;
     }
     let sentence = |(differences, count): (String, usize)| {
         format!("{}: {}: apart", plain(&differences), counted(count, "case"))

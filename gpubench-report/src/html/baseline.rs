@@ -3,7 +3,7 @@
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
 use gpubench_table::text::plain;
-use gpubench_table::together::{self, AnswerCounts};
+use gpubench_table::together;
 use maud::{Markup, html};
 
 use super::view::View;
@@ -57,11 +57,12 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
 
 /// A table of results, the slower ones first.
 fn table(title: &str, mut rows: Vec<Row>) -> Markup {
-    let counts = AnswerCounts::of(rows.iter().filter_map(|(_, compared, _)| Some(compared.as_ref()?.1)));
+    let counts =
+        together::answer_counts(rows.iter().filter_map(|(_, compared, _)| Some(compared.as_ref()?.1)));
     let ratio = |row: &Row| row.1.map_or(0.0, |(ratio, _)| ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     html! {
-        h3 { (title) ": " (counts.to_string()) }
+        h3 { (title) ": " (counts) }
         div.wide tabindex="0" {
             table {
                 thead { tr { @for head in ["case", "change", "95 % interval", "answer"] { th scope="col" { (head) } } } }

@@ -4,8 +4,7 @@ use gpubench_records::counts::ResultCounts;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_table::text::plain;
-use gpubench_table::together::AnswerCounts;
-use gpubench_table::{gate, header, remarks};
+use gpubench_table::{gate, header, remarks, together};
 use maud::{Markup, html};
 
 use super::view::View;
@@ -43,7 +42,7 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
 fn comparison(run: &Run) -> Markup {
     let Some(check) = &run.baseline_comparison else { return html! {} };
     html! {
-        p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (AnswerCounts::of_findings(&check.findings).to_string()) }
+        p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (together::answer_counts(together::answers(check))) }
         @if let Some(gate) = run.gate() {
             @let (count, from) = gate::regressions(&gate);
             p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }

@@ -132,7 +132,7 @@ impl ArgSweep<'_> {
         Panels {
             title: self.title(),
             subtitle: format!("medians with their 95 % intervals, by {label}"),
-            x: if self.is_wide() { Axis::log2(label, unit).tight() } else { Axis::near(label, unit).tight() },
+            x: if self.is_wide() { Axis::log2(label, unit) } else { Axis::near(label, unit) },
             panels,
             alike: true,
             height: 150.0,

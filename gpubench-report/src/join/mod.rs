@@ -117,7 +117,8 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
     }
     if first.compared.is_some() || second.compared.is_some() {
         return refused(
-            "was compared by --compare-with, whose rounds cannot be merged with another measurement of it".to_owned(),
+            "was compared by --compare-with, whose rounds cannot be merged with another measurement of it"
+                .to_owned(),
         );
     }
     let measured = |run, record| {

@@ -112,7 +112,7 @@ proptest! {
                         assert!(!found.value.contains(['\n', '\r', '\t']), "a parser would make it a space");
                         value
                     };
-                    names.push(format!("{}::{}", value("classname"), value("name")));
+                    names.push(value("name"));
                 }
                 _ => {}
             }

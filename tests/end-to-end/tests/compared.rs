@@ -97,26 +97,6 @@ fn where_inputs_lie_is_no_difference() {
     assert!(found.enumerate().all(|(number, longer)| longer == (number % 2 == 0)), "{comparison:?}");
 }
 
-/// Every other launch of the one takes twice as long: its median lies between, where no pair is, and the row says why its
-/// times do not make its difference.
-#[test]
-fn times_that_do_not_make_the_difference_are_explained() {
-    let arguments =
-        ["tick_tock", "--compare-with", "compared::plain[n=1]", "--samples", "31", "--warmup", "0"];
-    let (ended, run) = clocked(&arguments);
-    let record = record(&run, "compared::tick_tock hot");
-    let other = &record.compared.as_ref().expect("it was compared");
-    let ratio = other.comparison.ratio.expect("there are rounds");
-    let medians = record.measurement.as_ref().expect("a number").median().0 / other.measurement.median().0;
-    assert!((medians / ratio.value - 1.0).abs() > 0.005, "{ratio:?} {medians}");
-    let row = block(&ended.with_code(0).stdout);
-    let said = format!("(the medians differ by {}: ", gpubench_stats::format::change(medians));
-    assert!(row.contains(&said), "no {said} in {row}");
-    // Where they agree there is nothing to say.
-    let (ended, _) = clocked(&["longer", "--compare-with", "compared::plain", "--quick"]);
-    assert!(!ended.stdout.contains("the medians differ"), "{ended}");
-}
-
 #[test]
 fn the_inputs_of_both_are_there() {
     let (_, run) = clocked(&["beside", "--compare-with", "beside", "--quick"]);

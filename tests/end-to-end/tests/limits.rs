@@ -104,9 +104,9 @@ fn the_table_shows_what_is_impossible() {
     clockwork: a clock with known hands
       2 hands · cache 32 KiB
 
-    two_devices       time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
-      beat  hot    3.200 µs  1.00 ···█···   3.00  600    DRAM           0.50               40
-    !       cold   8.000 µs  0.40 ···█···   1.20  240    DRAM           0.20    2.50×      40 [1]
+    two_devices        time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
+      beat  hot    3.200 µs  1.00 ···█···    3.00 600    DRAM            0.50               40
+    !       cold   8.000 µs  0.40 ···█···    1.20 240    DRAM            0.20    2.50×      40 [1]
         [1] invalid: impossible: 6.2 KiB cannot cross the memory in 8.544 µs; at its peak of 0.50 GB/s that takes 12.80 µs: did the kernel run?
 
     spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left

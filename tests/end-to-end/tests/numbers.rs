@@ -121,16 +121,16 @@ fn the_table_shows_them() {
     clockwork: a clock with known hands
       2 hands · cache 32 KiB
 
-    two_devices                   time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
-      beat              hot    3.200 µs  1.00 ···█···   3.00   25.0  DRAM           0.50               40
-                        cold   8.000 µs  0.40 ···█···   1.20   10.0  DRAM           0.20    2.50×      40
-    ? hair              hot    0.000 ns     ?                                                          40 [1]
+    two_devices                    time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
+      beat              hot    3.200 µs  1.00 ···█···    3.00  25.0  DRAM            0.50               40
+                        cold   8.000 µs  0.40 ···█···    1.20  10.0  DRAM            0.20    2.50×      40
+    ? hair              hot    0.000 ns     ?                                                           40 [1]
         [1] suspect: below resolution: the timer steps by 32.0 ns
-    ? tick_tock         hot    4.800 µs 33.33 ▄·····▄   1.33   11.1  DRAM                              40 [2][3]
+    ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
         [2] suspect: wide interval: the median is known to no better than ± 5.00 %
         [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
 
-    two_devices::inner            time   ± % spread  samples
+    two_devices::inner             time   ± % spread  samples
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 

@@ -258,7 +258,7 @@ fn items_have_their_rate_and_their_name() {
     assert_eq!((measured.counts.items, measured.item.as_deref()), (Some(6), Some("blocks")));
     let rate = measured.metrics.items_per_second.expect("items are counted").0;
     assert!((rate * 3.2e-6 - 1.0).abs() < 1e-12, "{rate}");
-    ended.shows("  312    k blocks/s  ");
+    ended.shows(" 312    k blocks/s  ");
 }
 
 #[test]
