@@ -90,24 +90,24 @@ columns! {
 
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
     let args = arguments(run);
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
-    csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}")))).map_err(cause)?;
+    write_row(out, heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
     for record in &run.records {
         let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
         let own = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
-        csv.write_record(fixed.chain(own)).map_err(cause)?;
+        write_row(out, fixed.chain(own))?;
     }
-    csv.flush()
+    out.flush()
 }
 
-/// Returns the cause of an error. The conversion by `?` would hide that a pipe was closed.
-fn cause(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(cause) => cause,
-        other => io::Error::other(format!("{other:?}")),
-    }
+/// Writes fields, with quotes around those that need them.
+fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
+    let quoted = |field: String| match field.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    };
+    writeln!(out, "{}", fields.map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// The names of all arguments, in the order in which they first appear.
