@@ -1,4 +1,5 @@
-//! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead.
+//! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead; and
+//! the benchmark that each job is compared with, which has the arguments that `--compare-with` gives, and else the job's own.
 
 use std::collections::{BTreeMap, HashSet};
 

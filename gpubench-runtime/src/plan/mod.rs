@@ -401,7 +401,7 @@ pub enum Ignored {
 
 impl Ignored {
     /// Returns true if a benchmark with this `ignore` option is taken.
-    pub(super) fn takes(self, ignore: bool) -> bool {
+    fn takes(self, ignore: bool) -> bool {
         match self {
             Self::Left => !ignore,
             Self::Included => true,
@@ -428,7 +428,7 @@ impl Selection {
     }
 
     /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
-    pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
+    fn describe(&self, devices: &[(String, &str)]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
             words.push(format!("with the tag `{}`", self.tags.join("` or `")));

@@ -1,6 +1,9 @@
-//! The threads of a run. Each owns the worker of one device, so that devices are measured at the same time. A thread gets the requests of
-//! a worker and sends its replies, and survives the loss of a worker: that costs one case, and a new worker measures the rest. A case
-//! that fails is tried once more, in a new worker, before its failure is a result.
+//! The threads of a run, and the order of jobs on them. Each thread owns the worker of one device, so that devices are measured at the same
+//! time. It gets the requests of a worker and sends its replies, and survives the loss of a worker: that costs one case, and a new worker
+//! measures the rest. A case that fails is tried once more, in a new worker, before its failure is a result.
+//!
+//! Jobs that share nothing run side by side, one on each device. Of those that share a link, one runs at a time, with others that do not.
+//! Those that share the machine run alone, after all others.
 
 use std::collections::BTreeMap;
 use std::io;

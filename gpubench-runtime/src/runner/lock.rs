@@ -146,7 +146,7 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
 const EVERYBODY: u32 = 0o666;
 
 /// The result of a try to lock a file.
-pub(crate) enum Tried {
+enum Tried {
     /// It is locked until this is dropped.
     Locked(File),
     /// Another has it locked: the file, for reading who.
@@ -172,7 +172,7 @@ fn try_lock(path: &Path) -> io::Result<Tried> {
 }
 
 /// Returns true if others still find the locked `file` at `path`, where cleaners of old files may remove it. Makes it a new file to them.
-pub(crate) fn keep(file: &File, path: &Path) -> bool {
+fn keep(file: &File, path: &Path) -> bool {
     let now = Timestamps { last_access: NOW, last_modification: NOW };
     // A file of another user's may have to grow old.
     _ = futimens(file, &now);

@@ -1,5 +1,5 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
-//! with its arguments on all devices, are together.
+//! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

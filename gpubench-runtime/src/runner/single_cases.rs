@@ -1,5 +1,5 @@
-//! Cases that are measured one at a time, in the order in which an extension asks for them. One worker of a device measures all of them
-//! as long as it survives. A case that fails is tried once more in a new worker.
+//! Cases that are measured or tested one at a time, in the order in which an extension asks for them, and test mode, which launches every
+//! job once. One worker of a device does all of them as long as it survives. A case that fails is tried once more in a new worker.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};

@@ -1,4 +1,4 @@
-//! Checks settings, and turns them into the sampling options.
+//! Checks settings, and turns them into the sampling options and the peaks of a device.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

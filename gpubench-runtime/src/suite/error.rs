@@ -1,4 +1,4 @@
-//! The errors of a benchmark binary: each has its sentence and its exit code.
+//! The errors of a benchmark binary, each with its sentence and its exit code, and messages on standard error.
 
 use std::io::{self, Write};
 

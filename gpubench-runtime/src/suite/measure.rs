@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
 
-use super::checkout::with_commit;
 use super::cli::Exit;
+use super::prepare::with_commit;
 use super::prepare::{Planner, RunSetup, Task, runs_folder};
 use super::printer::Printer;
 use super::progress::Progress;
@@ -346,13 +346,13 @@ struct MeasureAgain<'a> {
 
 impl<'a> MeasureAgain<'a> {
     /// Begins with a run of `plan`.
-    pub(super) fn new(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
+    fn new(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
         Self { plan, baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
     }
 
     /// Returns the plan of the next pass, if one is needed and there is time. Both cases of a job, hot and cold, are measured again:
     /// they are measured together.
-    pub(super) fn next(&mut self, run: &Run) -> Option<Plan> {
+    fn next(&mut self, run: &Run) -> Option<Plan> {
         let threshold = self.threshold?;
         let now = Instant::now();
         let measured = *self.measured.get_or_insert(now);
@@ -394,9 +394,9 @@ pub struct Session<'a> {
     pub program: Program,
     /// Notes on the selection.
     pub notes: Vec<String>,
-    pub(super) cases: SingleCases<'a>,
-    pub(super) progress: &'a mut Progress<'static>,
-    pub(super) printer: &'a Printer<'a>,
+    cases: SingleCases<'a>,
+    progress: &'a mut Progress<'static>,
+    printer: &'a Printer<'a>,
 }
 
 impl Session<'_> {

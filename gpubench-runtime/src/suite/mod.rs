@@ -20,7 +20,6 @@ use gpubench_records::record::{Program, Run};
 
 pub use self::error::SuiteError;
 
-mod checkout;
 pub(crate) mod cli;
 mod error;
 mod list;

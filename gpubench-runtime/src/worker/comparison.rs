@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-use super::afterwards::{Afterwards, OnUsedInputs};
 use super::job::StepReporter;
 use super::job::measurement;
 use super::job::{JobInProgress, own_sampling, time_until, valid_median};
+use super::prepared::{Afterwards, OnUsedInputs};
 use super::prepared::{Launches, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;

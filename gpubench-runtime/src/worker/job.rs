@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::afterwards::{Afterwards, OnUsedInputs};
+use super::prepared::{Afterwards, OnUsedInputs};
 use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
@@ -325,14 +325,14 @@ const MOST: Bytes = Bytes(320 << 20);
 
 /// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the one before
 /// would get other inputs each time; of a launch that was not observed, as in a race, the amount of memory is unknown.
-pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
+fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
     let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
     let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
     cache == Cache::Hot && quick && little && !accumulates
 }
 
 /// Puts the first inputs in the place of others.
-pub(super) fn restore_inputs(launches: &mut Launches<'_>, device: &mut dyn Device) {
+fn restore_inputs(launches: &mut Launches<'_>, device: &mut dyn Device) {
     launches.restore_inputs();
     // Inputs that were dropped may have left another device current.
     _ = device.make_current();

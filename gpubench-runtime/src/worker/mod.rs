@@ -1,7 +1,6 @@
 //! The process that measures: it answers [`Request`]s, one at a time, by [`Reply`]s. It is a process of its own, so that a launch
 //! function that crashes costs one case and not the run.
 
-mod afterwards;
 mod comparison;
 mod job;
 mod leaks;

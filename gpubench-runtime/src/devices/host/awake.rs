@@ -158,7 +158,7 @@ struct Other {
 
 impl Lookers {
     /// Makes room for so many threads, none of which looks yet.
-    pub(super) fn new(others: usize) -> Self {
+    fn new(others: usize) -> Self {
         Self {
             origin: Instant::now(),
             until: Apart::default(),
@@ -170,17 +170,17 @@ impl Lookers {
     }
 
     /// Returns true if there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.others.is_empty()
     }
 
     /// Has them look for a while from now on.
-    pub(super) fn stay(&self) {
+    fn stay(&self) {
         self.until.store(self.now() + STAY.as_nanos() as u64, Ordering::Release);
     }
 
     /// Has them end.
-    pub(super) fn end(&self) {
+    fn end(&self) {
         self.until.store(0, Ordering::Release);
     }
 
@@ -195,12 +195,12 @@ impl Lookers {
     }
 
     /// Returns true if one of them has worked for a launch.
-    pub(super) fn worked(&self) -> bool {
+    fn worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
     }
 
     /// Asks them, and returns true if they answer, but for a few.
-    pub(super) fn answer(&self) -> bool {
+    fn answer(&self) -> bool {
         let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
         let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
         let answers = |other: &Apart<Other>| {
@@ -217,13 +217,13 @@ impl Lookers {
     }
 
     /// Marks the time of a launch, for as long as the mark is kept.
-    pub(super) fn launching(&self) -> Launching<'_> {
+    fn launching(&self) -> Launching<'_> {
         self.launching.store(true, Ordering::Release);
         Launching(&self.launching)
     }
 
     /// Looks for work on this thread, which is one of the others.
-    pub(super) fn look(&self, number: usize) {
+    fn look(&self, number: usize) {
         let other = &self.others[number];
         // A thread that is called while it looks finds this call, also beside a launch: no work of it.
         if other.looks.load(Ordering::Acquire) {
@@ -257,7 +257,7 @@ impl Lookers {
 }
 
 /// Holds for the time of a launch, also of one that panics.
-pub(super) struct Launching<'a>(&'a AtomicBool);
+struct Launching<'a>(&'a AtomicBool);
 
 impl Drop for Launching<'_> {
     fn drop(&mut self) {
@@ -301,12 +301,12 @@ struct Need {
 
 impl Need {
     /// Begins before the first launch.
-    pub(super) fn of(cache: Cache) -> Self {
+    fn of(cache: Cache) -> Self {
         Self { together: 0, alone: 0, without: 0, shortest: None, follow: cache == Cache::Hot }
     }
 
     /// Counts a launch that begins while the others are awake, or without them.
-    pub(super) fn begins(&mut self, awake: bool) {
+    fn begins(&mut self, awake: bool) {
         *(if awake { &mut self.together } else { &mut self.alone }) += 1;
     }
 
@@ -321,12 +321,12 @@ impl Need {
     }
 
     /// Learns how long a launch took.
-    pub(super) fn took(&mut self, time: Duration) {
+    fn took(&mut self, time: Duration) {
         self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
     }
 
     /// Returns true if the next launch waits for the others. They had work before if `gave_work`.
-    pub(super) fn waits(&self, gave_work: bool) -> bool {
+    fn waits(&self, gave_work: bool) -> bool {
         let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
         let tries = if is_long { TRIES_OF_LONG } else { TRIES };
         (gave_work || self.together < tries) && !self.is_very_long() && self.they_come()

@@ -1,6 +1,7 @@
-//! The step of this machine's monotonic clock. In: readings with waits of many lengths between them; out: the largest step that
-//! all differences are multiples of. A clock with a step of 10 ns gives differences of 20, 21, 30 and 31 ns: whole nanoseconds
-//! hide its step, and 1 ns is none.
+//! Times of this machine: the step of its monotonic clock, an empty launch, the work of other programs, and the threads of a pool.
+//!
+//! The step is the largest one that all differences of readings are multiples of. A clock with a step of 10 ns gives differences of 20, 21,
+//! 30 and 31 ns: whole nanoseconds hide its step, and 1 ns is none.
 
 use std::fs::{self, File};
 use std::hint::black_box;

@@ -1,5 +1,6 @@
-//! The stream that host launch functions take: work runs in the order it is launched, each launch spread over a
-//! thread pool and finished when the call returns.
+//! The stream that host launch functions take: work runs in the order it is launched, each launch spread over a thread pool and finished
+//! when the call returns. The pool's threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
+//! and may leave it, since it runs the user's functions.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -119,7 +120,7 @@ impl fmt::Debug for Stream {
 
 /// The place of the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
+struct Placement {
     own: usize,
 }
 
@@ -127,7 +128,7 @@ impl Placement {
     /// Pins all threads of `pool` but the calling one. Returns the place of that; nothing if the operating system does not let
     /// threads be pinned, or if the pool is of another size than what this process may use: then nobody knows which processors are
     /// best.
-    pub(super) fn of(pool: &ThreadPool) -> Option<Self> {
+    fn of(pool: &ThreadPool) -> Option<Self> {
         let allowed = sched_getaffinity(None).ok()?;
         let allowed = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
         let processors = processors(allowed, sched_getcpu(), pool.current_num_threads())?;
@@ -138,7 +139,7 @@ impl Placement {
     }
 
     /// Moves the calling thread to its place, if it may run there. It may run wherever it might before.
-    pub(super) fn take(self) {
+    fn take(self) {
         if sched_getcpu() == self.own {
             return;
         }

@@ -1,5 +1,5 @@
-//! The processors of this machine, as Linux describes them. In: `/proc` and `/sys`; out: a name and cache sizes, absent
-//! if the system does not give them.
+//! The processors of this machine, as Linux describes them in `/proc` and `/sys`: a name, cache sizes, the bandwidth of cores, and the limit
+//! of processor time by control groups. Each is absent if the system does not give it.
 
 use std::collections::BTreeMap;
 use std::fs;
