@@ -219,14 +219,17 @@ impl Runner<'_, '_> {
         let beside_others = |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.beside_others);
         let some_beside = devices.iter().any(|found| beside_others(&found.device));
         for Available { device, .. } in devices {
-            let mut answer = Err("it sent no properties".to_owned());
             let thread = self.threads.of(device);
-            self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
-                Reply::DeviceInfo(info) => answer = Ok(info),
-                Reply::NoDevice(why) => answer = Err(why),
-                Reply::Remark(remark) => self.results.warn(&remark),
-                _ => {}
-            })?;
+            let complete = self.resumed.of_complete(device, plan);
+            let mut answer = complete.ok_or_else(|| "it sent no properties".to_owned());
+            if answer.is_err() {
+                self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
+                    Reply::DeviceInfo(info) => answer = Ok(info),
+                    Reply::NoDevice(why) => answer = Err(why),
+                    Reply::Remark(remark) => self.results.warn(&remark),
+                    _ => {}
+                })?;
+            }
             if self.threads.count() > 1 && some_beside && !beside_others(device) {
                 // Its cases come after those of the others, which see every other process on their GPU.
                 self.renew(thread..thread + 1)?;

@@ -89,6 +89,16 @@ impl ResumedRecords {
         self.wall
     }
 
+    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record: a task that
+    /// was complete may come back on another device.
+    #[must_use]
+    pub fn of_complete(&self, device: &str, plan: &Plan) -> Option<DeviceInfo> {
+        let mut info = self.info(device)?.clone();
+        info.peaks.retain(|peak| peak.source != PeakSource::User);
+        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device);
+        ours.all(|(job, cache)| self.records.contains_key(&planned_case(job, cache))).then_some(info)
+    }
+
     /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
     /// facts of the kept records. On another device, the kept records are dropped.
     pub fn on(&mut self, info: DeviceInfo) -> DeviceInfo {

@@ -171,12 +171,6 @@ fn a_task_that_is_started_again_resumes_its_own_run() {
     done.shows(&format!("resumed: {0} of {0} cases", run.planned_cases));
     let counts = job.counts();
     assert_eq!(counts.len(), CASES, "{counts:?}");
-    // Its node sees another folder than the one before.
-    let elsewhere = Job::new();
-    let more = [("SLURM_RESTART_COUNT", "1")];
-    let started = Started { node: "n2", task: ["0", "2"], gpus: "0", more: &more };
-    let lost = elsewhere.start(&["--share", "split", "--resume"], &started).with_code(0);
-    lost.shows("task 1/2 of job 4711 was started again and has no earlier run in ");
 }
 
 /// On another GPU of the same model a task measures again: what it measured before is that GPU's. One that was complete is done.

@@ -68,7 +68,7 @@ fn a_whole_run_is_measured_no_more() {
     let plan = plan(&["a"], &["fake"]);
     let done = resumed(&plan, earlier(&plan, &[], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
-    assert_eq!((done.script.asked.len(), done.heard.records.len()), (1, 0), "only the device's properties");
+    assert_eq!((done.script.started, done.script.asked.len(), done.heard.records.len()), (0, 0, 0));
 }
 
 #[test]
@@ -170,13 +170,18 @@ fn a_run_keeps_its_time() {
     assert!((1000.0..1060.0).contains(&done.run.wall_time.as_seconds()), "{:?}", done.run.wall_time);
 }
 
+/// A device all of whose cases are there is not opened, and another is.
 #[test]
-fn records_of_a_device_that_is_another_now_are_dropped_and_those_of_others_kept() {
+fn a_device_is_asked_for_its_facts_if_something_is_left_to_measure_on_it() {
     let plan = plan(&["a"], &["fake:0", "fake:1"]);
     let mut then = earlier(&plan, &[], &[]);
     then.records.retain(|record| record.device != "fake:1" || record.case.cache == Cache::Hot);
     let done = resumed(&plan, then.clone(), Sampling::USUAL, 7);
-    assert_eq!(done.heard.records, ["a cold"]);
+    assert_eq!(
+        done.script.asked.iter().map(|(_, what)| &**what).collect::<Vec<_>>(),
+        ["facts of fake:1", "a on fake:1"]
+    );
+    // Records of one that is another now are dropped, and those of the others kept.
     then.devices[1].name = "another fake".to_owned();
     let done = resumed(&plan, then, Sampling::USUAL, 7);
     assert_eq!(done.heard.records, ["a hot", "a cold"]);
@@ -205,7 +210,7 @@ fn other_peaks_of_the_user_measure_everything_again() {
     let mut then = with_peak(1e12, ResumedRecords::default()).run;
     then.program = program();
     let same = with_peak(1e12, valid_of(then.clone(), &plan));
-    assert_eq!(same.heard.records.len(), 0);
+    assert_eq!((same.script.started, same.heard.records.len()), (0, 0));
     assert_eq!(same.run.devices[0].peaks, then.devices[0].peaks, "each is there once");
     let other = with_peak(2e12, valid_of(then, &plan));
     assert_eq!(other.heard.records.len(), 2);
