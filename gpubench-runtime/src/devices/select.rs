@@ -97,7 +97,11 @@ impl Devices {
             // A number is that of one device.
             let is_kind = named.peek().is_some_and(|first| first.kind == name);
             if named.peek().is_none() {
-                return Err(self.refused(format!("there is no device `{name}`")));
+                let kind = DeviceId::parse(name).kind;
+                let is_known = self.wanted.contains(&kind) || choice(kind).is_some() || asks_by_number(name);
+                let why =
+                    if is_known { String::new() } else { format!(": no benchmark here is for `{kind}`") };
+                return Err(self.refused(format!("there is no device `{name}`{why}")));
             }
             for found in named.take(if is_kind { usize::MAX } else { 1 }) {
                 // Named twice, by its number and its UUID for instance, it is one device all the same.

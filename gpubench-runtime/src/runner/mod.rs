@@ -77,6 +77,8 @@ pub(crate) struct RunConfig {
     pub driver: Option<PathBuf>,
     /// True if CUPTI traces launches after the samples of a case.
     pub verify: bool,
+    /// True if only the file of the run needs samples: a finished case then keeps none in memory.
+    pub drops_samples: bool,
 }
 
 impl RunConfig {
@@ -174,7 +176,7 @@ fn measure_by<'a>(
         regression_threshold: None,
         baseline_comparison: None,
     };
-    let mut results = RunResults::new(run, events);
+    let mut results = RunResults::new(run, events, config.drops_samples);
     let is_traced = |(job, status): &(Job, JobStatus)| {
         *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
     };

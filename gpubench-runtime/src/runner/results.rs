@@ -29,6 +29,8 @@ pub(super) struct RunResults<'a> {
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
     file: RunFile,
+    /// True if only the file of the run needs samples.
+    drops_samples: bool,
     rows: Vec<RowInProgress>,
     /// The row of each job.
     row_of: Vec<usize>,
@@ -44,9 +46,9 @@ struct RowInProgress {
 }
 
 impl<'a> RunResults<'a> {
-    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents) -> Self {
+    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
         let (store, file, rows, row_of) = (None, RunFile::None, Vec::new(), Vec::new());
-        Self { run, events, store, file, rows, row_of, is_again: false }
+        Self { run, events, store, file, drops_samples, rows, row_of, is_again: false }
     }
 
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
@@ -156,10 +158,13 @@ impl<'a> RunResults<'a> {
     fn finish(&mut self, row: usize) {
         let mut records = std::mem::take(&mut self.rows[row].records);
         records.sort_by_key(|(place, _)| *place);
-        let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.
         if !records.is_empty() && !self.is_again {
             self.event(&RunEvent::JobFinished(&records));
+        }
+        if self.drops_samples && self.store.is_some() {
+            records.iter_mut().for_each(Record::forget_samples);
         }
         self.run.records.extend(records);
     }

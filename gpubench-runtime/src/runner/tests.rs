@@ -313,6 +313,7 @@ pub(super) fn config(runs: usize) -> RunConfig {
         runs,
         driver: None,
         verify: false,
+        drops_samples: false,
     }
 }
 

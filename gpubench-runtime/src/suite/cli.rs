@@ -3,14 +3,15 @@
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::path::Path;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
 
-use super::SuiteError;
 use super::measure::Extension;
+use super::{SuiteError, bench_targets};
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::selection::split_names;
 
@@ -142,6 +143,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let warning = match action {
         Action::Measure if args.instead.format.is_some_and(|format| format != TextFormat::Pretty) => {
             Some("--format is for --list and --test; --json FILE writes results".to_owned())
+        }
+        // `cargo bench` without flags, which the next call may have.
+        Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
+            env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| bench_targets::warning(Path::new(&folder)))
         }
         _ => None,
     };

@@ -143,11 +143,16 @@ impl<'a> Prepared<'a> {
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
     }
 
-    /// Measures the plan until it is done or a signal comes.
+    /// Measures the plan until it is done or a signal comes. Samples are dropped once they are in a file, if `drops_samples` and nothing
+    /// later reads them.
     ///
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
-    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, SuiteError> {
+    pub(super) fn measure(
+        mut self,
+        events: &mut dyn RunEvents,
+        drops_samples: bool,
+    ) -> Result<MeasuredRun, SuiteError> {
         let (options, RunSetup { plan, devices, notes, resumed }) =
             (self.options, std::mem::take(&mut self.setup));
         let watch = SignalWatch::start();
@@ -164,7 +169,9 @@ impl<'a> Prepared<'a> {
             locks: &mut locks,
             store: self.runs_folder.as_deref().map(|folder| (folder, required)),
         };
-        let config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let mut config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
+        config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process);
         let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
@@ -321,6 +328,7 @@ pub(super) fn run_config(
         runs: options.repeats(),
         driver,
         verify: options.verify.is_some(),
+        drops_samples: false,
     }
 }
 

@@ -20,6 +20,7 @@ use gpubench_records::record::{Program, Run};
 
 pub use self::error::SuiteError;
 
+mod bench_targets;
 pub(crate) mod cli;
 mod error;
 mod list;
@@ -133,7 +134,7 @@ fn measure_and_show(
         return Ok(Exit::Done);
     }
     let outputs = printer.open_outputs()?;
-    let measured = prepared.measure(&mut progress)?;
+    let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
     printer.show(measured, progress.into_output(), &outputs)
 }
 
@@ -216,7 +217,7 @@ impl Suite {
         let mut measured = || {
             options.validate().map_err(SuiteError::usage)?;
             let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
-            prepared.measure(events)?.into_result()
+            prepared.measure(events, false)?.into_result()
         };
         Ok(measured()?)
     }

@@ -96,6 +96,11 @@ impl<'a> Printer<'a> {
         self.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
     }
 
+    /// Returns true if rows are all that is shown of a run.
+    pub(super) fn prints_rows_alone(&self) -> bool {
+        self.exports.is_empty() && !self.options.explain
+    }
+
     /// Prints and writes a run, of which `shown` is printed already.
     ///
     /// # Errors

@@ -150,7 +150,7 @@ fn a_device_that_is_not_there_is_told_with_those_that_are() {
 #[test]
 fn a_kind_that_no_benchmark_is_for_is_refused() {
     let ended = run(SUITE, &["--device", "wgpu:0"]).with_code(5);
-    ended.says_only("there is no device `wgpu:0`; ");
+    ended.says_only("there is no device `wgpu:0`: no benchmark here is for `wgpu`; ");
     run(SUITE, &["--list", "--device", "wgpu:0"])
         .with_code(5)
         .says_only("no benchmark of this program runs on such a device");
