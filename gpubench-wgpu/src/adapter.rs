@@ -1,5 +1,4 @@
-//! Adapters of this machine, in the order of wgpu: real GPUs before software. In: the loader of Vulkan, Metal or DX12;
-//! out: adapters that a number names.
+//! Adapters of this machine, in the order of wgpu: real GPUs before software.
 
 use gpubench_runtime::device::DeviceError;
 use wgpu::{Adapter, AdapterInfo, Backends, DeviceType, Features, Instance, InstanceDescriptor};
@@ -23,7 +22,7 @@ pub(crate) fn all() -> Vec<Adapter> {
 /// Returns the adapter of this number.
 ///
 /// # Errors
-/// Returns an error if there are not so many.
+/// Returns an error if there are not this many.
 pub(crate) fn numbered(ordinal: usize) -> Result<Adapter, DeviceError> {
     let mut adapters = all();
     if adapters.is_empty() {

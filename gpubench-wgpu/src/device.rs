@@ -1,5 +1,4 @@
-//! An open adapter, with what was measured on it so far. In: its number; out: an [`Encoder`] for launch functions, and the sweep of a
-//! flush.
+//! An open adapter, with the results that were measured on it so far.
 
 use std::collections::HashMap;
 use std::rc::Rc;

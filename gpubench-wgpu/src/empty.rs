@@ -1,5 +1,4 @@
-//! Launches that do nothing: one that waits for what came before, as every launch does that shares memory with it, and rows of launches
-//! that do not. In: an encoder; out: the launches, and the time that one more of a row takes.
+//! Launches that do nothing, by which the overhead of the timer is measured.
 
 use wgpu::BufferUsages;
 
@@ -37,7 +36,7 @@ impl EmptyKernel {
         self.bound.launch(encoder, 1);
     }
 
-    /// Encodes so many launches in a pass, with nothing between them.
+    /// Encodes this many launches in a pass, with nothing between them.
     pub(crate) fn row(&self, encoder: &Encoder, launches: usize) {
         self.unbound.launch_many(encoder, 1, launches);
     }

@@ -1,5 +1,4 @@
-//! The encoder that launch functions take. In: passes and commands of the user's; out: command buffers that the sampler
-//! submits, with timestamps around each launch.
+//! The encoder that launch functions take. The sampler submits its commands, with timestamps around each launch.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

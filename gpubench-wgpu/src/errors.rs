@@ -1,5 +1,4 @@
-//! Errors of a wgpu device. In: its callbacks, from any thread; out: the first error since the last question, in wgpu's own
-//! words, and the loss of the device, which stays.
+//! Errors of a wgpu device, which its callbacks report from any thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

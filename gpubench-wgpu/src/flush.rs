@@ -1,5 +1,4 @@
-//! Flushes of the last-level cache. In: its size, which wgpu does not know; out: a sweep that reads twice as much, or a clear
-//! that writes as much, encoded before a cold sample.
+//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size.
 
 use gpubench_records::method::Flush;
 use gpubench_runtime::device::DeviceError;

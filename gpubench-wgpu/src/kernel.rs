@@ -1,5 +1,4 @@
-//! A compute shader with its buffers. In: WGSL; out: a pipeline and a bind group that an [`Encoder`] launches. For users a short
-//! way, which is no condition: an encoder takes any pass.
+//! A compute shader with its buffers, for launch functions that need no more.
 
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, ComputePipeline,
@@ -62,7 +61,7 @@ impl Kernel {
         Self { pipeline, buffers }
     }
 
-    /// Encodes a pass with so many workgroups: more than 32768 of them in rows of as many, of which the last may be in part
+    /// Encodes a pass with this many workgroups: more than 32768 of them in rows of as many, of which the last may be in part
     /// superfluous. The shader finds its place by `workgroup_id.y * num_workgroups.x + workgroup_id.x`.
     pub fn launch(&self, encoder: &Encoder, workgroups: u64) {
         self.launch_many(encoder, workgroups, 1);

@@ -1,7 +1,7 @@
 //! Launches on [wgpu], on GPUs of any vendor, as benchmarks of gpubench. A launch function takes an [`Encoder`], and
 //! encodes its passes there; gpubench submits them, and times them by timestamp queries.
 //!
-//! In: adapters that Vulkan, Metal or DX12 list; out: a [`Device`](gpubench_runtime::device::Device) by public traits alone.
+//! Adapters are a [`Device`](gpubench_runtime::device::Device) by public traits alone.
 
 #![forbid(unsafe_code)]
 

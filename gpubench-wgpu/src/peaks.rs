@@ -1,5 +1,4 @@
-//! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds. In:
-//! an open device; out: peaks, each with its derivation. A time that is none gives no peak.
+//! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds.
 
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::failure::Failure;

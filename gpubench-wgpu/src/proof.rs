@@ -1,5 +1,4 @@
-//! The choice of a flush, and its proof by timed reads: of memory that the cache held, behind the flush and behind a sweep that
-//! reads twice the cache. In: a flush; out: a [`FlushVerification`], measured once for each and kept, with what it cannot show.
+//! The choice of a flush, and its verification by timed reads of memory that the cache held.
 
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, FlushVerification};

@@ -1,5 +1,4 @@
-//! The samplers of a case. In: one launch or two, and how they are to be sampled; out: event times, and the overhead that the empty
-//! launches among them show.
+//! The samplers of a case, and of two interleaved cases.
 
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Method, Path, Timer};
@@ -58,22 +57,21 @@ fn method(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> 
 }
 
 /// Returns the time from the begin of the first launch to the end of the last.
-fn whole<'a>(mut spans: impl Iterator<Item = &'a Span>) -> Nanoseconds {
-    let Some(first) = spans.next() else { return Nanoseconds::ZERO };
-    // Pairs that were put in order end in any order.
-    spans.map(|span| span.end_since(first)).fold(first.time(), Nanoseconds::max)
+fn whole(pairs: &[[Span; 2]]) -> Nanoseconds {
+    let spans = || pairs.iter().flatten();
+    let Some(first) = spans().min_by_key(|span| span.begin) else { return Nanoseconds::ZERO };
+    spans().map(|span| span.end_since(first)).fold(Nanoseconds::ZERO, Nanoseconds::max)
 }
 
 impl Sampler for Submissions<'_> {
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let pairs = self.take_pairs(samples)?;
-        let begin = pairs.iter().flatten().min_by_key(|span| span.begin);
-        let elapsed = whole(begin.into_iter().chain(pairs.iter().flatten()));
+        let elapsed = whole(&pairs);
         let times = |spans: &[Span; 2]| spans.map(|span| span.time());
         if self.partner_method().is_some() {
             return Ok(SampledGroup::new(pairs.iter().flat_map(times).collect(), elapsed));
         }
-        let first = *self.first.get_or_insert_with(|| begin.map_or(0, |span| span.begin));
+        let first = *self.first.get_or_insert_with(|| pairs.first().map_or(0, |[a, b]| a.begin.min(b.begin)));
         let mut group = SampledGroup::new(pairs.iter().map(|[sample, _]| sample.time()).collect(), elapsed);
         group.starts = pairs.iter().map(|[sample, _]| sample.begin_since(first)).collect();
         group.empty_events = pairs.iter().map(|[_, empty]| empty.time()).collect();

@@ -1,4 +1,4 @@
-//! Spans between two readings of an adapter's clock. In: ticks; out: nanoseconds, and the step of the clock.
+//! Spans between two readings of an adapter's clock, and the step of that clock.
 
 use gpubench_stats::units::Nanoseconds;
 

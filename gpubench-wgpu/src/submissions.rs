@@ -1,5 +1,5 @@
-//! Groups of samples, each group one submission: reset, flush, mark, launch, mark, many times over, with an empty launch beside
-//! each. In: one launch or two; out: the readings around them, in the order in which they ran.
+//! Groups of samples. A group is one submission: for each sample a reset, a flush and a launch between two timestamps, with an
+//! empty launch for each.
 
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush, Method, Path};
@@ -58,20 +58,15 @@ impl<'a> Submissions<'a> {
         Self::new(device, Works::One(work), cache, Method::new(Path::Device).with_flush(flush))
     }
 
-    /// Takes a group of so many samples, or as many as one submission has timestamps for. Returns the readings around the launches,
+    /// Takes a group of this many samples, or as many as one submission has timestamps for. Returns the readings around the launches,
     /// in the order in which they ran.
     pub(crate) fn take(&mut self, samples: usize) -> Result<Vec<Span>, Failure> {
-        let encoded = self.encode(samples);
-        if encoded.is_err() {
+        let taken = self.encode(samples).and_then(|()| Ok(self.device.encoder.read_marks()?));
+        if taken.is_err() {
             // The next group begins with none of this one's commands.
             self.device.encoder.discard();
         }
-        encoded?;
-        let spans = self.device.encoder.read_marks();
-        if spans.is_err() {
-            self.device.encoder.discard();
-        }
-        Ok(spans?)
+        taken
     }
 
     fn encode(&mut self, samples: usize) -> Result<(), Failure> {
@@ -119,7 +114,7 @@ impl<'a> Submissions<'a> {
         Ok(pairs.iter().enumerate().map(in_order).collect())
     }
 
-    /// Launches so many times in one submission, and waits.
+    /// Launches this many times in one submission, and waits.
     pub(crate) fn submit_row(&mut self, launches: usize) -> Result<(), Failure> {
         for _ in 0..launches {
             if let Err(failure) = self.works.first().launch() {

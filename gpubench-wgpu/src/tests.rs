@@ -11,7 +11,7 @@ use crate::device::Wgpu;
 use crate::encoder::Encoder;
 use crate::kernel::buffer;
 
-/// A launch of so many passes, behind a clear if it has one.
+/// A launch of this many passes, behind a clear if it has one.
 struct Passes {
     encoder: Encoder,
     passes: usize,
@@ -47,7 +47,7 @@ fn an_adapter_without_timestamps_is_refused() {
 
 #[test]
 fn an_adapter_that_is_not_there_is_refused() {
-    let refused = Wgpu::open_adapter(77).err().expect("there are not so many").to_string();
+    let refused = Wgpu::open_adapter(77).err().expect("there are not this many").to_string();
     assert!(refused.contains("there is no adapter 77"), "{refused}");
 }
 

@@ -1,5 +1,5 @@
-//! The timer's own readings: the step of the adapter's clock, and the overhead that is taken off each event time: an empty launch
-//! less one more, as on CUDA. In: a state of the caches; out: a [`Timer`], measured once for each and kept.
+//! The resolution of the adapter's clock, and the overhead that is subtracted from each event time: an empty launch less one more, as
+//! on CUDA.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ impl<F: FnMut()> Work for Encoded<F> {
     }
 }
 
-/// Work that encodes a row of so many launches.
+/// Work that encodes a row of this many launches.
 struct Row<F>(F, usize);
 
 impl<F: FnMut(usize) -> Result<(), Failure>> Work for Row<F> {

@@ -1,4 +1,4 @@
-//! An adapter as a device of gpubench: the public traits. In: its number; out: facts, what a launch encodes, and samplers.
+//! An adapter as a device of gpubench.
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage};
