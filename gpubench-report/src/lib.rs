@@ -1,10 +1,6 @@
 //! What programs other than a benchmark binary make of stored runs: a page, drawings, formats of other programs, and the findings
 //! of many runs. Nothing here measures or prints.
 
-use std::panic::resume_unwind;
-use std::sync::Mutex;
-use std::{iter, thread};
-
 use gpubench_records::record::Measurement;
 use gpubench_table::text::plain_lines;
 use maud::html;
@@ -31,18 +27,4 @@ fn escaped(text: &str) -> String {
 fn rate_interval(measured: &Measurement, rate: f64) -> [f64; 2] {
     let (ci, median) = (measured.samples.time.median_ci, measured.median());
     [ci.high, ci.low].map(|time| rate * (median / time))
-}
-
-/// Returns `make` of each item, in any order, from one thread for each processor.
-fn in_parallel<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let items = Mutex::new(items.into_iter());
-    let next = || items.lock().ok()?.next();
-    let work = || iter::from_fn(next).map(&make).collect::<Vec<R>>();
-    thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let ended =
-            started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        ended.flatten().collect()
-    })
 }

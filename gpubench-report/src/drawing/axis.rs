@@ -57,8 +57,9 @@ impl Axis {
         let ticks = match self.scale {
             Scale::Linear => self.steps(low.min(0.0), high.max(0.0)),
             Scale::Near => self.steps(low, high),
-            Scale::Log10 => decades(low, high),
-            Scale::Log2 => doublings(low, high),
+            Scale::Log10 if high / low < 30.0 => powers(low, high, 10.0, &[1.0, 2.0, 5.0]),
+            Scale::Log10 => powers(low, high, 10.0, &[1.0]),
+            Scale::Log2 => powers(low, high, 2.0, &[1.0]),
         };
         let (from, to) = (ticks[0], ticks[ticks.len() - 1]);
         // All ticks of a linear axis have the unit of its largest.
@@ -172,22 +173,15 @@ fn linear(low: f64, high: f64) -> Vec<f64> {
     (0..=(last - first) as usize).map(|tick| (first + tick as f64) * step).collect()
 }
 
-/// Returns ticks from a power of ten to another, with 1, 2 and 5 times each where there are few.
-fn decades(low: f64, high: f64) -> Vec<f64> {
-    let steps: &[f64] = if high / low < 30.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32 + 1);
-    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+/// Returns ticks at these multiples of powers of `base`, from the last at or below the lowest value to the first at or above the highest.
+fn powers(low: f64, high: f64, base: f64, multiples: &[f64]) -> Vec<f64> {
+    // An error of rounding must not leave out the last.
+    let [first, last] = [low.log(base).floor() as i32 - 1, high.log(base).floor() as i32 + 2];
+    let all = (first..=last).flat_map(|power| multiples.iter().map(move |step| step * base.powi(power)));
     let all: Vec<f64> = all.collect();
-    // From the last tick at or below the lowest to the first at or above the highest.
     let below = all.iter().rposition(|tick| *tick <= low).unwrap_or(0);
     let above = all.iter().position(|tick| *tick >= high).unwrap_or(all.len() - 1).max(below + 1);
     all[below..=above].to_vec()
-}
-
-/// Returns ticks from a power of two to another.
-fn doublings(low: f64, high: f64) -> Vec<f64> {
-    let (first, last) = (low.log2().floor() as i32, high.log2().ceil() as i32);
-    (first..=last.max(first + 1)).map(|power| 2_f64.powi(power)).collect()
 }
 
 #[cfg(test)]

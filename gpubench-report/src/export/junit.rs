@@ -14,9 +14,8 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_table::export::Names;
 use gpubench_table::text::plain;
-use gpubench_table::{gate, remarks};
+use gpubench_table::{case_name, gate, has_several_devices, remarks};
 use maud::{PreEscaped, html};
 
 use crate::xml_text;
@@ -83,13 +82,13 @@ enum Outcome {
 }
 
 fn tests(run: &Run) -> Vec<Test> {
-    let (gate, names) = (run.gate(), Names::of(run));
+    let (gate, several_devices) = (run.gate(), has_several_devices(run));
     let mut gated: HashMap<(&str, &str, Cache), Vec<&GatedCase>> = HashMap::new();
     for case in gate.iter().flat_map(|gate| &gate.cases) {
         gated.entry((&case.name, &case.device, case.cache)).or_default().push(case);
     }
     let of_record = |record: &Record| {
-        let mut test = Test::of_record(record, &names.case(record));
+        let mut test = Test::of_record(record, &case_name(record, several_devices));
         let name = record.case.name();
         let found = gated.get(&(&*name, &*record.device, record.case.cache));
         // No gate judges invalid numbers.

@@ -6,7 +6,7 @@ use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_stats::format;
 use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
-use gpubench_table::export::Names;
+use gpubench_table::{case_name, has_several_devices};
 use serde_json::{Map, Value, json};
 
 use crate::rate_interval;
@@ -64,10 +64,10 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 
 /// Returns each case that has a usable measurement, with its name.
 fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
-    let names = Names::of(run);
-    run.records
-        .iter()
-        .filter_map(move |record| Some((names.case(record), record, record.usable_measurement()?)))
+    let several_devices = has_several_devices(run);
+    let usable =
+        move |record| Some((case_name(record, several_devices), record, Record::usable_measurement(record)?));
+    run.records.iter().filter_map(usable)
 }
 
 fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The GPUs that may be compared with each other: of one model, measured by one build.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::record::Program;
@@ -39,18 +39,31 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     for run in runs {
         missing.extend(run.faults.iter().cloned());
         unfinished.extend(run.unfinished.iter().map(|sentence| (run.name.clone(), sentence.clone())));
-        missing.extend(not_opened(&run));
         let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
-        for info in run.head.devices.iter().filter(|info| !info.runs_program_code) {
-            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == info.device).collect();
-            let Some(uuid) = info.text(UUID).filter(|_| !rows.is_empty()) else {
-                let sentence =
-                    || format!("{}: {} has no UUID, which tells GPUs apart: left out", run.name, info.device);
-                missing.extend((!rows.is_empty()).then(sentence));
+        let devices: BTreeSet<&String> = run.rows.iter().map(|row| &row.device).collect();
+        for device in devices {
+            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == *device).collect();
+            let host = run.head.environment.host.as_deref();
+            let Some(info) = run.head.devices.iter().find(|info| info.device == *device) else {
+                // It failed before its GPU was known.
+                let (host, why) = (host.unwrap_or_default(), rows[0].reasons.join("; "));
+                let place = format!("{host} {device}");
+                missing.push(format!(
+                    "{}: {} was not opened, and is not judged: {why}",
+                    run.name,
+                    place.trim_start()
+                ));
+                continue;
+            };
+            if info.runs_program_code {
+                continue;
+            }
+            let Some(uuid) = info.text(UUID) else {
+                missing.push(format!("{}: {device} has no UUID, which tells GPUs apart: left out", run.name));
                 continue;
             };
             let group = group_of(&mut groups, info, &run.head.program);
-            let gpu = group.gpu(uuid, info, run.head.environment.host.as_deref());
+            let gpu = group.gpu(uuid, info, host);
             let mut counts: HashMap<usize, usize> = HashMap::new();
             for row in rows {
                 if let Some(why) = why_invalid(row) {
@@ -99,26 +112,12 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     (groups, missing)
 }
 
-/// Returns a sentence for each device that has rows and no description: it failed before its GPU was known.
-fn not_opened(run: &FleetRun) -> Vec<String> {
-    let mut devices: BTreeMap<String, String> = BTreeMap::new();
-    for row in run.rows.iter().filter(|row| run.head.devices.iter().all(|info| info.device != row.device)) {
-        let host = run.head.environment.host.iter().map(|host| format!("{host} ")).collect::<String>();
-        devices.entry(host + &row.device).or_insert_with(|| row.reasons.join("; "));
-    }
-    let sentence = |(device, why)| format!("{}: {device} was not opened, and is not judged: {why}", run.name);
-    devices.into_iter().map(sentence).collect()
-}
-
 fn why_invalid(row: &Row) -> Option<String> {
-    match row.state {
-        State::Invalid => Some(row.reasons.join("; ")),
-        _ => row
-            .readings
-            .iter()
-            .any(|reading| reading.median <= 0.0)
-            .then(|| "its median is not above zero".to_owned()),
+    if row.state == State::Invalid {
+        return Some(row.reasons.join("; "));
     }
+    let is_timed = row.readings.iter().all(|reading| reading.median > 0.0);
+    (!is_timed).then(|| "its median is not above zero".to_owned())
 }
 
 /// Returns the group of a device that a build measured.

@@ -10,10 +10,10 @@ use gpubench_records::history::Circumstances;
 use gpubench_records::record::{Measurement, Program, Record, Run};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::verdict::State;
+use rayon::prelude::*;
 
 use super::FLEET_SCHEMA;
 use super::roof::FleetRoof;
-use crate::in_parallel;
 
 /// The runs of a fleet.
 #[derive(Debug, Default)]
@@ -76,8 +76,7 @@ impl FleetRuns {
         let mut add_fault =
             |path: &Path, why: &str| fleet.unread.push(format!("{}: not read: {why}", path.display()));
         faults.iter().for_each(|(path, why)| add_fault(path, &why.to_string()));
-        let mut read = in_parallel(files, |path| (read_file(&path, selection), path));
-        read.sort_by(|(_, a), (_, b)| a.cmp(b));
+        let read: Vec<_> = files.into_par_iter().map(|path| (read_file(&path, selection), path)).collect();
         for (runs, path) in read {
             match runs {
                 Ok(runs) => fleet.runs.extend(runs),

@@ -9,12 +9,12 @@ use std::cmp::Reverse;
 
 use gpubench_records::exit::Exit;
 use gpubench_stats::units::Nanoseconds;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
 pub use self::series::{CaseOfSuite, CommitOrder, History, HistoryFilter, Point, Series};
 pub use self::table::render;
-use crate::in_parallel;
 
 /// The name of the format of a [`HistoryReport`].
 pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
@@ -97,7 +97,7 @@ impl History {
         let faults = self.faults.clone();
         let (runs, series) = self.series();
         let judge = |(case, series)| CaseHistory { case, series: judged(series, &runs, rules) };
-        let mut cases: Vec<CaseHistory> = in_parallel(series.into_iter().collect(), judge);
+        let mut cases: Vec<CaseHistory> = series.into_par_iter().map(judge).collect();
         let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
         cases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.case.cmp(&b.case)));
         HistoryReport {

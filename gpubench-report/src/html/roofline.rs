@@ -1,5 +1,7 @@
 //! The rooflines: the place of each case of a device below the roofs of memory and arithmetic.
 
+use std::collections::BTreeSet;
+
 use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_stats::format;
 use gpubench_stats::units::FlopsPerSecond;
@@ -53,17 +55,12 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     if high <= 0.0 {
         return None;
     }
-    let mut precisions: Vec<&str> =
-        rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &*row.it.data_type).collect();
-    precisions.sort_unstable();
-    precisions.dedup();
-    let peaks: Vec<(String, f64)> = precisions
-        .into_iter()
-        .filter_map(|precision| {
-            let quantity = Quantity::Compute(precision.to_owned());
-            Some((roof::name(&quantity), info.peak(&quantity)?.value.as_f64()))
-        })
-        .collect();
+    let types = rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &row.it.data_type);
+    let peak = |data_type: &String| {
+        let quantity = Quantity::Compute(data_type.clone());
+        Some((roof::name(&quantity), info.peak(&quantity)?.value.as_f64()))
+    };
+    let peaks: Vec<(String, f64)> = types.collect::<BTreeSet<_>>().into_iter().filter_map(peak).collect();
     let ridge = peaks.iter().map(|(_, peak)| peak / memory).fold(low, f64::max);
     let (from, to) = (low / 2.0, (2.0 * high).max(2.0 * ridge));
     let sloped = |name: String, rate: f64| {

@@ -93,13 +93,10 @@ fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
     };
     let shares: Vec<String> =
         (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?))).collect();
-    // A share that is empty leaves no run.
     let verb = if lost == 1 { "is" } else { "are" };
-    (
-        lost,
-        (lost > 0)
-            .then(|| format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), shares.join(", "))),
-    )
+    let sentence = || format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), shares.join(", "));
+    // A share that is empty leaves no run.
+    (lost, (lost > 0).then(sentence))
 }
 
 /// Names the devices by their hosts, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`: GPUs are told
