@@ -1,4 +1,4 @@
-//! Rows of aligned columns whose cells are all known. In: cells, row by row; out: the lines of each row.
+//! Rows of aligned columns whose cells are all known before the first is printed.
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! The columns of the table: one list, which the printed table and the Markdown table share. In: a row; out: the text of
-//! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
+//! The columns of the table: one list, which the printed table and the Markdown table share.
 
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;

@@ -1,5 +1,4 @@
-//! The results of comparisons: cases that took turns with another, and those that were compared with a baseline. In: a run;
-//! out: a line for each case, under what it was compared with.
+//! The results of comparisons on a terminal: interleaved cases, and cases that were compared with a baseline.
 
 use std::fmt::Write;
 
@@ -78,26 +77,22 @@ fn than(compared: &Compared) -> String {
 /// The cases of a run that was compared with a baseline.
 fn checked(check: &BaselineComparison, page: Page) -> String {
     let mut text = title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
-    let names: Vec<String> = check.findings.iter().map(|line| plain(&line.name)).collect();
-    let longest = names.iter().map(|name| width(name)).max().unwrap_or_default();
-    let case = |(line, name): (&CaseFinding, &String)| {
-        format!("{}  {:4}", left(name, longest), line.cache.to_string())
-    };
-    let cells = check.findings.iter().zip(&names).map(|found| {
-        let mut cells = vec![case(found)];
-        if let Some([now, then, change, interval]) = together::figures(&found.0.finding) {
-            let result = together::result(&found.0.finding);
-            cells.extend([now, format!("was {then}"), change, interval, result]);
+    let longest = check.findings.iter().map(|line| width(&plain(&line.name))).max().unwrap_or_default();
+    let case =
+        |line: &CaseFinding| format!("{}  {:4}", left(&plain(&line.name), longest), line.cache.to_string());
+    let cells = check.findings.iter().map(|line| {
+        let mut cells = vec![case(line)];
+        if let Some([now, then, change, interval]) = together::figures(&line.finding) {
+            cells.extend([now, format!("was {then}"), change, interval, together::result(&line.finding)]);
         }
         cells
     });
-    let cells: Vec<Vec<String>> = cells.collect();
-    for (shown, found) in columns(&cells, 1..5, page).iter().zip(check.findings.iter().zip(&names)) {
-        text += &match &found.0.finding {
+    for (shown, line) in columns(&cells.collect::<Vec<_>>(), 1..5, page).iter().zip(&check.findings) {
+        text += &match &line.finding {
             Finding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
             other => {
                 let style = if *other == Finding::New { Style::new() } else { NOTE };
-                let line = format!("{}  {}", case(found), plain(&together::result(other)));
+                let line = format!("{}  {}", case(line), plain(&together::result(other)));
                 styled(&wrapped(&line, "  ", page), style)
             }
         };

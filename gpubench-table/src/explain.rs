@@ -1,4 +1,4 @@
-//! The origin of each number, for `--explain`. In: a run; out: a paragraph for each measured case.
+//! The origin of each number, for `--explain`.
 
 use std::fmt::Write;
 

@@ -1,5 +1,4 @@
-//! The outcome of a gate in words. In: a [`Gate`]; out: a sentence on its regressions, and one for each reason for which cases
-//! could not be judged, which fail it too.
+//! The outcome of a gate in words. Cases that could not be judged fail it too.
 
 use gpubench_records::comparison::Threshold;
 use gpubench_records::gate::{Gate, GateOutcome, GatedCase, Unjudged};

@@ -1,5 +1,4 @@
-//! The lines above the results, the notes of a run and the facts of its devices, and those below them with the peaks that
-//! rows are compared with. In: a run; out: text.
+//! The lines above the results, with the devices, and those below them with the peaks that rows are compared with.
 
 use std::borrow::Cow;
 use std::fmt::Write;

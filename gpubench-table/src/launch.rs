@@ -1,5 +1,4 @@
-//! The parts of a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about its
-//! kernels and about the memory that it wrote.
+//! The parts of a launch, for `--explain`: its kernels, and the memory that it wrote.
 
 use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
 use gpubench_records::relaunch::{Relaunch, Reuse, Rewritten};

@@ -63,3 +63,9 @@ pub fn has_several_devices(run: &Run) -> bool {
     let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
     devices.next().is_some_and(|first| devices.any(|device| device != first))
 }
+
+/// Returns the name that no other case of a run has, such as `kernels::saxpy[n=65536] cold on cuda:1`.
+pub fn case_name(record: &Record, several_devices: bool) -> String {
+    let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
+    format!("{}{on}", record.case)
+}

@@ -1,4 +1,4 @@
-//! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows. In: a run; out: text.
+//! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows.
 
 use super::page::Page;
 use super::rows::{grouped, listed};
@@ -144,20 +144,19 @@ fn way(record: &Record, measured: &Measurement) -> String {
 
 /// The proof of a flush, where the device can give one.
 fn flushed(method: &Method) -> String {
-    let flush = method.flush;
+    let reason = method.flush_reason.as_ref();
     let Some(proof) = method.flush_verification else {
-        let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
-        return format!(", flushed by `{flush}`{reason}");
+        let reason = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
+        return format!(", flushed by `{}`{reason}", method.flush);
     };
-    let empty =
-        if proof.evicts_cache() { "which leaves the cache empty" } else { "which does not empty the cache" };
+    let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
     let clean = if proof.is_clean() {
         " and clean".to_owned()
     } else {
         format!(" and dirty (a sweep takes {} longer)", format::percent(proof.dirt()))
     };
-    let reason = method.flush_reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
-    format!(", flushed by `{flush}`, {empty}{clean}{reason}")
+    let reason = reason.map(|reason| format!("; {reason}")).unwrap_or_default();
+    format!(", flushed by `{}`, which {empty}{clean}{reason}", method.flush)
 }
 
 /// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.

@@ -1,5 +1,4 @@
-//! The names of roofs: one for each peak, in every table, page, drawing and explanation. In: a quantity or a share of its peak;
-//! out: words.
+//! The names of peaks, which the table, the page, drawings and explanations share.
 
 use gpubench_records::device_info::Quantity;
 use gpubench_records::metrics::PeakFraction;

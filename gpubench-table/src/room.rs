@@ -1,5 +1,4 @@
-//! The room of a column's cells. In: the text of a cell; out: the same in a fixed number of terminal columns, numbers with their
-//! decimal points under each other.
+//! The layout of a cell: a fixed number of terminal columns, with the decimal points of numbers under each other.
 
 use crate::text::{left, right, shortened, width};
 

@@ -1,5 +1,4 @@
-//! The rows of the table: a case on all devices of a model. In: records; out: for each row the record that it shows, that of the
-//! device in the middle, and how far the others are from it.
+//! The rows of the table: a case on all devices of a model, of which the one in the middle is shown.
 
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::record::{Measurement, Record, Run};

@@ -1,5 +1,4 @@
-//! The spread of samples as a bar of seven cells. In: times and their median; out: the share of the samples in each band
-//! around the median, as heights.
+//! The spread of samples as a bar of seven cells, one for each band around the median.
 
 use gpubench_records::record::Measurement;
 use gpubench_stats::units::Nanoseconds;

@@ -1,5 +1,4 @@
-//! The results as rows in columns, a row for each case, printed as they are measured. In: the planned cases, which decide the
-//! room for names; then records, a launch's hot and cold one together; out: lines, the same for a stored run as for a live one.
+//! The results as rows in columns, printed as they are measured: the same lines for a stored run as for a live one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;

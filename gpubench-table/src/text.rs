@@ -1,5 +1,4 @@
-//! Text that keeps to its place on a page. In: words of ours and of users; out: lines that end where the page does, names
-//! shortened in their middle.
+//! Text that fits the width of a page: lines are wrapped, and names are shortened in their middle.
 
 use textwrap::{Options, WordSplitter, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -1,5 +1,4 @@
-//! The certificate of a row: every clock that looked at its launches, and whether they agree. In: a measurement that was verified; out:
-//! sentences for `--explain` and the page.
+//! The cross-check report of a row, for `--explain` and the page: each clock that timed its launches, and whether they agree.
 
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::methods_disagree;

@@ -1,6 +1,5 @@
-//! CSV: a row for each case, under columns that name their units. In: a run; out: RFC 4180 with a head. Numbers have all their
-//! digits, so that they are read back exactly; names are as they are, line breaks and escapes included. Behind the fixed columns
-//! stands one for each argument of the run, so that sweeps can be plotted.
+//! CSV according to RFC 4180: a row for each case, under columns that name their units. Numbers have all their digits, so that
+//! they are read back exactly. The last columns are the arguments of the run, one for each.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,4 @@
-//! The destinations that a command line names for formats: `--json FILE`, `--csv -`. In: a file for each format that is asked
-//! for; out: a destination for each, none of them twice.
+//! The destinations that a command line names for formats, such as `--json FILE` and `--csv -`. No two are the same.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};

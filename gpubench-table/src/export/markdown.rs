@@ -1,16 +1,14 @@
-//! Markdown: the table for a pull request. In: a run; out: its devices, a row for each case, the reasons against rows, and
-//! the comparison with a baseline. All text is escaped, so that it is shown as it is and changes no layout.
+//! Markdown: the table for a pull request. All text is escaped, so that it is shown as it is and changes no layout.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::names::Names;
 use crate::columns::columns_of;
 use crate::rows::Row;
 use crate::text::joined;
 use crate::together;
-use crate::{gate, header, remarks};
+use crate::{case_name, gate, has_several_devices, header, remarks};
 use gpubench_records::comparison::BaselineComparison;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
@@ -58,31 +56,29 @@ fn cases(run: &Run) -> String {
     if run.records.is_empty() {
         return String::new();
     }
-    let columns = columns_of(run);
+    let (columns, several_devices) = (columns_of(run), has_several_devices(run));
     let mut text = row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
     text += "| :--- ";
-    let names = Names::of(run);
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
         let cells: Vec<String> = columns.iter().map(|column| (column.cell)(&Row::of(record))).collect();
-        text += &row(std::iter::once(&*names.benchmark(record)).chain(cells.iter().map(|cell| &**cell)));
+        let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
+        let name = record.case.name() + &on;
+        text += &row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));
     }
     text
 }
 
 /// The reasons against rows, a line for each, and the benchmarks that were skipped.
 fn reasons(run: &Run) -> String {
-    let mut text = String::new();
-    let names = Names::of(run);
+    let (mut text, several_devices) = (String::new(), has_several_devices(run));
     // Writing to a string cannot fail.
     for record in &run.records {
         for reason in &record.verdict.reasons {
             let bold = if reason.state() == State::Invalid { "**" } else { "" };
-            let (name, cache) = (names.benchmark(record), record.case.cache);
-            let case = escaped(&name);
-            let reason_text = reason.to_string();
-            _ = writeln!(text, "- {bold}{}{bold} {case} {cache}: {}", reason.state(), escaped(&reason_text));
+            let (name, words) = (case_name(record, several_devices), reason.to_string());
+            _ = writeln!(text, "- {bold}{}{bold} {}: {}", reason.state(), escaped(&name), escaped(&words));
         }
     }
     for skipped in &run.skipped {

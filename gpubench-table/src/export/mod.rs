@@ -3,7 +3,6 @@
 mod csv;
 mod destination;
 mod markdown;
-mod names;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,7 +11,6 @@ use gpubench_records::record::Run;
 
 pub use self::destination::{Export, ExportTo, SamePlace, exports, write_visibly};
 pub use self::markdown::write_markdown;
-pub use self::names::Names;
 
 /// An output format of runs.
 #[derive(Clone, Copy)]
