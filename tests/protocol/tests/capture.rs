@@ -57,11 +57,11 @@ fn a_graph_stands_for_a_launch_where_it_does_the_same() {
     }
 }
 
-/// A graph runs kernels closer together than a stream, so that both times are told.
+/// A graph runs kernels closer together than a stream, so that a record has both times.
 #[test]
 fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too() {
     let measured = measure(CAPTURES, &["--quick", "writes_managed_memory", "launches_two_kernels"], &[]);
-    let ended = measured.ended.with_code(0);
+    _ = measured.ended.with_code(0);
     for (record, kernels) in measured.run.records.iter().zip([1, 2]) {
         let measurement = record.measurement.as_ref().expect("it was measured");
         assert_eq!(measurement.samples.method.kernel_count, Some(kernels));
@@ -76,7 +76,6 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     // The fake has no gaps on either path.
     let gap = two.samples.stream_time.expect("it has two kernels").0 - two.median().0;
     assert!(gap.abs() <= 64.0, "{gap}");
-    ended.shows("2 kernels: captures::launches_two_kernels hot: ");
 }
 
 /// The second kernel of a launch waits in a graph that was not copied to the device, which is no part of the launch.
