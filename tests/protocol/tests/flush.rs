@@ -117,7 +117,7 @@ fn explain_tells_how_each_number_came_about() {
         "  bound     ",
         "according to a second clock",
         "  path      graph",
-        "  flush     discard: 11.",
+        "  flush     discard; reading a quarter of the cache takes ",
         "after the sweep (",
         ", steady",
         "on the device, flushes included, of",
