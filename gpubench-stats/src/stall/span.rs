@@ -82,7 +82,8 @@ impl Folded<'_> {
     pub(super) fn search(&self, period: f64, around: f64, apart: f64) -> Span {
         let tries = (around / apart).ceil() as i32;
         let spans = (-tries..=tries).map(|number| self.slowest(period + f64::from(number) * apart));
-        let mut spans: Vec<Span> = spans.filter(|span| span.width <= self.widest * span.period).collect();
+        let mut spans: Vec<Span> =
+            spans.filter(|span| span.width - span.slack <= self.widest * span.period).collect();
         let best = spans.iter().map(|span| span.gain).fold(f64::NEG_INFINITY, f64::max);
         spans.retain(|span| span.gain >= best);
         spans.get(spans.len() / 2).copied().unwrap_or_else(|| self.slowest(period))
