@@ -22,7 +22,8 @@ def measure(suite, rows):
     found, refused = {}, None
     for _ in range(PROCESSES):
         for record in profiled(suite, rows):
-            counted = (record["measurement"] or {}).get("verification", {}).get("ncu", {})
+            verification = (record["measurement"] or {}).get("verification") or {}
+            counted = verification.get("ncu") or {}
             duration = counted.get("counted", {}).get("duration")
             if duration is None:
                 refused = f"{shown(record)}: {counted.get('failed', 'ncu told no time')}"
