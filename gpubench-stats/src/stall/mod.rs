@@ -5,6 +5,8 @@
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
 //! of that if it starts in one: on the average by L·(b + L/2) over the period.
 
+mod edges;
+mod folded;
 mod period;
 mod span;
 
@@ -12,7 +14,9 @@ use std::ops::RangeInclusive;
 
 pub use self::period::DramStallPeriod;
 
-use self::span::{Folded, Span, scores};
+use self::edges::Edges;
+use self::folded::{Folded, scores};
+use self::span::Span;
 use crate::quantile::{ascending, quantile};
 use crate::summary::median_below_step;
 use crate::units::Nanoseconds;
@@ -41,11 +45,8 @@ const FIRST: usize = 512;
 const MORE: usize = 4;
 /// How often the period is looked for closer, each time to a quarter; and the most samples for which that is done, since each try
 /// sorts them.
-const SHARPER: usize = 3;
+const SHARPER: u32 = 3;
 const MOST_TO_SHARPEN: usize = 1 << 14;
-/// Ends of a span are as likely as the best while the square of `z` is lower by no more than this: a likelihood ratio test of one
-/// parameter at 95 %.
-const AS_LIKELY: f64 = 3.84;
 /// The least and the greatest part of a period that is looked for.
 const PARTS: RangeInclusive<f64> = 0.015..=0.985;
 
@@ -91,12 +92,9 @@ impl DramStall {
         let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
         let middle = median_below_step(times, step)?;
         let parts = parts(middle, device)?;
-        // A launch of a period or more may meet one stall more than otherwise in any part.
-        let share = ((middle + device.duration / 2.0) / device.period).fract();
-        let share = if *parts.end() < *PARTS.end() { share } else { share.clamp(0.25, 0.75) };
-        let threshold = device.duration / deviation * (0.5 - share);
-        let folded = Folded { starts: &starts, scores: &scores, threshold, widest: *parts.end() };
+        let folded = Folded { starts: &starts, scores: &scores };
         let span = search(&folded, &parts, device);
+        let Edges { span, widths } = sharpened(&folded, span, &parts)?;
         let of = |delayed: bool| -> Vec<Nanoseconds> {
             let part = starts.iter().zip(times).filter(|(start, _)| span.holds(**start) == delayed);
             part.map(|(_, time)| *time).collect()
@@ -105,28 +103,23 @@ impl DramStall {
         let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
         let length = slow - fast;
         let least = quantile(&ascending(&inside), MOSTLY.0) - fast.as_f64();
-        let width = span.width / span.period;
-        let is_span = inside.len() >= FEWEST_DELAYED && width >= NARROWEST * parts.start();
+        let is_span = inside.len() >= FEWEST_DELAYED && span.width >= NARROWEST * parts.start() * span.period;
         let is_met = SLOWS.contains(&(length / device.duration)) && least >= MOSTLY.1 * length.as_f64();
         if span.z < LEAST_Z || !is_span || !is_met {
             return None;
         }
         let period = Nanoseconds(span.period);
-        // Samples at an end count as likely to either side if they differ from the others by chance so much.
-        let sorted = ascending(&outside);
-        let noise = (quantile(&sorted, 0.84) - quantile(&sorted, 0.16)) / 2.0 / length.as_f64();
-        let samples = AS_LIKELY * noise.powi(2) + 1.0;
-        let either = span.slack / span.period + 2.0 * samples / times.len() as f64;
         // That of a launch which waits for memory all its time, if samples allow that: it is known better than the ends of the span.
         let whole = ((fast + length / 2.0) / period).fract();
-        let share = if (width - whole).abs() <= either { whole } else { width };
+        let (least, greatest) = (widths.start / span.period, widths.end / span.period);
+        let share = if (least..=greatest).contains(&whole) { whole } else { span.width / span.period };
         Some(Self {
             period,
             delay: length,
             from: Nanoseconds(span.from),
             width: Nanoseconds(span.width),
             delayed_fraction: share,
-            error: length * (either / 2.0),
+            error: length * ((greatest - least) / 4.0),
         })
     }
 
@@ -138,14 +131,7 @@ impl DramStall {
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let Self { period, from, width, delay: length, .. } = *self;
-        let span = Span {
-            period: period.as_f64(),
-            from: from.as_f64(),
-            width: width.as_f64(),
-            slack: 0.0,
-            z: 0.0,
-            gain: 0.0,
-        };
+        let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };
         let delay = |start: &Nanoseconds| if span.holds(start.as_f64()) { length } else { Nanoseconds::ZERO };
         let mean = self.mean_delay();
         times.iter().zip(starts).map(|(time, start)| *time - delay(start) + mean).collect()
@@ -165,27 +151,45 @@ fn parts(middle: Nanoseconds, device: &DramStallPeriod) -> Option<RangeInclusive
     Some(within(least)..=within(greatest))
 }
 
-/// Searches the period in the first samples, then closer in more of them, and at last closer in all.
+/// Searches the period in the first samples, and then closer in more of them.
 fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &DramStallPeriod) -> Span {
-    let part = parts.start().min(1.0 - parts.end()) / 2.0;
-    let all = folded.starts.len();
-    let mut around = device.error.as_f64() + SAME_PERIOD * device.period.as_f64();
-    let (mut period, mut count) = (device.period.as_f64(), FIRST);
+    let period = device.period.as_f64();
+    let around = device.error.as_f64() + SAME_PERIOD * period;
+    let mut range = period - around..=period + around;
+    let (mut count, all) = (FIRST, folded.starts.len());
     loop {
         let these = folded.first(count.min(all));
-        let apart = these.resolution(period, part);
-        let mut span = these.search(period, around, apart);
-        if count < all {
-            (period, around, count) = (span.period, 2.0 * apart, MORE * count);
-            continue;
+        let span = these.search(range, parts);
+        if count >= all {
+            return span;
         }
-        let closer = if all <= MOST_TO_SHARPEN { SHARPER } else { 0 };
-        for apart in std::iter::successors(Some(apart / 4.0), |apart| Some(apart / 4.0)).take(closer) {
-            span = these.search(span.period, 4.0 * apart, apart);
-        }
-        return span;
+        let around = 2.0 * these.resolution(span.period, parts);
+        range = span.period - around..=span.period + around;
+        count *= MORE;
     }
 }
+
+/// Returns the ends of the span by the period that makes it sharpest. In bins the phase is left to move by a part of the span, which
+/// then seems wider than it is.
+fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Option<Edges> {
+    let apart = folded.resolution(span.period, parts);
+    let of = |period: f64| folded.edges(Span { period, from: folded.moved(&span, period), ..span });
+    let mut best = of(span.period)?;
+    let rounds = if folded.starts.len() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
+    for round in 1..=rounds {
+        let apart = apart / f64::from(1 << (2 * round));
+        let around = best.span.period;
+        for number in [-4, -3, -2, -1, 1, 2, 3, 4] {
+            if let Some(edges) = of(around + f64::from(number) * apart)
+                && edges.span.z > best.span.z
+            {
+                best = edges;
+            }
+        }
+    }
+    Some(best)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
