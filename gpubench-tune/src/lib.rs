@@ -5,6 +5,7 @@
 //! runtime. [`Tuning`] is the result, which `--save-tuning` writes as JSON and [`table`] shows.
 
 mod command;
+mod common_noise;
 mod elimination;
 mod race;
 #[cfg(test)]

@@ -10,9 +10,10 @@
 //! for successive elimination: *Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*,
 //! JMLR 7, 2006).
 
+use crate::common_noise::CommonNoise;
 use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::failure::Failure;
-use gpubench_stats::{Ratio, mean_of_rounds};
+use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
 /// The pairs of rounds in a step.
 pub const PAIRS_OF_A_STEP: usize = 8;
@@ -201,9 +202,14 @@ impl Race {
         let Some(epoch) = self.epoch else { return };
         self.analyses += 1;
         let (least, most) = (1.0 / (1.0 + self.margin), 1.0 + self.margin);
+        // Those that this epoch has decided tell of the noise too.
+        let mean = |one: &Contender| Some((mean_of_rounds(&one.rounds)?, one.rounds.len() / 2));
+        let means: Vec<Option<(TrimmedMean, usize)>> = self.contenders.iter().map(mean).collect();
+        let noise = CommonNoise::from_means(&means.iter().copied().flatten().collect::<Vec<_>>());
         let mut open: Vec<(usize, Ratio)> = Vec::new();
-        for (contender, one) in self.contenders.iter_mut().enumerate() {
-            let Some(mean) = mean_of_rounds(&one.rounds).filter(|_| one.races()) else { continue };
+        for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {
+            let Some((mean, pairs)) = mean.filter(|_| one.races()) else { continue };
+            let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
             let ratio = Ratio::of_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
             one.variant.ratio = Some(ratio);
             if ratio.low > most {

@@ -1,0 +1,188 @@
+//! The noise of a race's rounds, estimated from all variants together.
+//!
+//! All variants are compared with the same leader in the same way, so that their noise is similar. The variance of eight pairs is known
+//! badly, and at the small error probabilities of a race that is expensive: Student's t is 18 with 5 degrees of freedom and 4.4 with many. So
+//! each variance moves towards the common one, as far as the variances agree.
+//!
+//! This is the moderated t of Smyth, *Linear models and empirical Bayes methods for assessing differential expression in microarray
+//! experiments* (Statistical Applications in Genetics and Molecular Biology 3, 2004), sections 4 and 6.2: the true variances are draws from a
+//! scaled inverse χ² distribution, whose width follows from their spread. Variances of trimmed means spread a little more than χ²
+//! (0.56 in place of 0.49 for the logarithms of eight pairs), so that intervals are rather too wide.
+
+use gpubench_stats::{TrimmedMean, quantile};
+
+/// The fewest variants with a common noise.
+const FEWEST: usize = 4;
+/// The least variance that counts, as a part of the median variance: a few rounds may agree by chance. One in a thousand of eight pairs is
+/// below it.
+const LEAST: f64 = 0.05;
+/// The variance over the common one above which a variant keeps its own. One in thirteen of eight pairs is above it by chance.
+const OWN: f64 = 2.0;
+/// The degrees of freedom that count as a normal distribution's.
+const MOST_FREEDOM: f64 = 500.0;
+
+/// The noise that all variants have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CommonNoise {
+    /// The variance of one pair of rounds.
+    variance: f64,
+    freedom: f64,
+    /// The least variance of a variant that counts.
+    least: f64,
+}
+
+impl CommonNoise {
+    /// Estimates the noise from means, each with its number of pairs. `None` for too few means, or if they do not vary.
+    pub(crate) fn from_means(means: &[(TrimmedMean, usize)]) -> Option<Self> {
+        if means.len() < FEWEST {
+            return None;
+        }
+        let variances: Vec<f64> = means.iter().map(|(mean, pairs)| of_one(mean, *pairs)).collect();
+        let mut sorted = variances.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let middle = quantile(&sorted, 0.5);
+        if !(middle > 0.0 && middle.is_finite()) {
+            return None;
+        }
+        let (count, least) = (means.len() as f64, LEAST * middle);
+        let halves = means.iter().map(|(mean, _)| mean.freedom as f64 / 2.0);
+        let logs: Vec<f64> = halves
+            .clone()
+            .zip(variances)
+            .map(|(half, variance)| variance.max(least).ln() - digamma(half) + half.ln())
+            .collect();
+        let mean = logs.iter().sum::<f64>() / count;
+        let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        // The spread beyond that of so few pairs.
+        let half = inverse_trigamma(spread - halves.map(trigamma).sum::<f64>() / count);
+        let shift = half.map_or(0.0, |half| digamma(half) - half.ln());
+        let freedom = half.map_or(MOST_FREEDOM, |half| 2.0 * half);
+        Some(Self { variance: (mean + shift).exp(), freedom, least })
+    }
+
+    /// Returns a mean of this many pairs with its moderated error; unchanged if it is much noisier than most.
+    pub(crate) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
+        let variance = of_one(&mean, pairs);
+        if variance > OWN * self.variance {
+            return mean;
+        }
+        let own = mean.freedom as f64;
+        let freedom = own + self.freedom;
+        let variance = (variance.max(self.least) * own + self.variance * self.freedom) / freedom;
+        let freedom = freedom.min(MOST_FREEDOM).max(own) as usize;
+        TrimmedMean { error: (variance / pairs as f64).sqrt(), freedom, ..mean }
+    }
+}
+
+/// Returns the variance of one pair of rounds.
+fn of_one(mean: &TrimmedMean, pairs: usize) -> f64 {
+    mean.error.powi(2) * pairs as f64
+}
+
+/// The logarithmic derivative of the gamma function, for `x` above 0 (Abramowitz & Stegun, 6.3.5 and 6.3.18).
+fn digamma(x: f64) -> f64 {
+    if x < 10.0 {
+        return digamma(x + 1.0) - 1.0 / x;
+    }
+    let inverse = 1.0 / (x * x);
+    x.ln() - 0.5 / x - inverse * (1.0 / 12.0 - inverse * (1.0 / 120.0 - inverse / 252.0))
+}
+
+/// The derivative of [`digamma`], for `x` above 0 (6.4.6 and 6.4.12).
+fn trigamma(x: f64) -> f64 {
+    if x < 10.0 {
+        return trigamma(x + 1.0) + 1.0 / (x * x);
+    }
+    let inverse = 1.0 / (x * x);
+    (1.0 + 0.5 / x + inverse * (1.0 / 6.0 - inverse * (1.0 / 30.0 - inverse / 42.0))) / x
+}
+
+/// Returns the x whose [`trigamma`] is `value`; nothing if that is above half of [`MOST_FREEDOM`].
+fn inverse_trigamma(value: f64) -> Option<f64> {
+    // It falls from infinity to 0.
+    let (mut low, mut high) = (1e-3, MOST_FREEDOM / 2.0);
+    if value <= trigamma(high) {
+        return None;
+    }
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if trigamma(middle) > value { low = middle } else { high = middle }
+    }
+    Some(f64::midpoint(low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(errors: &[f64]) -> Vec<(TrimmedMean, usize)> {
+        errors.iter().map(|error| (TrimmedMean { mean: 0.01, error: *error, freedom: 5 }, 8)).collect()
+    }
+
+    /// From the tables of Abramowitz & Stegun: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ′(1) = π²/6, ψ′(½) = π²/2.
+    #[test]
+    fn gamma_functions_are_those_of_the_tables() {
+        let gamma = 0.577_215_664_901_532_9;
+        let (six, two) = (std::f64::consts::PI.powi(2) / 6.0, std::f64::consts::PI.powi(2) / 2.0);
+        for (found, expected) in [
+            (digamma(1.0), -gamma),
+            (digamma(0.5), -gamma - 2.0 * 2_f64.ln()),
+            (digamma(20.0), 2.970_523_992_242_149),
+            (trigamma(1.0), six),
+            (trigamma(0.5), two),
+            (trigamma(20.0), 0.051_270_822_935_203),
+            (inverse_trigamma(six).expect("it is below"), 1.0),
+            (inverse_trigamma(two).expect("it is below"), 0.5),
+        ] {
+            assert!((found - expected).abs() < 1e-9, "{found}, {expected} expected");
+        }
+        assert_eq!((inverse_trigamma(0.0), inverse_trigamma(-1.0)), (None, None));
+    }
+
+    /// Variances that agree better than those of so few pairs would are one variance, and it is the common one.
+    #[test]
+    fn where_all_agree_each_has_the_error_of_all() {
+        let means = means(&[0.001, 0.0011, 0.0009, 0.001, 0.00105, 0.001]);
+        let common = CommonNoise::from_means(&means).expect("six");
+        assert_eq!(common.freedom, MOST_FREEDOM);
+        let moderated = common.moderate(means[2].0, 8);
+        assert_eq!((moderated.mean, moderated.freedom), (0.01, MOST_FREEDOM as usize));
+        // Logarithms of variances are too low by ψ(5/2) − ln(5/2) on the average.
+        let high = (2.5_f64.ln() - digamma(2.5)).exp().sqrt();
+        assert!((moderated.error / (0.001 * high) - 1.0).abs() < 0.01, "{moderated:?}");
+    }
+
+    /// By hand, by Smyth's equations: five variances, each e times the one before.
+    #[test]
+    fn where_they_differ_each_keeps_most_of_its_own() {
+        let errors: Vec<f64> = [-1.0, -0.5, 0.0, 0.5, 1.0_f64].map(|log| 0.001 * log.exp()).to_vec();
+        let means = means(&errors);
+        let common = CommonNoise::from_means(&means).expect("five");
+        // The logarithms −2, −1, 0, 1, 2 have the variance 2.5.
+        let half = inverse_trigamma(2.5 - trigamma(2.5)).expect("it is below");
+        assert!((common.freedom - 2.0 * half).abs() < 1e-9 && common.freedom < 3.0, "{common:?}");
+        let log = (8e-6_f64).ln() - digamma(2.5) + 2.5_f64.ln() + digamma(half) - half.ln();
+        assert!((common.variance.ln() - log).abs() < 1e-9, "{common:?}");
+        assert_eq!(common.moderate(means[4].0, 8), means[4].0, "the noisiest keeps all of it");
+        let moderated = common.moderate(means[0].0, 8);
+        let own = 5.0 * 8.0 * errors[0].powi(2);
+        let variance = (own + common.freedom * common.variance) / (5.0 + common.freedom);
+        assert!((moderated.error - (variance / 8.0).sqrt()).abs() < 1e-12, "{moderated:?}");
+        assert_eq!(moderated.freedom, (5.0 + common.freedom) as usize);
+    }
+
+    #[test]
+    fn too_few_tell_nothing_and_nor_do_those_without_noise() {
+        assert_eq!(CommonNoise::from_means(&means(&[0.001; 3])), None);
+        assert_eq!(CommonNoise::from_means(&means(&[0.0; 9])), None);
+        assert_eq!(CommonNoise::from_means(&[]), None);
+        // One that does not vary decides neither for all nor for itself.
+        let common =
+            CommonNoise::from_means(&means(&[0.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001])).expect("seven");
+        let moderated = common.moderate(means(&[0.001])[0].0, 8);
+        assert!(
+            (moderated.error / 0.001 - 1.0).abs() < 0.1 && moderated.freedom > 5,
+            "{common:?}, {moderated:?}"
+        );
+    }
+}
