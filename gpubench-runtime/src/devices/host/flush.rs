@@ -96,6 +96,7 @@ mod instruction {
     const CLFLUSHOPT: u32 = 1 << 23;
 
     /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
+    #[allow(unused_unsafe, reason = "the functions are safe in newer versions of Rust")]
     pub(super) fn is_there() -> bool {
         // Asking takes microseconds on a virtual machine.
         static IS_THERE: LazyLock<bool> = LazyLock::new(|| {
