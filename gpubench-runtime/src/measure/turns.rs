@@ -218,7 +218,12 @@ impl RunningComparison {
         progress: &mut dyn StepObserver,
     ) -> Result<Self, Failure> {
         let (method, timer) = (sampler.method(), sampler.timer()?);
-        let partner = sampler.partner_method().unwrap_or_else(|| method.clone());
+        let partner = sampler.partner_method().ok_or_else(|| {
+            Failure::new(
+                Stage::Sampling,
+                "the device's pair sampler does not state the method of the second launch",
+            )
+        })?;
         let mut warming = ClockReadings::default();
         let mut report_step = |step| progress.step_reached(step);
         let mut checked = CheckedGroups::new(sampler, timer)?;

@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::time::Duration;
 
+use super::single_cases::ConfirmedFailures;
 use super::supervisor::{Lost, Supervisor, Warn};
 use super::{RunConfig, RunError};
 use crate::device::Available;
@@ -33,10 +34,6 @@ const INFO_LIMIT: Duration = Duration::from_secs(60);
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 /// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
 const OPENINGS: usize = 2;
-/// The number of a benchmark's cases that fail twice before its other cases are not tried again: failures are likely to have one cause, and
-/// ten thousand of them would cost as many processes.
-const CONFIRMED: usize = 3;
-
 /// Makes the supervisor of a thread's workers.
 pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
 
@@ -71,7 +68,7 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (refused, confirmed) = (BTreeMap::new(), BTreeMap::new());
+                let (refused, confirmed) = (BTreeMap::new(), ConfirmedFailures::default());
                 DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
             };
             Builder::new()
@@ -164,7 +161,7 @@ struct DeviceThread<'a> {
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
     refused: BTreeMap<String, (String, usize)>,
     /// The number of cases of each benchmark that have failed twice.
-    confirmed: BTreeMap<String, usize>,
+    confirmed: ConfirmedFailures,
     number: usize,
     replies: Sender<ThreadReply>,
 }
@@ -178,8 +175,7 @@ struct Tries<'a> {
     may_retry: bool,
     /// Failures of the first try that the second one has not measured yet.
     failed: Vec<Record>,
-    /// The number of cases that have failed twice.
-    confirmed: usize,
+    confirmed: ConfirmedFailures,
     /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
     in_doubt: Vec<(Record, Bytes)>,
 }
@@ -188,13 +184,19 @@ impl Tries<'_> {
     /// Sends a record that is certain, and keeps any other. A failure that `is_final` is not tried again.
     fn take(&mut self, mut record: Record, is_final: bool) {
         let is_same = |first: &Record| first.case.cache == record.case.cache;
-        if self.may_retry && !is_final && record.failure().is_some() {
+        if let Some(failure) = record.failure()
+            && self.may_retry
+            && !is_final
+            && !self.confirmed.are_enough(&record.case.benchmark, failure)
+        {
             return self.failed.push(record);
         }
         if let Some(place) = self.failed.iter().position(is_same)
             && let Some(failure) = self.failed.swap_remove(place).failure()
         {
-            self.confirmed += usize::from(record.failure().is_some());
+            if record.failure().is_some() {
+                self.confirmed.add(&record.case.benchmark, failure);
+            }
             record.set_first_failure(failure);
         }
         match record.declared_work_in_doubt(self.info).filter(|_| record.failure().is_none()) {
@@ -236,17 +238,17 @@ impl DeviceThread<'_> {
         let record = |record| reply(Reply::Record(Box::new(record)));
         let (failed, in_doubt) = (Vec::new(), Vec::new());
         let may_retry = !self.config.in_process;
-        let confirmed = self.confirmed.get(&job.benchmark).copied().unwrap_or_default();
+        let confirmed = std::mem::take(&mut self.confirmed);
         let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
         let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
-        let is_tried_again = confirmed < CONFIRMED && self.given_up(&job.device).is_none();
+        let is_tried_again = self.given_up(&job.device).is_none();
         if ended.is_ok() && !tries.failed.is_empty() && is_tried_again {
             tries.may_retry = false;
             self.supervisor.replace(&job.device);
             let caches = tries.failed.iter().map(|record| record.case.cache).collect();
             ended = self.attempt(request, caches, &mut tries);
-            self.confirmed.insert(job.benchmark.clone(), tries.confirmed);
         }
+        self.confirmed = std::mem::take(&mut tries.confirmed);
         // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
         if !matches!(ended, Err(RunError::Interrupted)) {
             tries.failed.into_iter().for_each(record);

@@ -133,8 +133,9 @@ fn sign(file: &mut File, suite: &str) {
 
 /// Reads the holder from a file. Any user may have written anything there.
 fn holder(mut file: File) -> String {
-    let mut text = String::new();
-    _ = file.rewind().and_then(|()| file.take(200).read_to_string(&mut text));
+    let mut bytes = Vec::new();
+    _ = file.rewind().and_then(|()| file.take(200).read_to_end(&mut bytes));
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text.retain(|letter| !letter.is_control());
     if text.is_empty() { "another process".to_owned() } else { text }
 }

@@ -222,7 +222,7 @@ impl Runner<'_, '_> {
         let some_beside = devices.iter().any(|found| beside_others(&found.device));
         for Available { device, .. } in devices {
             let thread = self.threads.of(device);
-            let complete = self.resumed.of_complete(device, plan);
+            let complete = self.resumed.of_complete(device, plan, &self.config.peak_sources);
             let mut answer = complete.ok_or_else(|| "it sent no properties".to_owned());
             if answer.is_err() {
                 self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {

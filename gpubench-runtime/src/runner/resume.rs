@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
 use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
@@ -89,14 +90,26 @@ impl ResumedRecords {
         self.wall
     }
 
-    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record: a task that
-    /// was complete may come back on another device.
+    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record and the
+    /// user gives the same peaks as then: a task that was complete may come back on another device.
     #[must_use]
-    pub fn of_complete(&self, device: &str, plan: &Plan) -> Option<DeviceInfo> {
-        let mut info = self.info(device)?.clone();
-        info.peaks.retain(|peak| peak.source != PeakSource::User);
-        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device);
-        ours.all(|(job, cache)| self.records.contains_key(&planned_case(job, cache))).then_some(info)
+    pub(crate) fn of_complete(
+        &self,
+        device: &str,
+        plan: &Plan,
+        peak_sources: &PeakSources,
+    ) -> Option<DeviceInfo> {
+        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
+        ours.peek()?;
+        if !ours.all(|(job, cache)| self.records.contains_key(&planned_case(job, cache))) {
+            return None;
+        }
+        let info = self.info(device)?;
+        let mut bare = info.clone();
+        bare.peaks.retain(|peak| peak.source != PeakSource::User);
+        let mut now = bare.clone();
+        peak_sources.add_to(&mut now);
+        (given(&now) == given(info)).then_some(bare)
     }
 
     /// Returns the facts to use for a device that reports these `info`. On the same device, these are the

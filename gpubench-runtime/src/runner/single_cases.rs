@@ -22,6 +22,26 @@ pub(crate) struct SingleCases<'a> {
     pub(crate) devices: Vec<DeviceInfo>,
     /// Notes on their peaks.
     pub(crate) notes: Vec<String>,
+    confirmed: ConfirmedFailures,
+}
+
+/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again there: failures are likely to
+/// have one cause, and ten thousand of them would cost as many processes.
+const CONFIRMED: usize = 3;
+
+/// The failures that a second try has confirmed, by benchmark and stage.
+#[derive(Default)]
+pub(super) struct ConfirmedFailures(BTreeMap<(String, Stage), usize>);
+
+impl ConfirmedFailures {
+    /// Returns true if another failure of this benchmark at this stage needs no second try.
+    pub(super) fn are_enough(&self, benchmark: &str, failure: &Failure) -> bool {
+        self.0.get(&(benchmark.to_owned(), failure.stage)).is_some_and(|times| *times >= CONFIRMED)
+    }
+
+    pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
+        *self.0.entry((benchmark.to_owned(), failure.stage)).or_default() += 1;
+    }
 }
 
 /// The answer of a worker. The outer error ends all measurement.
@@ -29,7 +49,8 @@ pub type Answer<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
-        Self { supervisor, config, devices: Vec::new(), notes: Vec::new() }
+        let confirmed = ConfirmedFailures::default();
+        Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
     }
 
     /// Returns the facts of a device.
@@ -83,12 +104,17 @@ impl<'a> SingleCases<'a> {
         let limit = self.config.limit(job);
         let is_used = self.supervisor.is_used(&job.device);
         let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
-        if first.is_ok() || self.config.in_process || (timed_out && !is_used) {
-            return Ok(first);
+        let Err(failure) = first else { return Ok(first) };
+        let is_known = self.confirmed.are_enough(&job.benchmark, &failure);
+        if self.config.in_process || is_known || (timed_out && !is_used) {
+            return Ok(Err(failure));
         }
         self.supervisor.replace(&job.device);
         let (second, _) = self.supervisor.answer(request, limit, &read)?;
-        Ok(second.or(first))
+        if second.is_err() {
+            self.confirmed.add(&job.benchmark, &failure);
+        }
+        Ok(second.or(Err(failure)))
     }
 }
 

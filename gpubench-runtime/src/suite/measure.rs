@@ -156,6 +156,7 @@ impl<'a> Prepared<'a> {
         let (options, RunSetup { plan, devices, notes, resumed }) =
             (self.options, std::mem::take(&mut self.setup));
         let watch = SignalWatch::start();
+        let is_measured = resumed.of(&plan).len() < plan.planned_cases().count();
         events.event(&RunEvent::Planned(&plan, options.repeats()));
         let (mut locks, clock_lock) = self.lock(&devices, &watch, events)?;
         events.event(&RunEvent::DevicesOpening);
@@ -173,7 +174,7 @@ impl<'a> Prepared<'a> {
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
-        let threshold = options.fail_on_regression.filter(|_| !options.in_process);
+        let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
         let plans = Plans { plan: &plan, again: &mut |run| again.next(run) };
         let (mut run, file, ended) =

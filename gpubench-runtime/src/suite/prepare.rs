@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use super::SuiteError;
 use super::share::Share;
@@ -249,11 +251,20 @@ const SOURCES: [&str; 13] =
 /// The commit of a checkout, and true if files have changed since.
 type CheckoutState = (String, bool);
 
+/// The longest wait for git, which answers in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Returns the package with the commit that this program was built from, if git knows it.
 pub(crate) fn with_commit(package: Package) -> Package {
-    let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
-    let found = built.and_then(|built| state("git", Path::new(&package.folder), built));
-    let (commit, dirty) = found.unzip();
+    let (sender, answer) = mpsc::channel();
+    let folder = package.folder.clone();
+    // If no thread can be started, there is no answer. A late answer is ignored.
+    let asked = thread::Builder::new().spawn(move || {
+        let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
+        _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
+    });
+    drop(asked);
+    let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();
     Package { commit, dirty, ..package }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn run(
                 });
                 Ok(record)
             });
-            if has_device && task.verify {
+            if has_device && no_inputs.is_none() && task.verify {
                 sampled.iter().for_each(|wanted| trace(job, case, options, wanted));
             }
             Ok(())

@@ -1,16 +1,18 @@
 //! Two changes that a job can leave in its process and that falsify the times of later jobs: another rounding mode, and threads
 //! that still run.
 
-use std::ffi::OsString;
-use std::fs::{self, DirEntry};
+use std::collections::BTreeMap;
+use std::fs;
 use std::hint::black_box;
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::system::machine::Stat;
 
-/// A thread runs that was never seen at rest within this time. A pool's thread spins for a moment before it sleeps.
+/// Processor time, in ticks of 10 ms, after which a thread that was never seen at rest counts as running. A pool's thread spins
+/// for a moment before it sleeps.
+const BUSY: u64 = 8;
+/// The longest wait for that.
 const PATIENCE: Duration = Duration::from_millis(800);
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -31,21 +33,26 @@ pub(super) fn threads_run() -> bool {
     while !always.is_empty() && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
         let now = running_threads();
-        always.retain(|thread| now.contains(thread));
+        always.retain(|thread, _| now.contains_key(thread));
+        if always.iter().any(|(thread, first)| now[thread] >= first + BUSY) {
+            return true;
+        }
     }
-    !always.is_empty()
+    false
 }
 
-/// Returns the numbers of the other threads that run or wait for a processor. Empty where the system has no `/proc`.
-fn running_threads() -> Vec<OsString> {
+/// Returns the processor time of each other thread that runs or waits for a processor, in ticks. Empty where the system has no
+/// `/proc`.
+fn running_threads() -> BTreeMap<String, u64> {
     let own = fs::read_link("/proc/thread-self").ok();
-    let own = own.as_deref().and_then(Path::file_name).unwrap_or_default();
+    let own = own.as_deref().and_then(|path| path.file_name()).unwrap_or_default();
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let runs = |thread: &DirEntry| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        thread.file_name() != own && Stat::read(&stat).is_some_and(|stat| stat.is_runnable())
+    let read = |thread: fs::DirEntry| {
+        let text = fs::read_to_string(thread.path().join("stat")).ok()?;
+        let stat = Stat::read(&text).filter(Stat::is_runnable)?;
+        Some((thread.file_name().into_string().ok()?, stat.ticks()?))
     };
-    threads.filter(runs).map(|thread| thread.file_name()).collect()
+    threads.filter(|thread| thread.file_name() != own).filter_map(read).collect()
 }
 
 #[cfg(all(test, target_os = "linux"))]
