@@ -60,7 +60,9 @@ pub fn result(finding: &Finding) -> String {
         Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
             "within what processes may differ by".to_owned()
         }
-        Some(AssumedSpread::Any) => "undecided: suspect, from one process".to_owned(),
+        Some(AssumedSpread::Any) => {
+            "undecided: suspect, from one process (measure both with --runs 5)".to_owned()
+        }
         _ => answer.to_string(),
     };
     match again {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use gpubench_records::device_info::{DeviceInfo, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Measurement;
-use gpubench_records::work::Counts;
+use gpubench_records::work::{Counts, Link};
 use gpubench_stats::units::Bytes;
 use serde::Serialize;
 
@@ -42,13 +42,16 @@ impl FleetRoof {
         let metrics = &measured.metrics;
         let most = || metrics.peak_fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));
         let bound = metrics.roofline.as_ref().or_else(most).filter(|share| share.fraction >= BOUND);
-        match bound.map(|share| &share.quantity) {
-            Some(Quantity::Compute(_)) => Self::Compute,
-            Some(Quantity::CacheBandwidth) => Self::L2,
-            Some(Quantity::HostToDevice | Quantity::DeviceToHost) => Self::Pcie,
-            Some(Quantity::PeerToPeer) => Self::Peer,
-            Some(Quantity::MemoryBandwidth) if fits_cache(&measured.counts, cache, info) => Self::L2,
-            Some(Quantity::MemoryBandwidth) => Self::of_traffic(&measured.counts),
+        match (bound.map(|share| &share.quantity), measured.link) {
+            (Some(Quantity::Compute(_)), _) => Self::Compute,
+            (Some(Quantity::CacheBandwidth), _) => Self::L2,
+            (Some(Quantity::HostToDevice | Quantity::DeviceToHost), _) => Self::Pcie,
+            (Some(Quantity::PeerToPeer), _) => Self::Peer,
+            (Some(Quantity::MemoryBandwidth), _) if fits_cache(&measured.counts, cache, info) => Self::L2,
+            (Some(Quantity::MemoryBandwidth), _) => Self::of_traffic(&measured.counts),
+            // The benchmark names a link whose peak is not known.
+            (None, Some(Link::P2p)) if metrics.peak_fractions.is_empty() => Self::Peer,
+            (None, Some(Link::L2)) if metrics.peak_fractions.is_empty() => Self::L2,
             _ => Self::Latency,
         }
     }

@@ -1,6 +1,6 @@
 //! The differences of a GPU from what is usual in its group: sensor readings and properties.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use gpubench_records::device_info::{DeviceInfo, Quantity, UUID};
 use gpubench_stats::format::{clock, percent, power};
@@ -10,60 +10,111 @@ use gpubench_stats::units::{Hertz, Watts};
 use super::groups::{Entry, Group};
 use super::runs::Reading;
 
-/// A sensor: its name, its reading, the least difference from a usual reading that is reported, and the text of a reading.
-type Sensor = (&'static str, fn(&Reading) -> Option<f64>, fn(f64) -> f64, fn(f64) -> String);
-
-const SENSORS: [Sensor; 4] = [
-    ("clock", |reading| reading.clock, |usual| 0.01 * usual, |at| clock(Hertz(at as u64))),
-    ("power", |reading| reading.power, |usual| 0.05 * usual, |at| power(Watts(at))),
-    ("temperature", |reading| reading.temperature, |_| 8.0, |at| format!("{at:.0} °C")),
-    (
-        "other processes on the GPU",
-        |reading| Some(reading.other_processes.into()),
-        |_| 0.5,
-        |at| format!("{at:.0}"),
-    ),
-];
 /// The least difference in the share of rows that a cause slowed.
 const SLOWED: f64 = 0.2;
+
+/// A sensor.
+struct Sensor {
+    read: fn(&Reading) -> Option<f64>,
+    /// The difference of a reading from the usual one, and the least that is reported.
+    difference: fn(f64, f64) -> f64,
+    least: f64,
+    /// The sentence about a difference and the reading.
+    sentence: fn(f64, f64) -> String,
+}
+
+fn relative(reading: f64, usual: f64) -> f64 {
+    reading / usual - 1.0
+}
+
+fn higher(difference: f64) -> String {
+    format!("{} {}", percent(difference.abs()), if difference > 0.0 { "higher" } else { "lower" })
+}
+
+const SENSORS: [Sensor; 3] = [
+    Sensor {
+        read: |reading| reading.clock,
+        difference: relative,
+        least: 0.01,
+        sentence: |by, at| format!("clock {} than usual ({})", higher(by), clock(Hertz(at as u64))),
+    },
+    Sensor {
+        read: |reading| reading.power,
+        difference: relative,
+        least: 0.05,
+        sentence: |by, at| format!("power {} than usual ({})", higher(by), power(Watts(at))),
+    },
+    Sensor {
+        read: |reading| reading.temperature,
+        difference: |reading, usual| reading - usual,
+        least: 8.0,
+        sentence: |by, at| {
+            let word = if by > 0.0 { "warmer" } else { "cooler" };
+            format!("{:.0} °C {word} than usual ({at:.0} °C)", by.abs())
+        },
+    },
+];
 
 /// Returns the differences of each GPU, a sentence each.
 pub(super) fn differences(group: &Group) -> Vec<Vec<String>> {
     let mut by_gpu: Vec<Vec<&Entry>> = vec![Vec::new(); group.gpus.len()];
     group.entries.iter().for_each(|entry| by_gpu[entry.gpu].push(entry));
-    let mut found = vec![Vec::new(); by_gpu.len()];
-    let mut compare =
-        |name: &str, values: Vec<Option<f64>>, least: fn(f64) -> f64, text: fn(f64) -> String| {
-            let Some(usual) = median(values.iter().copied().flatten()) else { return };
-            for (found, value) in found.iter_mut().zip(values) {
-                if let Some(value) = value.filter(|value| (value - usual).abs() >= least(usual)) {
-                    found.push(format!("{name} {} ({} is usual)", text(value), text(usual)));
-                }
+    let usual_readings = SENSORS.each_ref().map(|sensor| usual(group, sensor));
+    let slowed: Vec<BTreeMap<&str, f64>> = by_gpu.iter().map(|entries| slowed(entries)).collect();
+    let usual_properties = usual_properties(group);
+    let of_gpu = |(number, entries): (usize, &Vec<&Entry>)| {
+        let mut found = Vec::new();
+        for (sensor, usual) in SENSORS.iter().zip(&usual_readings) {
+            let readings =
+                || entries.iter().filter_map(|entry| Some((entry.case, (sensor.read)(&entry.reading)?)));
+            let difference = |(case, at): (usize, f64)| Some((sensor.difference)(at, usual[case]?));
+            let difference = median(readings().filter_map(difference));
+            if let (Some(by), Some(at)) = (difference, median(readings().map(|(_, at)| at)))
+                && by.abs() >= sensor.least
+            {
+                found.push((sensor.sentence)(by, at));
             }
-        };
-    for (name, read, least, text) in SENSORS {
-        let of_gpu = |entries: &Vec<&Entry>| median(entries.iter().filter_map(|entry| read(&entry.reading)));
-        compare(name, by_gpu.iter().map(of_gpu).collect(), least, text);
-    }
-    let causes: BTreeSet<&String> =
-        group.entries.iter().flat_map(|entry| &entry.reading.throttle_reasons).collect();
-    for cause in causes {
-        let share = |entries: &Vec<&Entry>| {
-            let slowed = entries.iter().filter(|entry| entry.reading.throttle_reasons.contains(cause));
-            Some(slowed.count() as f64 / entries.len() as f64)
-        };
-        let name = format!("rows with clocks held down by {cause}");
-        compare(&name, by_gpu.iter().map(share).collect(), |_| SLOWED, percent);
-    }
-    let usual = usual_properties(group);
-    for (found, gpu) in found.iter_mut().zip(&group.gpus) {
-        for (name, value) in properties(&gpu.info) {
-            if let Some(usual) = usual.get(&name).filter(|usual| **usual != value) {
+        }
+        for (cause, share) in &slowed[number] {
+            let usual = median(slowed.iter().map(|of| of.get(cause).copied().unwrap_or(0.0))).unwrap_or(0.0);
+            if *share >= usual + SLOWED {
+                let [share, usual] = [*share, usual].map(percent);
+                found.push(format!("clocks held down by {cause} in {share} of its rows ({usual} is usual)"));
+            }
+        }
+        match entries.iter().map(|entry| entry.reading.other_processes).max() {
+            None | Some(0) => {}
+            Some(1) => found.push("1 other process on the GPU".to_owned()),
+            Some(others) => found.push(format!("{others} other processes on the GPU")),
+        }
+        for (name, value) in properties(&group.gpus[number].info) {
+            if let Some(usual) = usual_properties.get(&name).filter(|usual| **usual != value) {
                 found.push(format!("{name} {value} ({usual} is usual)"));
             }
         }
+        found
+    };
+    by_gpu.iter().enumerate().map(of_gpu).collect()
+}
+
+/// Returns the usual reading of each case: the median over GPUs of the median of each.
+fn usual(group: &Group, sensor: &Sensor) -> Vec<Option<f64>> {
+    let mut cases: Vec<BTreeMap<usize, Vec<f64>>> = vec![BTreeMap::new(); group.cases.len()];
+    for entry in &group.entries {
+        cases[entry.case].entry(entry.gpu).or_default().extend((sensor.read)(&entry.reading));
     }
-    found
+    let of_case =
+        |gpus: BTreeMap<usize, Vec<f64>>| median(gpus.into_values().filter_map(|of| median(of.into_iter())));
+    cases.into_iter().map(of_case).collect()
+}
+
+/// Returns the share of a GPU's rows that each cause slowed.
+fn slowed<'a>(entries: &[&'a Entry]) -> BTreeMap<&'a str, f64> {
+    let mut shares = BTreeMap::new();
+    for cause in entries.iter().flat_map(|entry| &entry.reading.throttle_reasons) {
+        *shares.entry(&**cause).or_default() += 1.0 / entries.len() as f64;
+    }
+    shares
 }
 
 /// Returns the values that more than half of the GPUs have.

@@ -28,19 +28,21 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 /// The results of a comparison with a baseline.
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
-        let compared = match line.finding {
-            Finding::Compared { ratio, answer, .. } => Some((ratio, answer)),
-            _ => None,
+        let (compared, regressed) = match line.finding {
+            Finding::Compared { ratio, answer, regressed, .. } => (Some((ratio, answer)), regressed),
+            _ => (None, false),
         };
-        (format!("{} {}", view.short(&line.name), line.cache), compared, together::result(&line.finding))
+        let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
+        (format!("{} {}", view.short(&line.name), line.cache), compared, result)
     });
     let margin = format::plus_minus(check.equivalence_margin);
     let title = format!("Against baseline {}, where {margin} does not matter", plain(&check.baseline));
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
+    let others: Vec<String> = others.collect();
     html! {
-        (table(&title, rows.collect()))
-        ul { @for line in others { li { (plain(&line)) } } }
+        @if !check.findings.is_empty() { (table(&title, rows.collect())) }
+        @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
     }
 }
 
@@ -49,8 +51,11 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
     let row = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
         let answer = compared.comparison.answer;
+        let threshold = view.run.regression_threshold;
+        let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
+        let result = format!("{answer}{}", if regressed { ", a regression" } else { "" });
         let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
-        Some((name, Some((compared.comparison.ratio?, answer)), answer.to_string()))
+        Some((name, Some((compared.comparison.ratio?, answer)), result))
     };
     view.cases.iter().filter_map(row).collect()
 }

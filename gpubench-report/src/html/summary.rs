@@ -40,9 +40,10 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
 
 /// The number of each answer of a comparison with a baseline, and the outcome of its gate.
 fn comparison(run: &Run) -> Markup {
-    let Some(check) = &run.baseline_comparison else { return html! {} };
     html! {
-        p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (together::answer_counts(together::answers(check))) }
+        @if let Some(check) = &run.baseline_comparison {
+            p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (together::answer_counts(together::answers(check))) }
+        }
         @if let Some(gate) = run.gate() {
             @let (count, from) = gate::regressions(&gate);
             p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }

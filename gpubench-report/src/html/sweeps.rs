@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gpubench_stats::format;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, View, hot_and_cold};
@@ -132,7 +132,10 @@ impl ArgSweep<'_> {
     /// Returns the mark of the value at which a launch touches as many bytes as the last-level cache holds, between the two rows
     /// around it.
     fn full_cache(&self, view: &View<'_>) -> Option<Mark> {
-        let cache = view.info(self.rows.first()?.1.case.record)?.last_level_cache?;
+        let cache = view
+            .info(self.rows.first()?.1.case.record)?
+            .last_level_cache
+            .filter(|cache| *cache > Bytes::ZERO)?;
         let full = cache.as_f64().ln();
         let touched = self.rows.iter();
         let touched: Vec<(f64, f64)> = touched

@@ -1,8 +1,6 @@
 //! Pages of fresh inputs. The system supplies a page when it is first written, which takes longer than many launches.
 
-use std::{fs, ptr};
-
-use rustix::mm::{Advice, madvise};
+use std::fs;
 
 use crate::device::Work;
 
@@ -11,8 +9,13 @@ const FEW: u64 = 8;
 
 /// Has the system supply all pages of the inputs of `work` whose memory is known. Linux does so since 5.14: before, launches may meet new
 /// pages, which [`few_since`] finds.
+#[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
 pub(super) fn populate(work: &dyn Work) {
+    use std::ptr;
+
+    use rustix::mm::{Advice, madvise};
+
     let page = rustix::param::page_size();
     work.memory(&mut |memory| {
         let addresses = memory.addresses();
@@ -25,6 +28,10 @@ pub(super) fn populate(work: &dyn Work) {
         }
     });
 }
+
+/// Does nothing: no other system has such advice.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn populate(_: &dyn Work) {}
 
 /// Returns true if this process has met no more than a few new pages since there were `before`.
 pub(super) fn few_since(before: Option<u64>) -> bool {
@@ -39,7 +46,7 @@ pub(super) fn met() -> Option<u64> {
     fields.split_whitespace().nth(7)?.parse().ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::device::Memory;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+#[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use crate::device::DeviceError;
@@ -124,6 +125,19 @@ struct Placement {
     own: usize,
 }
 
+#[cfg(not(target_os = "linux"))]
+impl Placement {
+    /// No other system lets threads be pinned: its scheduler places them.
+    fn of(_: &ThreadPool) -> Option<Self> {
+        None
+    }
+
+    fn take(self) {
+        _ = self.own;
+    }
+}
+
+#[cfg(target_os = "linux")]
 impl Placement {
     /// Pins all threads of `pool` but the calling one. Returns the place of that; nothing if the operating system does not let
     /// threads be pinned, or if the pool is of another size than what this process may use: then nobody knows which processors are
@@ -152,6 +166,7 @@ impl Placement {
 }
 
 /// Returns a processor for each thread, for the first one `here`, where it runs; nothing if there are more processors or fewer.
+#[cfg(target_os = "linux")]
 fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
     let own = allowed.iter().position(|processor| *processor == here).unwrap_or(0);
     (allowed.len() == threads).then(|| {
@@ -160,13 +175,14 @@ fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Ve
     })
 }
 
+#[cfg(target_os = "linux")]
 fn only(processor: usize) -> CpuSet {
     let mut set = CpuSet::new();
     set.set(processor);
     set
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use rayon::ThreadPoolBuilder;
