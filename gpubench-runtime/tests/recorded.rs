@@ -32,7 +32,16 @@ fn recorded_runs_print_their_figures() {
                 let roof = PRECISIONS.iter().find(|(then, _)| then == cell).map(|(_, now)| now);
                 now_has.contains(cell) || roof.is_some_and(|roof| now_has.contains(roof))
             };
-            let lacks = then.split_whitespace().find(|cell| !is_there(cell) && !MARKS.contains(cell));
+            let then_has: Vec<&str> = then.split_whitespace().collect();
+            // A row has the share of the peak that binds alone.
+            let is_other_share = |place: usize| {
+                let of = |first: usize| matches!(then_has.get(first..), Some([_, "%", roof, ..]) if !is_there(roof));
+                of(place) || place >= 2 && of(place - 2)
+            };
+            let lacks = then_has
+                .iter()
+                .enumerate()
+                .find(|(place, cell)| !is_there(cell) && !MARKS.contains(cell) && !is_other_share(*place));
             assert_eq!(lacks, None, "{name}: {now} (then {then})");
         }
         for record in &run.records {
@@ -48,12 +57,12 @@ fn recorded_runs_print_their_figures() {
 }
 
 /// The marks of rows by their verdicts, which stand elsewhere today.
-const MARKS: [&str; 3] = ["?", "invalid", "fake,"];
+const MARKS: [&str; 5] = ["?", "invalid", "fake,", "±", "%"];
 
 /// Returns true for a row of a table: behind its name stands its cache state.
 fn is_row(line: &&str) -> bool {
     let is_indented = ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark));
-    is_indented && [" hot  ", " cold  "].iter().any(|cache| line.contains(cache))
+    is_indented && [" hot ", " cold "].iter().any(|cache| line.contains(cache))
 }
 
 /// The precisions of roofs, as an older program printed them and as one of today does.

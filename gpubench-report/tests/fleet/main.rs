@@ -343,10 +343,10 @@ fn sensors_that_differ_are_told() {
     let slow = report.slow().next().expect("it is slow");
     let all = slow.reasons.join("\n");
     for expected in [
-        "clock 1700 MHz (1979 MHz is usual)",
-        "temperature 84 °C (",
-        "rows with clocks held down by power cap 100 % (0.00 % is usual)",
-        "other processes on the GPU 2 (0 is usual)",
+        "clock 14.1 % lower than usual (1700 MHz)",
+        "°C warmer than usual (84 °C)",
+        "clocks held down by power cap in 100 % of its rows (0.00 % is usual)",
+        "2 other processes on the GPU",
         "power limit 500 W (700 W is usual)",
         "bus to the host PCIe 4.0: 16 lanes × 16 GT/s × 128/130 / 8 (PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8 is usual)",
     ] {

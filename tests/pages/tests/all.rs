@@ -47,7 +47,7 @@ fn after<'a>(transcript: &'a str, command: &str) -> &'a str {
 fn heads(table: &str) -> Vec<&str> {
     let head = table.lines().find(|line| line.contains(" time ")).unwrap_or_default();
     // A CPU whose peak other programs disturbed has no share of it.
-    head.split_whitespace().skip(1).filter(|word| !["of", "peak"].contains(word)).collect()
+    head.split_whitespace().skip(1).filter(|word| !["±", "%", "of", "peak"].contains(word)).collect()
 }
 
 /// Asserts that a kernel that leaves a wrong value fails the page's `check`, and has no time.

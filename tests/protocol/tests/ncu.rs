@@ -46,7 +46,7 @@ fn counters(record: &Record) -> &Counters {
 /// Of many cases in one process each has its own counters, however the table is written.
 #[test]
 fn each_case_has_its_counters() {
-    for ncu in ["", "localised", "unknown"] {
+    for ncu in ["", "unknown"] {
         let measured = counted(&["::right", "::in_two", "--cache", "both"], ncu);
         assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
         for (name, kernels) in [("right", 1), ("in_two", 2)] {

@@ -2,7 +2,7 @@
 //! while the driver's switch for profilers was on, with counters that follow from the memory they touched.
 //!
 //! `GPUBENCH_FAKE_NCU` has it refuse or print odd tables: `permission`, `virtual`, `mig` and `busy` are refusals; `unknown` one of all
-//! metrics but the usual ones; `silent` has no table; `columns` are missing, numbers are `localised`, and it does not end (`hangs`).
+//! metrics but the usual ones; `silent` has no table; `columns` are missing, and it does not end (`hangs`).
 
 #![expect(clippy::print_stdout, reason = "prints what Nsight Compute prints")]
 
@@ -119,7 +119,7 @@ fn print_table(log: &[Line], asked: &str, cold: bool, wanted: &str) {
             "lts__t_sectors_op_write.sum" => (written / 32) as f64,
             _ => 32.0,
         };
-        let cells = metrics.iter().map(|metric| written_as(figure(metric), asked));
+        let cells = metrics.iter().map(|metric| written_as(figure(metric)));
         let name = line.words.first().map_or("", |name| &**name);
         println!("==PROF== Profiling \"{name}\" - {number}: 0%....50%....100% - 8 passes");
         println!(
@@ -138,8 +138,8 @@ fn unit(metric: &str) -> &'static str {
     }
 }
 
-/// A number with signs between its digits: `1,234.50`, or `1.234,50`.
-fn written_as(value: f64, asked: &str) -> String {
+/// A number with signs between its digits, as in `1,234.50`.
+fn written_as(value: f64) -> String {
     let text = format!("{value:.2}");
     let (whole, part) = text.split_once('.').unwrap_or((&text, "00"));
     let mut grouped = String::new();
@@ -150,11 +150,5 @@ fn written_as(value: f64, asked: &str) -> String {
         grouped.push(digit);
     }
     let text = format!("{grouped}.{part}");
-    let swap = |sign: char| match sign {
-        ',' => '.',
-        '.' => ',',
-        other => other,
-    };
-    let text = if asked == "localised" { text.chars().map(swap).collect() } else { text };
     format!("\"{text}\"")
 }

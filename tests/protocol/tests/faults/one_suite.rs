@@ -36,7 +36,7 @@ fn wait_for_lock(folder: &TempDir) {
     let deadline = Instant::now() + Duration::from_secs(20);
     let signed = || {
         let files = fs::read_dir(folder.path()).expect("it is there").flatten();
-        files.filter_map(|file| fs::read_to_string(file.path()).ok()).any(|text| text.contains("\"pid\""))
+        files.filter_map(|file| fs::read_to_string(file.path()).ok()).any(|text| text.contains("process "))
     };
     while !signed() {
         assert!(Instant::now() < deadline, "nobody has locked anything");
