@@ -13,7 +13,7 @@ use gpubench_stats::{Decision, StopRule, Summary};
 const NEXT_LOOK: RangeInclusive<f64> = 1.1..=1.3;
 const PART_OF_NEED: f64 = 0.7;
 
-/// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
+/// A case that after this time seems to need this many times its budget is given up: its interval narrows with the square root of the
 /// time alone.
 const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
 const HOPELESS: f64 = 1.5;
@@ -60,12 +60,12 @@ impl<'a> StopPolicy<'a> {
         self.converged
     }
 
-    /// Returns true if so many samples are enough for another look.
+    /// Returns true if another look is due after this number of samples.
     pub(super) fn is_due(&self, samples: usize) -> bool {
         samples >= self.next_look
     }
 
-    /// Looks at the summary of so many samples, for which `spent` was spent. Nothing comes after the last look. Launches that share
+    /// Looks at the summary of this number of samples, which took `spent`. Nothing comes after the last look. Launches that share
     /// processors with other programs are given up later.
     pub(super) fn look(
         &mut self,
