@@ -1,63 +1,84 @@
 //! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at the first
 //! call, call it and keep its result code.
 
-/// Defines a forwarder for each line `name(argument: type, …);`, and the list of their names and addresses.
+/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and addresses.
+/// The arguments are `(name: type, …)`, or `(type …)` where their names do not matter.
 ///
 /// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the suffix, where the
 /// NULL stream is the calling thread's own. What may follow the arguments:
 ///
-/// - `=> path`: the function `path` answers instead of the driver.
-/// - `| path`: `path` gets the result code and the arguments after the call.
-/// - `| path => (value, …)`: `path` gets the result code and these values, computed from the arguments.
+/// - `=> function`: the function answers instead of the driver.
+/// - `| function`: the function gets the result code and the arguments after the call.
+/// - `| function(value, …)`: the function gets the result code and these values, computed from the arguments.
 macro_rules! forwarders {
-    ($list:ident: $($name:ident $arguments:tt $(=> $answer:path)? $(| $watcher:path $(=> $values:tt)?)?;)*) => {
+    ($list:ident: $($($name:ident)+ ($($argument:tt)*) $(=> $answer:ident)? $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
         $($crate::forward::forwarders! {
-            @define pub $name(stringify!($name)) $arguments $(=> $answer)? $(| $watcher $(=> $values)?)?
+            @functions [$($name)+] ($($argument)*) { $(=> $answer)? $(| $watcher $(($($values)*))?)? }
         })*
 
-        pub(crate) const $list: &[(&str, $crate::library::Function)] =
-            &[$($crate::forward::forwarders! { @listed $name(stringify!($name)) }),*];
+        const $list: &[&[(&str, Function)]] =
+            &[$(&[$($crate::forward::forwarders! { @listed $name(stringify!($name)) }),+]),*];
     };
-    ($list:ident $suffix:literal: $($name:ident $arguments:tt $(| $watcher:path $(=> $values:tt)?)?;)*) => {
+    ($list:ident $suffix:literal: $($($name:ident)+ ($($argument:tt)*) $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
         $($crate::forward::forwarders! {
-            @define pub $name(stringify!($name)) $arguments $(| $watcher $(=> $values)?)?
+            @functions [$($name)+] ($($argument)*) { $(| $watcher $(($($values)*))?)? }
         })*
 
-        pub(crate) const $list: &[(&str, $crate::library::Function)] = &[$(
+        const $list: &[&[(&str, Function)]] = &[$($crate::forward::forwarders! {
+            @with_suffix $suffix [$($name)+] ($($argument)*) { $(| $watcher $(($($values)*))?)? }
+        }),*];
+    };
+    (@functions [$($name:ident)+] $arguments:tt $then:tt) => {
+        $($crate::forward::forwarders! { @define pub $name(stringify!($name)) $arguments $then })+
+    };
+    (@with_suffix $suffix:literal [$($name:ident)+] $arguments:tt $then:tt) => {
+        &[$(
             $crate::forward::forwarders! { @listed $name(stringify!($name)) },
             {
                 $crate::forward::forwarders! {
-                    @define per_thread(concat!(stringify!($name), $suffix)) $arguments $(| $watcher $(=> $values)?)?
+                    @define per_thread(concat!(stringify!($name), $suffix)) $arguments $then
                 }
                 $crate::forward::forwarders! { @listed per_thread(concat!(stringify!($name), $suffix)) }
             },
-        )*];
+        )+]
     };
-    (@define $visibility:vis $name:ident($symbol:expr) ($($argument:ident: $type:ty),*) $($then:tt)*) => {
+    (@listed $name:ident($symbol:expr)) => {
+        // SAFETY: each caller casts it to the type that belongs to its name before the call.
+        ($symbol, unsafe { std::mem::transmute::<*const (), Function>($name as *const ()) })
+    };
+    (@define $visibility:vis $name:ident($symbol:expr) ($($argument:ident: $type:ty),* $(,)?) { $($then:tt)* }) => {
         #[unsafe(export_name = $symbol)]
         $visibility unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
             $crate::forward::forwarders! { @body ($symbol) ($($argument: $type),*) $($then)* }
         }
     };
-    (@listed $name:ident($symbol:expr)) => {
-        // SAFETY: each caller casts it to the type that belongs to its name before the call.
-        ($symbol, unsafe { std::mem::transmute::<*const (), $crate::library::Function>($name as *const ()) })
+    (@define $visibility:vis $name:ident $symbol:tt ($($type:ident)+) $then:tt) => {
+        $crate::forward::forwarders! {
+            @name [a b c d e f g h i j k l m n o p] ($($type)+) () => $visibility $name $symbol $then
+        }
     };
-    (@body $symbol:tt ($($argument:ident: $type:ty),*) => $answer:path) => {
+    // Gives each type the next letter as the argument's name.
+    (@name [$letter:ident $($letters:ident)*] ($type:ident $($types:ident)*) ($($named:tt)*) => $($to:tt)*) => {
+        $crate::forward::forwarders! { @name [$($letters)*] ($($types)*) ($($named)* $letter: $type,) => $($to)* }
+    };
+    (@name $letters:tt () $named:tt => $visibility:vis $name:ident $symbol:tt $then:tt) => {
+        $crate::forward::forwarders! { @define $visibility $name $symbol $named $then }
+    };
+    (@body $symbol:tt ($($argument:ident: $type:ty),*) => $answer:ident) => {
         // SAFETY: the caller keeps the contract of the function of this name, and `answer` has the same.
         unsafe { $answer($($argument),*) }
     };
-    (@body $symbol:tt ($($argument:ident: $type:ty),*) | $watcher:path) => {
-        $crate::forward::forwarders! { @body $symbol ($($argument: $type),*) | $watcher => ($($argument),*) }
+    (@body $symbol:tt ($($argument:ident: $type:ty),*) | $watcher:ident) => {
+        $crate::forward::forwarders! { @body $symbol ($($argument: $type),*) | $watcher($($argument),*) }
     };
-    (@body $symbol:tt ($($argument:ident: $type:ty),*) $(| $watcher:path => ($($value:expr),*))?) => {{
+    (@body $symbol:tt ($($argument:ident: $type:ty),*) $(| $watcher:ident($($value:expr),*))?) => {{
         type Named = unsafe extern "C" fn($($type),*) -> CUresult;
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
             return $crate::result::absent(&ENTRY);
         };
         // SAFETY: the driver exports a function of this name and type.
-        let function = unsafe { std::mem::transmute::<$crate::library::Function, Named>(function) };
+        let function = unsafe { std::mem::transmute::<Function, Named>(function) };
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
         let result = $crate::result::returned(&ENTRY, unsafe { function($($argument),*) });
         $(

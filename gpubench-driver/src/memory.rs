@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
 use std::collections::BTreeMap;
-use std::ffi::{c_uint, c_void};
+use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUmodule, CUstream};
@@ -118,14 +118,13 @@ pub(crate) unsafe fn allocated(code: u32, place: *mut CUdeviceptr, bytes: usize)
 }
 
 /// # Safety
-/// The arguments are those of `cuMemAllocPitch_v2`, which has returned `code`.
+/// The arguments are the first of `cuMemAllocPitch_v2`, which has returned `code`.
 pub(crate) unsafe fn allocated_rows(
     code: u32,
     place: *mut CUdeviceptr,
     pitch: *mut usize,
     width: usize,
     rows: usize,
-    _: c_uint,
 ) {
     // SAFETY: a successful call has written the pitch.
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
@@ -135,8 +134,8 @@ pub(crate) unsafe fn allocated_rows(
 }
 
 /// # Safety
-/// The arguments are those of `cuMemAllocManaged`, which has returned `code`.
-pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes: usize, _: c_uint) {
+/// The arguments are the first of `cuMemAllocManaged`, which has returned `code`.
+pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes: usize) {
     // SAFETY: the same contract.
     unsafe { made_at(code, place, bytes, MemoryKind::Managed) };
     calls::allocated(code);
@@ -220,7 +219,7 @@ mod tests {
         // SAFETY: each call succeeded, and its results stand in these places.
         unsafe {
             allocated(0, &raw mut second, 64);
-            allocated_rows(0, &raw mut first, &raw mut pitch, 400, 3, 4);
+            allocated_rows(0, &raw mut first, &raw mut pitch, 400, 3);
             host_allocated(0, &raw mut pinned, 8);
             // This call failed.
             allocated(2, &raw mut first, 1 << 40);

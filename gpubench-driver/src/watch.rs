@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUmodule};
+use crate::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
 
 use crate::calls::loaded;
 use crate::library::EntryPoint;
@@ -50,7 +50,7 @@ pub(crate) fn kernel_number(function: CUfunction) -> u64 {
 }
 
 /// # Safety
-/// The arguments are those of `cuModuleLoadData`, which has returned `code`.
+/// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
 pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *const c_void) {
     loaded(code);
     // SAFETY: the driver has just read the image under the same contract.
@@ -63,20 +63,6 @@ pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *con
     } else {
         set_detail(compiler_log(ptx));
     }
-}
-
-/// # Safety
-/// The arguments are those of `cuModuleLoadDataEx`, which has returned `code`.
-pub(crate) unsafe fn module_loaded_with_options(
-    code: u32,
-    module: *mut CUmodule,
-    image: *const c_void,
-    _: c_uint,
-    _: *mut CUjit_option,
-    _: *mut *mut c_void,
-) {
-    // SAFETY: the first arguments have the same contract.
-    unsafe { module_loaded(code, module, image) };
 }
 
 pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {

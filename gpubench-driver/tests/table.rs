@@ -11,21 +11,98 @@ type Declared = BTreeMap<String, Vec<String>>;
 
 #[test]
 fn every_declared_function_has_a_forwarder_of_its_type() {
-    let mut forwarded = functions(include_str!("../src/table/cuda_11.rs"), "    ");
-    forwarded.extend(functions(include_str!("../src/table/newer.rs"), "    "));
+    let forwarded = forwarded(include_str!("../src/table.rs"));
     for (package, file, prefix, least) in
         [("cust_raw", "cuda.rs", "pub fn ", 300), ("cudarc", "driver/sys/mod.rs", "pub unsafe fn ", 500)]
     {
-        let declared = functions(&source(package, file), prefix);
+        let source = source(package, file);
+        let declared = functions(&source, prefix);
         assert!(
             declared.len() > least,
             "{package} declares {} functions: is this its source?",
             declared.len()
         );
+        let kinds = Kinds::new(&source);
         for (name, types) in declared {
-            assert_eq!(forwarded.get(&name), Some(&types), "{name} of {package} (add it to src/table)");
+            let Some(ours) = forwarded.get(&name) else {
+                panic!("{name} of {package} is not in src/table.rs")
+            };
+            assert_eq!(ours.len(), types.len(), "the arguments of {name}");
+            for (ours, theirs) in ours.iter().zip(&types) {
+                let fits = ours == theirs || kinds.kind(theirs) == Some(ours);
+                assert!(fits, "{name}: {ours} in src/table.rs, {theirs} in {package}");
+            }
         }
     }
+}
+
+/// The types that a binding declares, as `src/table.rs` writes them where it does not write them out.
+struct Kinds(BTreeMap<String, String>);
+
+impl Kinds {
+    /// Reads `pub type A = B;`, `pub use self::B as A;` and `pub struct A(pub B);`, and the names of enumerations.
+    fn new(source: &str) -> Self {
+        let source = source.replace("::std::os::raw::", "").replace("::core::ffi::", "");
+        let mut found = BTreeMap::new();
+        for statement in source.split("\npub ").skip(1) {
+            if let Some((name, is)) = statement.strip_prefix("type ").and_then(|rest| rest.split_once('=')) {
+                let is = is.split(';').next().expect("the first part");
+                found.insert(name.trim().to_owned(), is.trim().to_owned());
+            } else if let Some(rest) = statement.strip_prefix("use self::") {
+                let Some((is, name)) = rest.split(';').next().and_then(|rest| rest.split_once(" as ")) else {
+                    continue;
+                };
+                found.insert(name.to_owned(), is.to_owned());
+            } else if let Some((name, is)) =
+                statement.strip_prefix("struct ").and_then(|rest| rest.split_once('('))
+            {
+                // A number in a structure of its own, which a wider enumeration is in cudarc.
+                let is = is.split(')').next().expect("the first part").trim_start_matches("pub ");
+                found.insert(name.to_owned(), is.to_owned());
+            } else if let Some(rest) = statement.strip_prefix("enum ") {
+                let name = rest.split_whitespace().next().expect("an enumeration has a name");
+                found.insert(name.to_owned(), "c_uint".to_owned());
+            }
+        }
+        Self(found)
+    }
+
+    /// The name in `src/table.rs` of a type with this C calling convention; `None` for structures and other numbers.
+    fn kind(&self, name: &str) -> Option<&'static str> {
+        match name {
+            _ if name.starts_with('*')
+                || name.starts_with("::std::option")
+                || name.starts_with("::core::option") =>
+            {
+                Some("Ptr")
+            }
+            "c_int" | "c_uint" | "u32" => Some("Int"),
+            "c_ulonglong" | "usize" | "u64" => Some("Long"),
+            _ => self.0.get(name).filter(|is| *is != name).and_then(|is| self.kind(is)),
+        }
+    }
+}
+
+/// The functions of `src/table.rs`, with the types of their arguments.
+fn forwarded(table: &str) -> Declared {
+    let statements = table.split("forwarders! {").skip(1).flat_map(|list| list.split(';'));
+    let mut found = Declared::new();
+    for statement in statements {
+        // Comments and the name of the list come before the first function.
+        let Some(begin) = statement.find("    cu") else { continue };
+        let (names, after) = statement[begin..].split_once('(').expect("names, then arguments");
+        let arguments = after.split(')').next().expect("the first part");
+        let types: Vec<String> = if arguments.contains(':') {
+            arguments
+                .split(',')
+                .map(|argument| argument.split_once(':').expect("a type").1.trim().to_owned())
+                .collect()
+        } else {
+            arguments.split_whitespace().map(str::to_owned).collect()
+        };
+        found.extend(names.split_whitespace().map(|name| (name.to_owned(), types.clone())));
+    }
+    found
 }
 
 #[test]
@@ -35,7 +112,7 @@ fn constants_and_codes_are_those_of_the_bindings() {
         let (_, after) = declared.split_once(&format!(" {name} = "))?;
         Some(after.split([',', ';']).next()?.to_owned())
     };
-    let constants = include_str!("../src/sys/constants.rs").lines().filter_map(|line| {
+    let constants = include_str!("../src/sys.rs").lines().filter_map(|line| {
         let (name, value) = line.strip_prefix("pub const ")?.split_once(" = ")?;
         Some((name.split_once(':')?.0, value.trim_end_matches(';')))
     });

@@ -1,0 +1,354 @@
+//! Every function of the driver that two bindings declare, and those for OpenGL and EGL that the CUDA runtime looks up in every
+//! program. `tests/table.rs` checks that none is missing, and the types. Each line defines a C function of that name, which
+//! the linker finds before libcuda's: see `forward`. A driver that lacks one returns `CUDA_ERROR_NOT_FOUND`.
+
+#![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
+#![expect(missing_docs, non_snake_case, reason = "the names are CUDA's, and so is the documentation")]
+#![expect(clippy::missing_safety_doc, reason = "the contracts are CUDA's")]
+
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
+
+use crate::forward::forwarders;
+use crate::launches::{
+    called_back, code_loaded, context_made, copied, copied_now, copied_out, copied_out_now, destroyed,
+    graph_launched, kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default,
+    waited, waited_for_event, waited_for_stream,
+};
+use crate::library::Function;
+use crate::memory::{
+    allocated, allocated_async, allocated_rows, freed, freed_in_order, host_allocated, host_freed,
+    made_unlisted, managed_allocated, variable_found,
+};
+use crate::proc_address::{function_found, table_found};
+use crate::sys::*;
+use crate::text::{answer_name, answer_text};
+use crate::watch::{
+    function_looked_up, function_of_kernel, kernel_of_library, library_unloaded, module_loaded,
+    module_unloaded,
+};
+
+/// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
+pub type Ptr = *mut c_void;
+/// Any integer or enumeration of 32 bits, likewise.
+pub type Int = c_uint;
+/// Any integer of 64 bits: a size, an address, or a handle that is a number.
+pub type Long = u64;
+
+/// Returns all forwarders with their names, always in the same order.
+pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Function)> {
+    [FUNCTIONS, ON_STREAMS, BLOCKING].into_iter().flatten().copied().flatten()
+}
+
+forwarders! {
+    FUNCTIONS:
+    cuGetErrorString(error: CUresult, pStr: *mut *const c_char) => answer_text;
+    cuGetErrorName(error: CUresult, pStr: *mut *const c_char) => answer_name;
+    cuInit cuCtxSetFlags (Flags: c_uint);
+    cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
+    cuDeviceGetCount(count: *mut c_int);
+    cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
+    cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice);
+    cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice);
+    cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
+    cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
+    cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) | context_made();
+    cuCtxDestroy_v2(ctx: CUcontext);
+    cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | made_current(ctx);
+    cuCtxPopCurrent_v2 cuCtxGetCurrent (pctx: *mut CUcontext);
+    cuCtxGetDevice(device: *mut CUdevice);
+    cuCtxSynchronize() | waited();
+    cuCtxSetLimit(limit: CUlimit, value: usize);
+    cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit);
+    cuCtxResetPersistingL2Cache cuProfilerStart cuProfilerStop ();
+    cuModuleLoadData(module: *mut CUmodule, image: *const c_void) | module_loaded;
+    cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, numOptions: c_uint, options: Ptr, optionValues: *mut *mut c_void) | module_loaded(module, image);
+    cuModuleUnload(hmod: CUmodule) | module_unloaded;
+    cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) | function_looked_up;
+    cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char) | variable_found(dptr, bytes, hmod);
+    cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | allocated;
+    cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, ElementSizeBytes: c_uint) | allocated_rows(dptr, pPitch, WidthInBytes, Height);
+    cuMemFree_v2(dptr: CUdeviceptr) | freed;
+    cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | host_allocated;
+    cuMemFreeHost(p: *mut c_void) | host_freed;
+    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, Flags: c_uint) | host_allocated(pp, bytesize);
+    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint) | managed_allocated(dptr, bytesize);
+    cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
+    cuStreamCreate(phStream: *mut CUstream, Flags: c_uint);
+    cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int);
+    cuStreamDestroy_v2(hStream: CUstream) | destroyed;
+    cuEventCreate(phEvent: *mut CUevent, Flags: c_uint);
+    cuEventQuery cuEventSynchronize (hEvent: CUevent) | waited_for_event;
+    cuEventDestroy_v2(hEvent: CUevent);
+    cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
+    cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D);
+    cuGraphNodeGetType(hNode: CUgraphNode, type_: *mut CUgraphNodeType);
+    cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize);
+    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong);
+    cuGraphExecDestroy(hGraphExec: CUgraphExec);
+    cuGraphDestroy(hGraph: CUgraph);
+    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long) | function_found(symbol, pfn, forwarders());
+    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
+    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long, symbolStatus: Ptr) | function_found(symbol, pfn, forwarders());
+    cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) | function_of_kernel;
+    cuLaunchHostFunc_v2(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void, syncMode: c_uint) | called_back(hStream);
+    cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | kernel_of_library;
+    cuLibraryUnload(library: CUlibrary) | library_unloaded;
+    cuMemcpy3DWithAttributesAsync(op: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: Ptr, hStream: CUstream) | copied_out(hStream, size);
+
+    // Functions that gpubench neither calls nor reads arguments of.
+    cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuCtxSetCacheConfig cuCtxSetSharedMemConfig
+    cuDeviceGraphMemTrim cuLogicalEndpointDestroy
+        (Int);
+    cuIpcCloseMemHandle cuMemRelease cuTexObjectDestroy cuSurfObjectDestroy (Long);
+    cuDriverGetVersion cuCtxGetFlags cuCtxGetCacheConfig cuCtxGetSharedMemConfig cuCtxDetach cuLinkDestroy
+    cuMemHostUnregister cuArrayDestroy cuMipmappedArrayDestroy cuMemPoolDestroy
+    cuThreadExchangeStreamCaptureMode cuDestroyExternalMemory cuDestroyExternalSemaphore cuLaunch
+    cuGraphDestroyNode cuTexRefCreate cuTexRefDestroy cuCtxDisablePeerAccess cuGraphicsUnregisterResource
+    cuCoredumpDeregisterCompleteCallback cuCoredumpDeregisterStartCallback cuFuncLoad cuGreenCtxDestroy
+    cuLogsUnregisterCallback cuModuleGetLoadingMode cuStreamEndCaptureToCig
+        (Ptr);
+    cuFlushGPUDirectRDMAWrites cuDevicePrimaryCtxSetFlags_v2 cuLogicalEndpointAddDevice
+    cuLogicalEndpointIdRelease cuGLSetBufferObjectMapFlags
+        (Int Int);
+    cuDeviceSetMemPool cuDeviceUnregisterAsyncNotification cuLogicalEndpointCreate (Int Ptr);
+    cuMulticastAddDevice(Long Int);
+    cuMemAddressFree cuMemUnmap (Long Long);
+    cuIpcOpenEventHandle(Ptr CUipcEventHandle);
+    cuDeviceGetUuid cuDeviceGetMemPool cuDeviceGetDefaultMemPool cuDeviceGetProperties cuCtxGetExecAffinity
+    cuCtxAttach cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncSetSharedSize cuParamSetSize cuGraphCreate
+    cuUserObjectRetain cuUserObjectRelease cuTexRefSetFilterMode cuTexRefSetMipmapFilterMode
+    cuTexRefSetMaxAnisotropy cuTexRefSetFlags cuCtxEnablePeerAccess cuGraphicsResourceSetMapFlags_v2
+    cuDeviceGetCliqueCount cuDeviceGetFabricClusterUuid cuLogicalEndpointIdReserve cuLogsCurrent
+        (Ptr Int);
+    cuIpcGetMemHandle cuMemGetAllocationPropertiesFromHandle cuMemPoolTrimTo cuMemPoolExportPointer
+    cuTexObjectGetResourceDesc cuTexObjectGetTextureDesc cuTexObjectGetResourceViewDesc
+    cuSurfObjectGetResourceDesc
+        (Ptr Long);
+    cuCtxGetApiVersion cuCtxGetStreamPriorityRange cuMemHostGetFlags cuDeviceGetByPCIBusId cuIpcGetEventHandle
+    cuArrayGetDescriptor_v2 cuArrayGetSparseProperties cuMipmappedArrayGetSparseProperties
+    cuArray3DGetDescriptor_v2 cuMemRetainAllocationHandle cuMemPoolCreate cuImportExternalSemaphore
+    cuFuncGetModule cuGraphKernelNodeGetParams cuGraphKernelNodeSetParams cuGraphMemcpyNodeSetParams
+    cuGraphMemsetNodeGetParams cuGraphMemsetNodeSetParams cuGraphHostNodeGetParams cuGraphHostNodeSetParams
+    cuGraphChildGraphNodeGetGraph cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent
+    cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent cuGraphExternalSemaphoresSignalNodeGetParams
+    cuGraphExternalSemaphoresSignalNodeSetParams cuGraphExternalSemaphoresWaitNodeGetParams
+    cuGraphExternalSemaphoresWaitNodeSetParams cuGraphMemAllocNodeGetParams cuGraphMemFreeNodeGetParams
+    cuGraphClone cuGraphKernelNodeCopyAttributes cuTexRefSetBorderColor cuTexRefGetAddress_v2 cuTexRefGetArray
+    cuTexRefGetMipmappedArray cuTexRefGetFilterMode cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias
+    cuTexRefGetMaxAnisotropy cuTexRefGetBorderColor cuTexRefGetFlags cuSurfRefGetArray cuSurfObjectCreate
+    cuGraphicsResourceGetMappedMipmappedArray cuCtxFromGreenCtx cuCtxGetDevice_v2 cuCtxGetId cuCtxRecordEvent
+    cuCtxWaitEvent cuFuncGetName cuFuncGetParamCount cuFuncIsLoaded cuGraphBatchMemOpNodeGetParams
+    cuGraphBatchMemOpNodeSetParams cuGraphExecGetFlags cuGraphExecGetId cuGraphGetId
+    cuGraphKernelNodeGetParams_v2 cuGraphKernelNodeSetParams_v2 cuGraphNodeGetContainingGraph
+    cuGraphNodeGetLocalId cuGraphNodeGetParams cuGraphNodeGetToolsId cuGraphNodeSetParams
+    cuGraphNodeSetParams_v2 cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxWaitEvent cuKernelGetLibrary
+    cuKernelGetName cuKernelGetParamCount cuLibraryGetKernelCount cuLibraryGetModule cuModuleGetFunctionCount
+    cuStreamBeginCaptureToCig cuStreamGetGreenCtx cuTensorMapReplaceAddress
+        (Ptr Ptr);
+    cuTexRefSetMipmapLevelBias(Ptr f32);
+    cuDeviceGetGraphMemAttribute cuDeviceSetGraphMemAttribute cuLogicalEndpointQuery (Int Int Ptr);
+    cuDeviceGetDevResource(Int Ptr Int);
+    cuDevicePrimaryCtxGetState cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal cuCoredumpSetAttribute
+    cuCoredumpSetAttributeGlobal
+        (Int Ptr Ptr);
+    cuDeviceGetNvSciSyncAttributes cuDeviceGetExecAffinitySupport cuDeviceGetPCIBusId cuFuncSetAttribute
+    cuLaunchCooperativeKernelMultiDevice cuParamSeti cuLaunchGrid cuTexRefSetFormat cuTexRefSetAddressMode
+    cuDeviceCanAccessPeer cuKernelSetCacheConfig cuLogicalEndpointExport
+        (Ptr Int Int);
+    cuPointerSetAttribute(Ptr Int Long);
+    cuMemPoolSetAttribute cuMemPoolGetAttribute cuFuncGetAttribute cuParamSetTexRef
+    cuGraphKernelNodeGetAttribute cuGraphKernelNodeSetAttribute cuLibraryEnumerateKernels cuMemSetMemPool
+    cuModuleEnumerateFunctions
+        (Ptr Int Ptr);
+    cuParamSetf(Ptr Int f32);
+    cuDeviceGetLuid cuDeviceComputeCapability cuMemHostGetDevicePointer_v2 cuArrayGetPlane
+    cuMipmappedArrayGetLevel cuMemImportFromShareableHandle cuMemGetAllocationGranularity cuGraphDebugDotPrint
+    cuGraphReleaseUserObject cuTexRefSetArray cuTexRefSetMipmappedArray cuTexRefGetAddressMode cuSurfRefSetArray
+    cuProfilerInitialize cuArrayGetMemoryRequirements cuCtxGetDevResource cuDevResourceGenerateDesc
+    cuDeviceGetCliqueInfo cuGraphNodeSetEnabled cuGreenCtxGetDevResource cuLogsDumpToFile cuMemGetDefaultMemPool
+    cuMemGetMemPool cuMipmappedArrayGetMemoryRequirements cuMulticastGetGranularity cuStreamGetDevResource
+        (Ptr Ptr Int);
+    cuMemGetAddressRange_v2 cuMemGetAccess cuMemPoolSetAccess (Ptr Ptr Long);
+    cuModuleGetTexRef cuModuleGetSurfRef cuMemPoolGetAccess cuExternalMemoryGetMappedBuffer
+    cuExternalMemoryGetMappedMipmappedArray cuGraphNodeFindInClone cuGraphGetRootNodes
+    cuGraphNodeGetDependencies cuGraphNodeGetDependentNodes cuGraphExecKernelNodeSetParams
+    cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams cuGraphExecEventRecordNodeSetEvent
+    cuGraphExecEventWaitNodeSetEvent cuGraphExecExternalSemaphoresSignalNodeSetParams
+    cuGraphExecExternalSemaphoresWaitNodeSetParams cuTexRefGetFormat cuTexRefGetMipmapLevelClamp
+    cuGraphicsResourceGetMappedPointer_v2 cuCoredumpRegisterCompleteCallback cuCoredumpRegisterStartCallback
+    cuEventElapsedTime_v2 cuGraphExecBatchMemOpNodeSetParams cuGraphExecKernelNodeSetParams_v2
+    cuGraphExecNodeSetParams cuGraphExecUpdate_v2 cuGraphNodeGetEnabled cuLibraryGetUnifiedFunction
+    cuLogicalEndpointGetLimits cuLogsRegisterCallback cuOccupancyMaxActiveClusters
+    cuOccupancyMaxPotentialClusterSize
+        (Ptr Ptr Ptr);
+    cuTexRefSetMipmapLevelClamp(Ptr f32 f32);
+    cuLogicalEndpointUnbind(Int Int Long Long);
+    cuKernelSetAttribute(Int Int Ptr Int);
+    cuPointerGetAttributes(Int Ptr Ptr Long);
+    cuLinkCreate_v2 cuDeviceRegisterAsyncNotification (Int Ptr Ptr Ptr);
+    cuMulticastUnbind(Long Int Long Long);
+    cuMemAdvise_v2(Long Long Int CUmemLocation);
+    cuMemAdvise(Long Long Int Int);
+    cuMemSetAccess(Long Long Ptr Long);
+    cuDeviceGetTexture1DLinearMaxWidth cuFuncSetBlockShape cuDeviceGetP2PAttribute (Ptr Int Int Int);
+    cuLaunchGridAsync(Ptr Int Int Ptr);
+    cuParamSetv cuKernelGetAttribute (Ptr Int Ptr Int);
+    cuMemExportToShareableHandle(Ptr Long Int Long);
+    cuMemCreate(Ptr Long Ptr Long);
+    cuFuncGetParamInfo cuKernelGetParamInfo (Ptr Long Ptr Ptr);
+    cuGraphRetainUserObject cuOccupancyAvailableDynamicSMemPerBlock cuGraphicsSubResourceGetMappedArray
+    cuDeviceGetHostAtomicCapabilities cuGreenCtxCreate cuGreenCtxStreamCreate
+        (Ptr Ptr Int Int);
+    cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle
+    cuOccupancyMaxActiveBlocksPerMultiprocessor
+        (Ptr Ptr Int Long);
+    cuTexRefSetAddress_v2 cuTexRefSetAddress2D_v3 (Ptr Ptr Long Long);
+    cuLogsDumpToMemory(Ptr Ptr Ptr Int);
+    cuGraphAddEmptyNode cuGraphAddDependencies cuGraphRemoveDependencies (Ptr Ptr Ptr Long);
+    cuGraphGetEdges cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecUpdate
+    cuTexObjectCreate cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes_v2 cuLibraryGetGlobal
+    cuLibraryGetManaged
+        (Ptr Ptr Ptr Ptr);
+    cuMulticastBindAddr(Long Long Long Long Long);
+    cuMemGetLocationInfo(Long Long Long Long Ptr);
+    cuStreamBeginRecaptureToGraph(Ptr Int Ptr Ptr Ptr);
+    cuMemRangeGetAttribute(Ptr Long Int Long Long);
+    cuMemGetHandleForAddressRange(Ptr Long Long Int Long);
+    cuMemAddressReserve(Ptr Long Long Long Long);
+    cuDeviceGetP2PAtomicCapabilities(Ptr Ptr Int Int Int);
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(Ptr Ptr Int Long Int);
+    cuUserObjectCreate cuGraphConditionalHandleCreate (Ptr Ptr Ptr Int Int);
+    cuGraphAddMemFreeNode(Ptr Ptr Ptr Long Long);
+    cuGraphAddKernelNode cuGraphAddHostNode cuGraphAddChildGraphNode cuGraphAddEventRecordNode
+    cuGraphAddEventWaitNode cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
+    cuGraphAddBatchMemOpNode cuGraphAddKernelNode_v2 cuGraphAddNode
+        (Ptr Ptr Ptr Long Ptr);
+    cuGraphInstantiate_v2 cuGraphAddDependencies_v2 cuGraphRemoveDependencies_v2 (Ptr Ptr Ptr Ptr Long);
+    cuGraphGetEdges_v2(Ptr Ptr Ptr Ptr Ptr);
+    cuLogicalEndpointBindAddr(Int Int Long Ptr Long Long);
+    cuMulticastBindAddr_v2(Long Int Long Long Long Long);
+    cuMulticastBindMem(Long Long Long Long Long Long);
+    cuLinkAddFile_v2(Ptr Int Ptr Int Ptr Ptr);
+    cuDevSmResourceSplit(Ptr Int Ptr Ptr Int Ptr);
+    cuMemRangeGetAttributes(Ptr Ptr Ptr Long Long Long);
+    cuGraphAddMemcpyNode cuGraphAddMemsetNode (Ptr Ptr Ptr Long Ptr Ptr);
+    cuDevSmResourceSplitByCount(Ptr Ptr Ptr Ptr Int Int);
+    cuOccupancyMaxPotentialBlockSize(Ptr Ptr Ptr Ptr Long Int);
+    cuGraphAddNode_v2 cuGraphAddNode_v3 (Ptr Ptr Ptr Ptr Long Ptr);
+    cuLogicalEndpointBindMem(Int Int Long Long Long Long Long);
+    cuMulticastBindMem_v2(Long Int Long Long Long Long Long);
+    cuOccupancyMaxPotentialBlockSizeWithFlags(Ptr Ptr Ptr Ptr Long Int Int);
+    cuLinkAddData_v2(Ptr Int Ptr Long Ptr Int Ptr Ptr);
+    cuTensorMapEncodeTiled(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Int Int);
+    cuTensorMapEncodeIm2col(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Ptr Int Int Int Int);
+    cuTensorMapEncodeIm2colWide(Ptr Int Int Ptr Ptr Ptr Int Int Int Int Ptr Int Int Int Int Int);
+    cuModuleLoad cuModuleLoadFatBinary (Ptr Ptr) | code_loaded();
+    cuLinkComplete(Ptr Ptr Ptr) | code_loaded();
+    cuLibraryLoadData cuLibraryLoadFromFile (Ptr Ptr Ptr Ptr Int Ptr Ptr Int) | code_loaded();
+    cuCtxCreate_v4(Ptr Ptr Int Int) | context_made();
+    cuCtxCreate_v3(Ptr Ptr Int Int Int) | context_made();
+    cuArrayCreate_v2 cuArray3DCreate_v2 cuImportExternalMemory cuMulticastCreate
+        (Ptr Ptr) | made_unlisted();
+    cuLogicalEndpointImport(Int Ptr Int) | made_unlisted();
+    cuIpcOpenMemHandle_v2(Ptr CUipcMemHandle Int) | made_unlisted();
+    cuMemHostRegister_v2(Ptr Long Int) | made_unlisted();
+    cuMipmappedArrayCreate(Ptr Ptr Int) | made_unlisted();
+    cuMemPoolImportPointer(Ptr Ptr Ptr) | made_unlisted();
+    cuGraphicsResourceGetMappedEglFrame(Ptr Ptr Int Int) | made_unlisted();
+    cuEGLStreamConsumerAcquireFrame(Ptr Ptr Ptr Int) | made_unlisted();
+    cuMemMap(Long Long Long Long Long) | made_unlisted();
+    cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | made_unlisted();
+    cuCtxSynchronize_v2(Ptr) | waited();
+}
+
+forwarders! {
+    ON_STREAMS "_ptsz":
+    cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyPeerAsync(dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyHtoDAsync_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyDtoHAsync_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyDtoDAsync_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyHtoAAsync_v2(dstArray: Ptr, dstOffset: usize, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyAtoHAsync_v2(dstHost: *mut c_void, srcArray: Ptr, srcOffset: usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync (pCopy: Ptr, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemsetD8Async(dstDevice: CUdeviceptr, uc: c_uchar, N: usize, hStream: CUstream) | set(hStream, N);
+    cuMemsetD16Async(dstDevice: CUdeviceptr, us: c_ushort, N: usize, hStream: CUstream) | set(hStream, 2 * N);
+    cuMemsetD32Async(dstDevice: CUdeviceptr, ui: c_uint, N: usize, hStream: CUstream) | set(hStream, 4 * N);
+    cuMemsetD2D8Async(dstDevice: CUdeviceptr, dstPitch: usize, uc: c_uchar, Width: usize, Height: usize, hStream: CUstream) | set(hStream, Width * Height);
+    cuMemsetD2D16Async(dstDevice: CUdeviceptr, dstPitch: usize, us: c_ushort, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 2 * Width * Height);
+    cuMemsetD2D32Async(dstDevice: CUdeviceptr, dstPitch: usize, ui: c_uint, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 4 * Width * Height);
+    cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | freed_in_order(dptr, hStream);
+    cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, hStream: CUstream) | allocated_async;
+    cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: Ptr, hStream: CUstream) | allocated_async(dptr, bytesize, hStream);
+    cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint) | made_to_wait();
+    cuStreamAddCallback(hStream: CUstream, callback: Ptr, userData: *mut c_void, flags: c_uint) | called_back(hStream);
+    cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode);
+    cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph);
+    cuStreamIsCapturing(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus);
+    cuStreamGetCaptureInfo_v2(hStream: CUstream, captureStatus_out: *mut CUstreamCaptureStatus, id_out: Ptr, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, numDependencies_out: *mut usize);
+    cuStreamQuery cuStreamSynchronize (hStream: CUstream) | waited_for_stream;
+    cuEventRecord(hEvent: CUevent, hStream: CUstream);
+    cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: c_uint);
+    cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) | called_back(hStream);
+    cuGraphUpload(hGraphExec: CUgraphExec, hStream: CUstream);
+    cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) | graph_launched(hStream);
+    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) | kernel_launched_by(config, f);
+    cuMemBatchDecompressAsync(paramsArray: Ptr, count: usize, flags: c_uint, errorIndex: *mut usize, stream: CUstream) | copied_out(stream, 0);
+    cuMemcpy3DBatchAsync(numOps: usize, opList: Ptr, failIdx: *mut usize, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpy3DBatchAsync_v2(numOps: usize, opList: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: Ptr, attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: Ptr, attrsIdxs: *mut usize, numAttrs: usize, hStream: CUstream) | copied_out(hStream, 0);
+
+    // Functions that gpubench neither calls nor reads arguments of.
+    cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamCopyAttributes cuStreamGetDevice cuStreamGetId
+        (Ptr Ptr);
+    cuGraphicsUnmapResources(Int Ptr Ptr);
+    cuStreamGetAttribute cuStreamSetAttribute (Ptr Int Ptr);
+    cuStreamGetCaptureInfo cuGraphInstantiateWithParams cuStreamGetCtx_v2 (Ptr Ptr Ptr);
+    cuMemPrefetchAsync(Long Long Int Ptr);
+    cuStreamBatchMemOp cuStreamBatchMemOp_v2 (Ptr Int Ptr Int);
+    cuStreamWaitValue32 cuStreamWriteValue32 cuStreamWaitValue32_v2 cuStreamWriteValue32_v2
+        (Ptr Long Int Int);
+    cuStreamAttachMemAsync cuStreamWaitValue64 cuStreamWriteValue64 cuStreamWaitValue64_v2
+    cuStreamWriteValue64_v2
+        (Ptr Long Long Int);
+    cuSignalExternalSemaphoresAsync cuWaitExternalSemaphoresAsync (Ptr Ptr Int Ptr);
+    cuStreamUpdateCaptureDependencies(Ptr Ptr Long Int);
+    cuMemPrefetchAsync_v2(Long Long CUmemLocation Int Ptr);
+    cuMemDiscardBatchAsync(Ptr Ptr Long Long Ptr);
+    cuStreamUpdateCaptureDependencies_v2(Ptr Ptr Ptr Long Int);
+    cuStreamBeginCaptureToGraph(Ptr Ptr Ptr Ptr Long Int);
+    cuStreamGetCaptureInfo_v3(Ptr Ptr Ptr Ptr Ptr Ptr Ptr);
+    cuMemDiscardAndPrefetchBatchAsync cuMemPrefetchBatchAsync (Ptr Ptr Long Ptr Ptr Long Long Ptr);
+    cuGraphicsMapResources(Int Ptr Ptr) | made_unlisted();
+    cuMemMapArrayAsync(Ptr Int Ptr) | made_unlisted();
+    cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | made_unlisted();
+}
+
+forwarders! {
+    BLOCKING "_ptds":
+    cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize) | copied_now();
+    cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize) | copied_out_now();
+    cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: c_uchar, N: usize) | set_by_default(N);
+    cuMemsetD16_v2(dstDevice: CUdeviceptr, us: c_ushort, N: usize) | set_by_default(2 * N);
+    cuMemsetD32_v2(dstDevice: CUdeviceptr, ui: c_uint, N: usize) | set_by_default(4 * N);
+    cuMemsetD2D8_v2(dstDevice: CUdeviceptr, dstPitch: usize, uc: c_uchar, Width: usize, Height: usize) | set_by_default(Width * Height);
+    cuMemsetD2D16_v2(dstDevice: CUdeviceptr, dstPitch: usize, us: c_ushort, Width: usize, Height: usize) | set_by_default(2 * Width * Height);
+    cuMemsetD2D32_v2(dstDevice: CUdeviceptr, dstPitch: usize, ui: c_uint, Width: usize, Height: usize) | set_by_default(4 * Width * Height);
+
+    // Functions that gpubench neither calls nor reads arguments of.
+    cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | copied_now();
+    cuMemcpyAtoD_v2(Long Ptr Long Long) | copied_now();
+    cuMemcpyPeer(Long Ptr Long Ptr Long) | copied_now();
+    cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DPeer (Ptr) | copied_out_now();
+    cuMemcpyDtoA_v2(Ptr Long Long Long) | copied_out_now();
+    cuMemcpyHtoA_v2(Ptr Long Ptr Long) | copied_out_now();
+    cuMemcpyAtoH_v2(Ptr Ptr Long Long) | copied_out_now();
+    cuMemcpyAtoA_v2(Ptr Long Ptr Long Long) | copied_out_now();
+    cuGLMapBufferObject_v2(Ptr Ptr Int) | made_unlisted();
+}
