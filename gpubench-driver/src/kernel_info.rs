@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::library::EntryPoint;
+use crate::library::unrecorded;
 use crate::sys::{CUcontext, CUfunction, CUkernel, CUstream};
 
 /// The driver's facts about a kernel.
@@ -34,14 +34,9 @@ pub(crate) unsafe fn info(
     block: [c_uint; 3],
     dynamic_shared: c_uint,
 ) -> Option<KernelInfo> {
-    type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
-    type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
-    static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
-    static OCCUPANCY: EntryPoint = EntryPoint::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-
-    // SAFETY: these are the C types of the functions of these names; enums are ints.
-    let (attribute, occupancy) =
-        unsafe { (ATTRIBUTE.typed::<GetAttribute>()?, OCCUPANCY.typed::<Occupancy>()?) };
+    let attribute = unrecorded!(cuFuncGetAttribute(*mut c_int, c_int, CUfunction))?;
+    let occupancy =
+        unrecorded!(cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize))?;
     let of = |function, which| {
         let mut value = 0;
         // SAFETY: the function exists, and `value` is a place for an int.
@@ -72,11 +67,7 @@ pub(crate) unsafe fn info(
 /// # Safety
 /// The kernel exists, or the handle is that of a function.
 unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
-    type GetFunction = unsafe extern "C" fn(*mut CUfunction, CUkernel) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuKernelGetFunction");
-
-    // SAFETY: this is the C type of the function of that name.
-    let get = unsafe { ENTRY.typed::<GetFunction>() }?;
+    let get = unrecorded!(cuKernelGetFunction(*mut CUfunction, CUkernel))?;
     let mut function = std::ptr::null_mut();
     // SAFETY: the caller's contract; `function` is a place for a handle.
     (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
@@ -87,11 +78,7 @@ const NOT_CAPTURED: c_int = 0;
 
 /// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
-    type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuStreamIsCapturing");
-
-    // SAFETY: this is the C type of the function of that name; enums are ints.
-    let Some(function) = (unsafe { ENTRY.typed::<IsCapturing>() }) else { return false };
+    let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
     let mut status = NOT_CAPTURED;
     // SAFETY: work was just put on the stream, and `status` is a place for an int.
     (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
@@ -99,11 +86,7 @@ pub(crate) fn is_capturing(stream: CUstream) -> bool {
 
 /// Returns the context that is current; 0 if none is.
 pub(crate) fn current_context() -> usize {
-    type GetCurrent = unsafe extern "C" fn(*mut CUcontext) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuCtxGetCurrent");
-
-    // SAFETY: this is the C type of the function of that name.
-    let Some(function) = (unsafe { ENTRY.typed::<GetCurrent>() }) else { return 0 };
+    let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
     let mut context = std::ptr::null_mut();
     // SAFETY: `context` is a place for a handle.
     if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }

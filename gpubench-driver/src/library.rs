@@ -183,7 +183,7 @@ impl EntryPoint {
         *self.function.get_or_init(|| symbol(self.symbol))
     }
 
-    /// Returns the driver's function as a pointer of the type `F`.
+    /// Returns the driver's function as a pointer of the type `F`. See [`unrecorded`].
     ///
     /// # Safety
     /// `F` is a pointer to a function of the C type that belongs to this name.
@@ -193,3 +193,14 @@ impl EntryPoint {
         self.function().map(|function| unsafe { std::mem::transmute_copy::<Function, F>(&function) })
     }
 }
+
+/// Looks up a driver function by its name and the types of its arguments, for calls that [`last_call`](crate::last_call) and watchers do
+/// not see; `None` if the driver lacks it. The types must be those of the C function; enumerations are ints.
+macro_rules! unrecorded {
+    ($name:ident($($argument:ty),*)) => {{
+        static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new(stringify!($name));
+        // SAFETY: these are the types of the C function of this name.
+        unsafe { ENTRY.typed::<unsafe extern "C" fn($($argument),*) -> u32>() }
+    }};
+}
+pub(crate) use unrecorded;

@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUmodule, CUstream};
@@ -110,10 +109,10 @@ fn asked_for(bytes: usize) {
 }
 
 /// # Safety
-/// The arguments are those of `cuMemAlloc_v2`, which has returned `code`.
-pub(crate) unsafe fn allocated(code: u32, place: *mut CUdeviceptr, bytes: usize) {
+/// A call that stores the address of new memory of this kind at `place` has returned `code`.
+pub(crate) unsafe fn allocated<Pointer>(code: u32, place: *const Pointer, bytes: usize, kind: MemoryKind) {
     // SAFETY: the same contract.
-    unsafe { made_at(code, place, bytes, MemoryKind::Device) };
+    unsafe { made_at(code, place, bytes, kind) };
     calls::allocated(code);
 }
 
@@ -129,16 +128,7 @@ pub(crate) unsafe fn allocated_rows(
     // SAFETY: a successful call has written the pitch.
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
     // SAFETY: the same contract.
-    unsafe { made_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
-    calls::allocated(code);
-}
-
-/// # Safety
-/// The arguments are the first of `cuMemAllocManaged`, which has returned `code`.
-pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes: usize) {
-    // SAFETY: the same contract.
-    unsafe { made_at(code, place, bytes, MemoryKind::Managed) };
-    calls::allocated(code);
+    unsafe { allocated(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
 }
 
 /// # Safety
@@ -153,14 +143,6 @@ pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: 
 }
 
 /// # Safety
-/// `cuMemAllocHost_v2` or `cuMemHostAlloc` has returned `code` for these arguments.
-pub(crate) unsafe fn host_allocated(code: u32, place: *mut *mut c_void, bytes: usize) {
-    // SAFETY: the same contract.
-    unsafe { made_at(code, place, bytes, MemoryKind::Pinned) };
-    calls::allocated(code);
-}
-
-/// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
 pub(crate) unsafe fn variable_found(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
     // A caller may ask for only one of the two, and then gets only that one.
@@ -171,7 +153,7 @@ pub(crate) unsafe fn variable_found(code: u32, place: *mut CUdeviceptr, bytes: *
     }
 }
 
-/// Removes a device allocation. Safe, but called like the others.
+/// Removes an allocation. Safe, but called like the others.
 pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
     gone(code, address);
     calls::allocated(code);
@@ -181,12 +163,6 @@ pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
 pub(crate) unsafe fn freed_in_order(code: u32, address: CUdeviceptr, stream: CUstream) {
     gone(code, address);
     calls::allocated_in_order(code, stream);
-}
-
-/// Removes a host allocation. Safe, but called like the others.
-pub(crate) unsafe fn host_freed(code: u32, address: *mut c_void) {
-    gone(code, address as u64);
-    calls::allocated(code);
 }
 
 /// Removes the variables of an unloaded module.
@@ -203,6 +179,8 @@ pub(crate) unsafe fn made_unlisted(code: u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_void;
+
     use super::*;
 
     /// Returns the listed ranges at these addresses, which no other test uses.
@@ -214,15 +192,15 @@ mod tests {
     #[test]
     fn memory_is_listed_from_its_making_to_its_end() {
         let _alone = calls::alone();
-        let (mut first, mut second, mut pitch) = (0x1000_u64, 0x2000_u64, 512_usize);
-        let mut pinned = std::ptr::without_provenance_mut::<c_void>(0x3000);
+        let (mut first, second, mut pitch) = (0x1000_u64, 0x2000_u64, 512_usize);
+        let pinned = std::ptr::without_provenance_mut::<c_void>(0x3000);
         // SAFETY: each call succeeded, and its results stand in these places.
         unsafe {
-            allocated(0, &raw mut second, 64);
+            allocated(0, &raw const second, 64, MemoryKind::Device);
             allocated_rows(0, &raw mut first, &raw mut pitch, 400, 3);
-            host_allocated(0, &raw mut pinned, 8);
+            allocated(0, &raw const pinned, 8, MemoryKind::Pinned);
             // This call failed.
-            allocated(2, &raw mut first, 1 << 40);
+            allocated(2, &raw const first, 1 << 40, MemoryKind::Device);
         }
         let rows = (0x1000, 1536, MemoryKind::Device);
         let (other, host) = ((0x2000, 64, MemoryKind::Device), (0x3000, 8, MemoryKind::Pinned));
@@ -231,7 +209,7 @@ mod tests {
         unsafe {
             freed(0, 0x2000);
             freed(400, 0x1000);
-            host_freed(0, pinned);
+            freed(0, pinned as u64);
         }
         assert_eq!(listed(0x1000..0x4000), [rows]);
     }

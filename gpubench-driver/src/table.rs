@@ -15,16 +15,15 @@ use crate::launches::{
     waited, waited_for_event, waited_for_stream,
 };
 use crate::library::Function;
+use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
-    allocated, allocated_async, allocated_rows, freed, freed_in_order, host_allocated, host_freed,
-    made_unlisted, managed_allocated, variable_found,
+    allocated, allocated_async, allocated_rows, freed, freed_in_order, made_unlisted, variable_found,
 };
 use crate::proc_address::{function_found, table_found};
 use crate::sys::*;
 use crate::text::{answer_name, answer_text};
 use crate::watch::{
-    function_looked_up, function_of_kernel, kernel_of_library, library_unloaded, module_loaded,
-    module_unloaded,
+    function_looked_up, function_of_kernel, library_unloaded, module_loaded, module_unloaded,
 };
 
 /// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
@@ -66,13 +65,13 @@ forwarders! {
     cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) | function_looked_up;
     cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char) | variable_found(dptr, bytes, hmod);
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
-    cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | allocated;
+    cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | allocated(dptr, bytesize, Device);
     cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, ElementSizeBytes: c_uint) | allocated_rows(dptr, pPitch, WidthInBytes, Height);
     cuMemFree_v2(dptr: CUdeviceptr) | freed;
-    cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | host_allocated;
-    cuMemFreeHost(p: *mut c_void) | host_freed;
-    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, Flags: c_uint) | host_allocated(pp, bytesize);
-    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint) | managed_allocated(dptr, bytesize);
+    cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | allocated(pp, bytesize, Pinned);
+    cuMemFreeHost(p: *mut c_void) | freed(p as u64);
+    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, Flags: c_uint) | allocated(pp, bytesize, Pinned);
+    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint) | allocated(dptr, bytesize, Managed);
     cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
     cuStreamCreate(phStream: *mut CUstream, Flags: c_uint);
     cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int);
@@ -92,7 +91,7 @@ forwarders! {
     cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long, symbolStatus: Ptr) | function_found(symbol, pfn, forwarders());
     cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) | function_of_kernel;
     cuLaunchHostFunc_v2(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void, syncMode: c_uint) | called_back(hStream);
-    cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | kernel_of_library;
+    cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | function_looked_up(pKernel.cast(), library.cast(), name);
     cuLibraryUnload(library: CUlibrary) | library_unloaded;
     cuMemcpy3DWithAttributesAsync(op: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
     cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: Ptr, hStream: CUstream) | copied_out(hStream, size);

@@ -8,11 +8,11 @@ use std::ffi::{CStr, CString, c_char};
 use std::sync::LazyLock;
 
 use crate::library;
-use crate::library::EntryPoint;
+use crate::library::unrecorded;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUresult};
 
-static NAME: EntryPoint = EntryPoint::new("cuGetErrorName");
-static TEXT: EntryPoint = EntryPoint::new("cuGetErrorString");
+/// A driver function that returns a string for a code, an int in C.
+type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
 
 /// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`: the driver's, if it knows the code.
 #[must_use]
@@ -33,7 +33,8 @@ fn number(code: u32) -> Cow<'static, str> {
 }
 
 fn name_of(code: u32) -> Option<&'static CStr> {
-    ask(&NAME, code).or_else(|| known(code).map(|known| known.name))
+    ask(unrecorded!(cuGetErrorName(u32, *mut *const c_char)), code)
+        .or_else(|| known(code).map(|known| known.name))
 }
 
 fn text_of(code: u32) -> Option<&'static CStr> {
@@ -42,19 +43,17 @@ fn text_of(code: u32) -> Option<&'static CStr> {
         let error = library::not_open()?;
         CString::new(format!("no CUDA device ({})", error.short())).ok()
     });
-    ask(&TEXT, code).or_else(|| match known(code)? {
+    ask(unrecorded!(cuGetErrorString(u32, *mut *const c_char)), code).or_else(|| match known(code)? {
         KnownCode { text, .. } if code == CUDA_ERROR_NO_DEVICE => Some(NO_DRIVER.as_deref().unwrap_or(text)),
         KnownCode { text, .. } => Some(text),
     })
 }
 
 /// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
-fn ask(entry: &EntryPoint, code: u32) -> Option<&'static CStr> {
-    // SAFETY: both functions take a code, an int in C, and a place for the string, and return a code.
-    let function = unsafe { entry.typed::<unsafe extern "C" fn(u32, *mut *const c_char) -> u32>() }?;
+fn ask(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
     let mut string = std::ptr::null();
-    // SAFETY: `string` is such a place. The driver accepts any number and reports an unknown one.
-    let result = unsafe { function(code, &raw mut string) };
+    // SAFETY: `string` is a place for the string. The driver accepts any number and reports an unknown one.
+    let result = unsafe { function?(code, &raw mut string) };
     // SAFETY: on success the string is one of the driver's constants, and the driver is never closed.
     (result == 0 && !string.is_null()).then(|| unsafe { CStr::from_ptr(string) })
 }

@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use crate::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
 
 use crate::calls::loaded;
-use crate::library::EntryPoint;
+use crate::library::unrecorded;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
 
@@ -76,8 +76,10 @@ pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
     }
 }
 
+/// Keeps the name of a kernel. A library stands for a module, and its kernel for a function: a kernel may be launched by its own handle.
+///
 /// # Safety
-/// The arguments are those of `cuModuleGetFunction`, which has returned `code`.
+/// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.
 pub(crate) unsafe fn function_looked_up(
     code: u32,
     function: *mut CUfunction,
@@ -103,18 +105,6 @@ pub(crate) unsafe fn function_looked_up(
     let there = with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join(", ")));
     let there = there.map_or_else(String::new, |names| format!("; it has: {names}"));
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
-}
-
-/// # Safety
-/// The arguments are those of `cuLibraryGetKernel`, which has returned `code`.
-pub(crate) unsafe fn kernel_of_library(
-    code: u32,
-    kernel: *mut CUkernel,
-    library: CUlibrary,
-    name: *const c_char,
-) {
-    // SAFETY: the same contract, of a library in place of a module. A kernel may be launched by its own handle.
-    unsafe { function_looked_up(code, kernel.cast(), library.cast(), name) };
 }
 
 /// # Safety
@@ -188,11 +178,7 @@ fn variables(ptx: &CStr) -> Vec<String> {
 
 /// Lists a variable of a module as memory.
 fn list_variable(module: CUmodule, name: &str) {
-    type GetGlobal = unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuModuleGetGlobal_v2");
-
-    // SAFETY: this is the C type of the function of that name.
-    let function = unsafe { ENTRY.typed::<GetGlobal>() };
+    let function = unrecorded!(cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char));
     let (Some(function), Ok(name)) = (function, CString::new(name)) else { return };
     let (mut address, mut bytes) = (0, 0);
     // SAFETY: the module has just been loaded, and `address` and `bytes` are places for the results.
@@ -204,16 +190,12 @@ fn list_variable(module: CUmodule, name: &str) {
 /// Returns the compiler log of the driver for rejected PTX. Loads the PTX once more, because the log must be
 /// requested before the load.
 fn compiler_log(ptx: &CStr) -> Option<String> {
-    type LoadDataEx =
-        unsafe extern "C" fn(*mut CUmodule, *const c_void, c_uint, *mut c_int, *mut *mut c_void) -> u32;
-    type Unload = unsafe extern "C" fn(CUmodule) -> u32;
     /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
     const OPTIONS: [c_int; 2] = [5, 6];
-    static LOAD: EntryPoint = EntryPoint::new("cuModuleLoadDataEx");
-    static UNLOAD: EntryPoint = EntryPoint::new("cuModuleUnload");
 
-    // SAFETY: these are the C types of the functions of these names; enums are ints.
-    let (load, unload) = unsafe { (LOAD.typed::<LoadDataEx>()?, UNLOAD.typed::<Unload>()?) };
+    let load =
+        unrecorded!(cuModuleLoadDataEx(*mut CUmodule, *const c_void, c_uint, *mut c_int, *mut *mut c_void))?;
+    let unload = unrecorded!(cuModuleUnload(CUmodule))?;
     let mut log = vec![0_u8; 8 << 10];
     let mut options = OPTIONS;
     // An option's value stands in the pointer itself; so does the size.

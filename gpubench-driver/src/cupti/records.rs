@@ -59,60 +59,34 @@ impl ActivityKind {
             Self::PeerCopy => 22,
         }
     }
+
+    /// Returns the layout of its records.
+    fn layout(self) -> RecordLayout {
+        let (device, correlation, bytes) = match self {
+            // `CUpti_ActivityKernel4` (CUDA 11.0) to `CUpti_ActivityKernel13` (13.5).
+            Self::Kernel => (40, 92, NAME + 8),
+            // `CUpti_ActivityMemcpy` to `CUpti_ActivityMemcpy7`, and `CUpti_ActivityMemset` to `CUpti_ActivityMemset5`.
+            Self::Copy | Self::Memset => (32, 44, 48),
+            // `CUpti_ActivityMemcpyPtoP` to `CUpti_ActivityMemcpyPtoP4`.
+            Self::PeerCopy => (32, 60, 64),
+        };
+        RecordLayout { device, stream: device + 8, correlation, bytes }
+    }
 }
 
-/// The beginning of `CUpti_ActivityKernel4` (CUDA 11.0) to `CUpti_ActivityKernel13` (13.5), which is the same in all.
-#[repr(C)]
-struct KernelRecord {
-    kind: u32,
-    _cache: u8,
-    _shared: u8,
-    _registers: u16,
-    _partitioned: [u32; 2],
-    start: u64,
-    end: u64,
-    _completed: u64,
-    device: u32,
-    _context: u32,
-    stream: u32,
-    _grid: [i32; 3],
-    _block: [i32; 3],
-    _shared_sizes: [i32; 2],
-    _local: [u32; 2],
-    correlation: u32,
-    _grid_id: i64,
-    name: *const c_char,
+/// Offsets of fields in the beginning of a record, which all versions share, and the size of that beginning, in bytes.
+struct RecordLayout {
+    device: usize,
+    stream: usize,
+    correlation: usize,
+    bytes: usize,
 }
 
-/// The beginning of `CUpti_ActivityMemcpy` to `CUpti_ActivityMemcpy7` and of `CUpti_ActivityMemset` to `CUpti_ActivityMemset5`, which
-/// have the same fields at the same places.
-#[repr(C)]
-struct TransferRecord {
-    kind: u32,
-    _what: u32,
-    bytes: u64,
-    start: u64,
-    end: u64,
-    device: u32,
-    _context: u32,
-    stream: u32,
-    correlation: u32,
-}
-
-/// The beginning of `CUpti_ActivityMemcpyPtoP` to `CUpti_ActivityMemcpyPtoP4`.
-#[repr(C)]
-struct PeerRecord {
-    kind: u32,
-    _what: u32,
-    bytes: u64,
-    start: u64,
-    end: u64,
-    device: u32,
-    _context: u32,
-    stream: u32,
-    _devices_and_contexts: [u32; 4],
-    correlation: u32,
-}
+/// The offsets of fields that all kinds of records have, of the bytes of a transfer, and of the pointer to a kernel's name.
+const START: usize = 16;
+const END: usize = 24;
+const BYTES: usize = 8;
+const NAME: usize = 104;
 
 /// The records so far, and true if some could not be read.
 static RECORDS: Mutex<(Vec<Activity>, bool)> = Mutex::new((Vec::new(), false));
@@ -209,108 +183,90 @@ struct TooShort;
 /// # Safety
 /// `record` points at `left` bytes that begin with a record of CUPTI.
 unsafe fn activity(record: *const u8, left: usize) -> Result<Option<Activity>, TooShort> {
-    let fits = |size: usize| if left < size { Err(TooShort) } else { Ok(()) };
-    fits(size_of::<u32>())?;
-    // SAFETY: each record begins with its kind; fields are read without trust in their alignment.
-    let number = unsafe { record.cast::<u32>().read_unaligned() };
-    let Some(kind) = ActivityKind::ALL.into_iter().find(|kind| kind.number() == number) else {
-        return Ok(None);
-    };
-    Ok(Some(match kind {
-        ActivityKind::Kernel => {
-            fits(size_of::<KernelRecord>())?;
-            // SAFETY: a record of this kind begins with these fields, and they are all there.
-            let kernel = unsafe { record.cast::<KernelRecord>().read_unaligned() };
-            // SAFETY: a name that is not null ends in a zero, and lives as long as its module at least, whose kernel has just run.
-            let name = (!kernel.name.is_null()).then(|| unsafe { CStr::from_ptr(kernel.name) });
-            Activity {
-                kind,
-                begin: kernel.start,
-                end: kernel.end,
-                device: kernel.device,
-                stream: kernel.stream,
-                correlation: kernel.correlation,
-                name: name.map(|name| name.to_string_lossy().into_owned()),
-                bytes: None,
-            }
-        }
-        ActivityKind::Copy | ActivityKind::Memset => {
-            fits(size_of::<TransferRecord>())?;
-            // SAFETY: as above.
-            let transfer = unsafe { record.cast::<TransferRecord>().read_unaligned() };
-            let TransferRecord { bytes, start, end, device, stream, correlation, .. } = transfer;
-            transferred(kind, (bytes, start, end), (device, stream, correlation))
-        }
-        ActivityKind::PeerCopy => {
-            fits(size_of::<PeerRecord>())?;
-            // SAFETY: as above.
-            let copy = unsafe { record.cast::<PeerRecord>().read_unaligned() };
-            let PeerRecord { bytes, start, end, device, stream, correlation, .. } = copy;
-            transferred(kind, (bytes, start, end), (device, stream, correlation))
-        }
+    // The longest beginning of a record, without trust in its alignment.
+    let mut words = [0_u32; (NAME + 8) / size_of::<u32>()];
+    let copied = left.min(size_of_val(&words));
+    // SAFETY: as many bytes are there, and in `words`.
+    unsafe { ptr::copy_nonoverlapping(record, words.as_mut_ptr().cast(), copied) };
+    let word = |offset: usize| words[offset / size_of::<u32>()];
+    let long = |offset| u64::from(word(offset)) | u64::from(word(offset + 4)) << 32;
+    let kind = ActivityKind::ALL.into_iter().find(|kind| kind.number() == words[0]);
+    let layout = kind.map(ActivityKind::layout);
+    if left < layout.as_ref().map_or(size_of::<u32>(), |layout| layout.bytes) {
+        return Err(TooShort);
+    }
+    let Some((kind, layout)) = kind.zip(layout) else { return Ok(None) };
+    let is_kernel = kind == ActivityKind::Kernel;
+    let name = ptr::with_exposed_provenance::<c_char>(if is_kernel { long(NAME) as usize } else { 0 });
+    // SAFETY: a name that is not null ends in a zero, and lives as long as its module at least, whose kernel has just run.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
+    Ok(Some(Activity {
+        kind,
+        begin: long(START),
+        end: long(END),
+        device: word(layout.device),
+        stream: word(layout.stream),
+        correlation: word(layout.correlation),
+        name,
+        bytes: (!is_kernel).then(|| long(BYTES)),
     }))
-}
-
-fn transferred(
-    kind: ActivityKind,
-    (bytes, begin, end): (u64, u64, u64),
-    (device, stream, correlation): (u32, u32, u32),
-) -> Activity {
-    Activity { kind, begin, end, device, stream, correlation, name: None, bytes: Some(bytes) }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
     use super::*;
 
-    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA 12.9 and 13.5.
+    /// Reads a record whose words are their own offsets, but for its kind and the pointer to a name.
+    fn read(kind: ActivityKind, left: usize) -> Option<Activity> {
+        let mut record: Vec<u32> = (0..36).map(|index| 4 * index).collect();
+        record[0] = kind.number();
+        let name = c"name".as_ptr().expose_provenance() as u64;
+        record[26..28].copy_from_slice(&[name as u32, (name >> 32) as u32]);
+        // SAFETY: these are as many bytes and more, and the name is one.
+        unsafe { activity(record.as_ptr().cast(), left) }.ok().flatten()
+    }
+
+    fn long(offset: u64) -> u64 {
+        offset | (offset + 4) << 32
+    }
+
+    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA 12.9 and 13.5. The
+    /// shortest has 144 bytes.
     #[test]
     fn kernels_begin_as_in_the_headers() {
-        let offsets = [
-            offset_of!(KernelRecord, kind),
-            offset_of!(KernelRecord, start),
-            offset_of!(KernelRecord, end),
-            offset_of!(KernelRecord, device),
-            offset_of!(KernelRecord, stream),
-            offset_of!(KernelRecord, correlation),
-            offset_of!(KernelRecord, name),
-        ];
-        assert_eq!(offsets, [0, 16, 24, 40, 48, 92, 104]);
-        // The shortest record has 144 bytes.
-        assert_eq!((size_of::<KernelRecord>(), align_of::<KernelRecord>()), (112, 8));
+        let expected = Activity {
+            kind: ActivityKind::Kernel,
+            begin: long(16),
+            end: long(24),
+            device: 40,
+            stream: 48,
+            correlation: 92,
+            name: Some("name".to_owned()),
+            bytes: None,
+        };
+        assert_eq!(read(ActivityKind::Kernel, 112), Some(expected));
+        assert_eq!(read(ActivityKind::Kernel, 111), None);
     }
 
-    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to `CUpti_ActivityMemset5`.
-    #[test]
-    fn transfers_begin_as_in_the_headers() {
-        let offsets = [
-            offset_of!(TransferRecord, kind),
-            offset_of!(TransferRecord, bytes),
-            offset_of!(TransferRecord, start),
-            offset_of!(TransferRecord, end),
-            offset_of!(TransferRecord, device),
-            offset_of!(TransferRecord, stream),
-            offset_of!(TransferRecord, correlation),
-        ];
-        assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 44]);
-        assert_eq!((size_of::<TransferRecord>(), align_of::<TransferRecord>()), (48, 8));
-    }
-
+    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to `CUpti_ActivityMemset5`, and
     /// `CUpti_ActivityMemcpyPtoP` (72 bytes) to `CUpti_ActivityMemcpyPtoP4`.
     #[test]
-    fn copies_between_gpus_begin_as_in_the_headers() {
-        let offsets = [
-            offset_of!(PeerRecord, kind),
-            offset_of!(PeerRecord, bytes),
-            offset_of!(PeerRecord, start),
-            offset_of!(PeerRecord, end),
-            offset_of!(PeerRecord, device),
-            offset_of!(PeerRecord, stream),
-            offset_of!(PeerRecord, correlation),
-        ];
-        assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 60]);
-        assert_eq!((size_of::<PeerRecord>(), align_of::<PeerRecord>()), (64, 8));
+    fn transfers_begin_as_in_the_headers() {
+        for (kind, correlation, bytes) in
+            [(ActivityKind::Copy, 44, 48), (ActivityKind::Memset, 44, 48), (ActivityKind::PeerCopy, 60, 64)]
+        {
+            let expected = Activity {
+                kind,
+                begin: long(16),
+                end: long(24),
+                device: 32,
+                stream: 40,
+                correlation,
+                name: None,
+                bytes: Some(long(8)),
+            };
+            assert_eq!(read(kind, bytes), Some(expected));
+            assert_eq!(read(kind, bytes - 1), None);
+        }
     }
 }
