@@ -1,14 +1,13 @@
 //! What measuring on this machine's GPUs needs, and what affects it. In: the driver, NVIDIA's management library and the system's
 //! files; out: findings. Changes nothing.
 
-use gpubench_records::device_info::{DRIVER, Value};
-
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
 use crate::system::children::is_root;
+use gpubench_records::device_info::{DRIVER, Value};
 
 /// The bit of the capability to administer the system, which profilers ask for.
 const ADMINISTERS: u32 = 21;

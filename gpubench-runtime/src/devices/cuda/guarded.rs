@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use gpubench_driver::Piece;
 use gpubench_driver::sys::CUstream;
 
+use super::Cuda;
+use super::driver::Own;
+use super::watch::calls::ignored;
 use crate::device::{Work, not_left};
-use crate::devices::cuda::driver::current::Own;
-use crate::devices::cuda::watch::observations::ignored;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::verdict::observed;
 use gpubench_stats::format::{self, counted};
@@ -37,15 +38,10 @@ impl<'a> Guarded<'a> {
         Self { work, own, stream: std::ptr::null_mut(), checked: None, call: None, another: None }
     }
 
-    /// Guards a launch on `stream` that has to do the same work as one of the `checked` launches.
-    pub(crate) fn held_against(
-        work: &'a mut dyn Work,
-        own: Own,
-        stream: CUstream,
-        checked: &[Rc<[Enqueued]>],
-    ) -> Self {
-        let checked = Some(checked.to_vec()).filter(|checked| !checked.is_empty());
-        Self { work, own, stream, checked, call: None, another: None }
+    /// Guards a launch of the device's open case, which has to do the same work as one of the checked launches.
+    pub(crate) fn compared(work: &'a mut dyn Work, device: &Cuda) -> Self {
+        let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
+        Self { stream: device.stream, checked, ..Self::new(work, device.own) }
     }
 
     /// Returns the time of the shortest call so far.

@@ -22,29 +22,24 @@ use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
 
+pub(super) use self::device_info::list;
+use self::device_info::nvml::Sensors;
+pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
+use self::driver::{CallError, EventPair, Own, check};
+use self::flush::Flusher;
+use self::guarded::{Enqueued, Guarded};
+use self::kernels::Kernels;
+use self::places::Spacers;
+use self::sampling::clocks::{ClockProbe, Dither, Stamps};
+use self::sampling::empty::OneMore;
 pub use self::sampling::graph::Replay;
+use self::sampling::timer::Groups;
 pub use self::stream::{CudaStream, RawStream};
-pub(super) use crate::devices::cuda::device_info::list;
-pub(crate) use crate::devices::cuda::device_info::nvml::{lock_clocks, reset_clocks};
-
+use self::watch::memory::WriteDetector;
+use self::watch::relaunch::Outputs;
 use crate::device::{
     Device, DeviceError, DeviceType, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work,
 };
-use crate::devices::cuda::device_info::nvml::Sensors;
-use crate::devices::cuda::driver::current::Own;
-use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::driver::{CallError, check};
-use crate::devices::cuda::flush::Flusher;
-use crate::devices::cuda::guarded::{Enqueued, Guarded};
-use crate::devices::cuda::kernels::Kernels;
-use crate::devices::cuda::places::Spacers;
-use crate::devices::cuda::sampling::clock::ClockProbe;
-use crate::devices::cuda::sampling::dither::Dither;
-use crate::devices::cuda::sampling::one_more::OneMore;
-use crate::devices::cuda::sampling::stamps::Stamps;
-use crate::devices::cuda::sampling::timer::Groups;
-use crate::devices::cuda::watch::memory::WriteDetector;
-use crate::devices::cuda::watch::relaunch::Outputs;
 use gpubench_records::device_info::{DeviceInfo, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchInfo, Multiprocessors};
@@ -52,16 +47,15 @@ use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::Relaunch;
 use gpubench_records::verification::CuptiTimes;
-use gpubench_stats::DramStallPeriod;
-use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{DramStallPeriod, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
 
 /// Returns the data_types for which some GPU's peak follows from its attributes.
 pub(crate) fn data_types() -> Vec<&'static str> {
-    device_info::arithmetic::data_types().collect()
+    device_info::peaks::DATA_TYPES.to_vec()
 }
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0).
@@ -150,7 +144,7 @@ impl DeviceType for Cuda {
         };
         // Before any other stream has work.
         device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
-        let reads = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
+        let reads = sampling::timer::read_memory(&mut device).map_err(DeviceError::new)?;
         device.memory_stall = reads.stall;
         if let Some(dither) = Dither::load(reads.resolution, reads.clock)? {
             device.dither = Some(dither);
@@ -190,23 +184,19 @@ impl Device for Cuda {
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
-        let own = self.own;
-        watch::observe(self, &mut Guarded::new(work, own))
+        watch::observe(&mut Guarded::new(work, self.own), self)
     }
 
     fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
-        let own = self.own;
-        watch::writes(self, &mut Guarded::new(work, own), enough)
+        watch::writes(&mut Guarded::new(work, self.own), self, enough)
     }
 
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
-        let own = self.own;
-        watch::observe_again(self, &mut Guarded::new(work, own))
+        watch::observe_again(&mut Guarded::new(work, self.own), self)
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        let own = self.own;
-        watch::relaunch::launch_cold(self, &mut Guarded::new(work, own), inputs)
+        watch::relaunch::launch_cold(&mut Guarded::new(work, self.own), self, inputs)
     }
 
     fn restore_inputs(&mut self) -> Result<bool, Failure> {
@@ -214,8 +204,7 @@ impl Device for Cuda {
     }
 
     fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
-        let own = self.own;
-        watch::relaunch::relaunch(self, &mut Guarded::new(work, own))
+        watch::relaunch::relaunch(&mut Guarded::new(work, self.own), self)
     }
 
     fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {

@@ -1,9 +1,9 @@
 //! Inputs that move to another place of the device's memory. In: the work that they are of; out: the same work, on inputs that were made
 //! anew.
 
+use super::Cuda;
+use super::driver::DeviceMemory;
 use crate::device::{Device, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::memory::DeviceMemory;
 use gpubench_records::failure::Failure;
 
 /// Sizes of the two allocations made before the inputs of a round: so many times a step of bytes. The driver takes large buffers

@@ -1,8 +1,5 @@
 //! The driver's facts of a GPU. In: its number; out: [`DeviceInfo`], and the list of GPUs of this machine.
 
-pub(crate) mod arithmetic;
-pub(crate) mod datasheet;
-pub(crate) mod links;
 pub(crate) mod nvml;
 pub(crate) mod peaks;
 
@@ -13,11 +10,10 @@ use gpubench_driver::sys::{
     self, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult,
 };
 
-use crate::device::Available;
-use crate::device::{DeviceError, DeviceType};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::device_info::peaks::{Attributes, peaks};
-use crate::devices::cuda::driver::{Cause, check, check_for};
+use self::peaks::{Attributes, peaks};
+use super::Cuda;
+use super::driver::{Cause, check, check_for};
+use crate::device::{Available, DeviceError, DeviceType};
 use gpubench_records::device_info::{DRIVER_FOR_CUDA, DeviceInfo, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 

@@ -1,10 +1,10 @@
-//! The limits of a GPU. In: its name and the attributes that the driver reports; out: its peaks. For each quantity, the
-//! one that counts comes first.
+//! The limits of a GPU, from its name and the attributes that the driver reports. For each quantity, the one that counts comes
+//! first.
 //!
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its
-//! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
+//! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock. The driver does not report
+//! multiply-adds a clock, so they are in a table here, and so are the peaks that NVIDIA states for a few cards.
 
-use crate::devices::cuda::device_info::{arithmetic, datasheet};
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
@@ -30,34 +30,99 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
     let clocks = attributes.multiprocessors * attributes.clock;
-    let attribute = |quantity, value: u64, method: String| {
-        Peak::new(quantity, Rate(value as f64), PeakSource::Attribute, method)
+    let mut peaks = Vec::new();
+    let mut add = |quantity, value, source, method, uncertain| {
+        let peak = Peak::new(quantity, Rate(value), source, method);
+        peaks.push(if uncertain { peak.uncertain() } else { peak });
     };
-    let memory = (bandwidth > 0).then(|| {
+    let (_, rates) =
+        FMA_A_CLOCK.iter().find(|(of, _)| *of == attributes.capability).unwrap_or(&((0, 0), [0; 9]));
+    let stated = DATASHEETS.iter().find(|(card, ..)| *card == name);
+    if bandwidth > 0 {
         let method = "2 × memory clock × bus width / 8".to_owned();
-        attribute(Quantity::MemoryBandwidth, bandwidth, method)
-    });
-    let rates = arithmetic::rates(attributes.capability).iter().filter(|_| clocks > 0);
-    let compute = rates.map(|rate| {
-        let method = format!("multiprocessors × {} FMA × 2 × clock", rate.fma);
-        let quantity = Quantity::Compute(rate.data_type.to_owned());
-        let peak = attribute(quantity, 2 * rate.fma * clocks, method);
-        if rate.uncertain || part { peak.uncertain() } else { peak }
-    });
-    let hidden = |quantity: &Quantity| match quantity {
-        Quantity::Compute(_) => clocks == 0,
-        _ => bandwidth == 0,
-    };
-    let stated = datasheet::of(name).into_iter().flat_map(|datasheet| {
-        datasheet.peaks().map(|(quantity, value)| {
-            Peak::new(quantity, Rate(value), PeakSource::Datasheet, datasheet.source)
-        })
-    });
-    let stated = stated.filter(|peak| !hidden(&peak.quantity));
-    let mut peaks: Vec<Peak> = memory.into_iter().chain(compute).chain(stated).collect();
+        add(Quantity::MemoryBandwidth, bandwidth as f64, PeakSource::Attribute, method, false);
+        if let Some((_, source, gigabytes, _)) = stated {
+            let value = gigabytes * 1e9;
+            add(Quantity::MemoryBandwidth, value, PeakSource::Datasheet, (*source).to_owned(), false);
+        }
+    }
+    if clocks > 0 {
+        let compute = |data_type: &str| Quantity::Compute(data_type.to_owned());
+        for (data_type, rate) in DATA_TYPES.iter().zip(rates).filter(|(_, rate)| **rate != 0) {
+            let fma = rate.unsigned_abs();
+            let method = format!("multiprocessors × {fma} FMA × 2 × clock");
+            let value = (2 * fma * clocks) as f64;
+            add(compute(data_type), value, PeakSource::Attribute, method, *rate < 0 || part);
+        }
+        if let Some((_, source, _, rates)) = stated {
+            for (data_type, teraflops) in DATA_TYPES.iter().zip(rates).filter(|(_, rate)| **rate > 0.0) {
+                let value = teraflops * 1e12;
+                add(compute(data_type), value, PeakSource::Datasheet, (*source).to_owned(), false);
+            }
+        }
+    }
     peaks.sort_by_key(Peak::precedence);
     peaks
 }
+
+/// The columns of both tables, as `data_type = "…"` names them.
+pub(crate) const DATA_TYPES: [&str; 9] =
+    ["f64", "f32", "f16", "bf16", "f64 tensor", "tf32 tensor", "f16 tensor", "bf16 tensor", "fp8 tensor"];
+
+/// Fused multiply-adds of a multiprocessor in a clock, dense, by compute capability and data type; each is two operations. 0 is an
+/// unknown rate. A negative one is uncertain: cards of this capability differ, or no source was found to confirm it.
+///
+/// Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
+/// Guide; tensor data types from NVIDIA's white papers on the architectures (named at each row), as the dense rates
+/// that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is
+/// never counted.
+const FMA_A_CLOCK: [((u64, u64), [i64; 9]); 9] = [
+    // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
+    ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0]),
+    // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    ((7, 5), [2, 64, 128, 0, 0, 0, -512, 0, 0]),
+    // "NVIDIA A100 Tensor Core GPU Architecture": 108 × 1024 × 2 × 1.41 GHz = 312 TFLOP/s.
+    ((8, 0), [32, 64, 256, 128, 64, 512, 1024, 1024, 0]),
+    // "NVIDIA Ampere GA102 GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    ((8, 6), [2, 128, 128, -128, 0, -256, -512, -512, 0]),
+    // "NVIDIA Ada GPU Architecture". As above: an RTX 4090 does half of what an L40S does a multiprocessor and clock.
+    ((8, 9), [2, 128, 128, -128, 0, -256, -512, -512, -1024]),
+    // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such
+    // as the H20, do less than their multiprocessors would.
+    ((9, 0), [64, 128, 256, 256, 128, 1024, 2048, 2048, 4096]),
+    // "NVIDIA Blackwell Architecture Technical Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200.
+    ((10, 0), [-64, 128, -256, -256, -64, -2048, -4096, -4096, -8192]),
+    // B300, which gives up f64. The rates follow from the card's published totals, not from its multiprocessors.
+    ((10, 3), [-2, 128, -256, -256, 0, -2048, -4096, -4096, -8192]),
+    // "NVIDIA RTX Blackwell GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    ((12, 0), [2, 128, 128, -128, 0, -256, -512, -512, -1024]),
+];
+
+const HOPPER: [f64; 9] = [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9];
+const A100: [f64; 9] = [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0];
+
+/// NVIDIA's stated peaks of a few cards: the name as the driver reports it, the source, memory bandwidth in GB/s, and throughput in TFLOP/s
+/// by data type, 0 if it is not stated. The whole name must match: a part of a card is named after it. Users compare with
+/// these, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
+/// look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
+const DATASHEETS: [(&str, &str, f64, [f64; 9]); 10] = [
+    ("NVIDIA H200", "H200", 4800.0, HOPPER),
+    ("NVIDIA H100 80GB HBM3", "H100 SXM", 3350.0, HOPPER),
+    ("NVIDIA H100 PCIe", "H100 PCIe", 2000.0, [26.0, 51.0, 0.0, 0.0, 51.0, 378.0, 756.5, 756.5, 1513.0]),
+    ("NVIDIA A100-SXM4-40GB", "A100 40GB", 1555.0, A100),
+    ("NVIDIA A100-PCIE-40GB", "A100 40GB", 1555.0, A100),
+    ("NVIDIA A100-SXM4-80GB", "A100 80GB SXM", 2039.0, A100),
+    ("NVIDIA A100 80GB PCIe", "A100 80GB PCIe", 1935.0, A100),
+    ("NVIDIA L4", "L4", 300.0, [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5]),
+    ("NVIDIA L40S", "L40S", 864.0, [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0]),
+    // From the white paper on Ada. The rates of f16 and fp8 are for accumulation in f16; in f32 they are half.
+    (
+        "NVIDIA GeForce RTX 4090",
+        "Ada white paper, RTX 4090",
+        1008.0,
+        [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6],
+    ),
+];
 
 #[cfg(test)]
 mod tests {

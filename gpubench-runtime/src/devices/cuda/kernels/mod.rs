@@ -1,18 +1,14 @@
-//! The kernels that a measurement itself needs. In: this device's capability; out: functions to launch. Their sources
-//! and PTX lie in `kernels/`; `scripts/ptx` builds the PTX from the sources.
+//! The kernels that a measurement itself needs, loaded from PTX. `scripts/ptx` builds the PTX in this folder from the sources next
+//! to it.
 
-pub(crate) mod empty;
-pub(crate) mod module;
-pub(crate) mod spin;
-
+use std::ffi::{CString, c_void};
 use std::time::Duration;
 
-use gpubench_driver::sys::CUstream;
+use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 
+use super::driver::{CallError, check, check_for};
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::CallError;
-use crate::devices::cuda::kernels::empty::EmptyKernels;
-use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
+use gpubench_records::method::{Cache, Path};
 
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");
@@ -55,20 +51,146 @@ impl Kernels {
 
     /// Keeps `stream` busy for `duration`, 2 ms at most.
     pub(crate) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
-        let mut nanoseconds = duration.as_nanos() as u64;
+        let nanoseconds = duration.as_nanos() as u64;
         // SAFETY: the kernel takes a number, and ends by itself.
-        unsafe { self.delay.launch((1, 1), stream, &mut [(&raw mut nanoseconds).cast()]) }
+        unsafe { self.delay.launch((1, 1), stream, [nanoseconds]) }
     }
 
     /// Stores the smallest step of the GPU's timer at `at`, which has room for a `u64`; 0 if the timer does not advance.
-    pub(crate) fn timer_step(&self, mut at: u64, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn timer_step(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
-        unsafe { self.timer_step.launch((1, 1), stream, &mut [(&raw mut at).cast()]) }
+        unsafe { self.timer_step.launch((1, 1), stream, [at]) }
     }
 
     /// Stores the time at `at`, which has room for a `u64`, when `stream` reaches this point.
-    pub(crate) fn stamp(&self, mut at: u64, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn stamp(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
-        unsafe { self.stamp.launch((1, 1), stream, &mut [(&raw mut at).cast()]) }
+        unsafe { self.stamp.launch((1, 1), stream, [at]) }
+    }
+}
+
+/// A kernel of gpubench and its place in a module.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadedKernel(CUfunction);
+
+/// Kernels that were loaded together.
+pub(crate) struct Module(CUmodule);
+
+impl Module {
+    /// Loads kernels from PTX.
+    pub(crate) fn load(ptx: &str) -> Result<Self, DeviceError> {
+        let ptx = CString::new(ptx).map_err(DeviceError::new)?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: `module` is a place for a handle, and the image is text that ends in a zero.
+        let result = unsafe { sys::cuModuleLoadData(&raw mut module, ptx.as_ptr().cast()) };
+        check_for("a kernel of the measurement cannot be loaded", result)?;
+        Ok(Self(module))
+    }
+
+    /// Returns the kernel of this name.
+    pub(crate) fn find(&self, name: &str) -> Result<LoadedKernel, DeviceError> {
+        let symbol = CString::new(name).map_err(DeviceError::new)?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: `function` is a place for a handle, and the module is loaded.
+        check_for(name, unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, symbol.as_ptr()) })?;
+        Ok(LoadedKernel(function))
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle, and its kernels have run.
+        _ = unsafe { sys::cuModuleUnload(self.0) };
+    }
+}
+
+impl LoadedKernel {
+    /// Launches `blocks` × `threads` on `stream` with these arguments, in order.
+    ///
+    /// # Safety
+    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until the kernel has run.
+    pub(crate) unsafe fn launch<const N: usize>(
+        self,
+        (blocks, threads): (u32, u32),
+        stream: CUstream,
+        mut arguments: [u64; N],
+    ) -> Result<(), CallError> {
+        let none = std::ptr::null_mut();
+        let mut pointers = arguments.each_mut().map(|argument| std::ptr::from_mut(argument).cast::<c_void>());
+        // SAFETY: the function is part of a loaded module; the caller vouches for the arguments.
+        check(unsafe {
+            sys::cuLaunchKernel(self.0, blocks, 1, 1, threads, 1, 1, 0, stream, pointers.as_mut_ptr(), none)
+        })
+    }
+}
+
+const EMPTY: &str = include_str!("empty.ptx");
+
+/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Whoever has it keeps its [`EmptyKernels`].
+#[derive(Clone, Copy)]
+pub(crate) struct EmptyKernel(LoadedKernel);
+
+impl EmptyKernel {
+    /// Launches `blocks` × `threads` that do nothing on `stream`.
+    pub(crate) fn launch(self, of: (u32, u32), stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: each parameter has eight bytes, and a kernel that is given zero touches no memory.
+        unsafe { self.0.launch(of, stream, [0; 4]) }
+    }
+}
+
+/// A copy of these kernels, whose code lies elsewhere than that of other copies.
+pub(crate) struct EmptyKernels {
+    bare: EmptyKernel,
+    reads: EmptyKernel,
+    // The kernels belong to this module.
+    _module: Module,
+}
+
+impl EmptyKernels {
+    pub(crate) fn load() -> Result<Self, DeviceError> {
+        let module = Module::load(EMPTY)?;
+        Ok(Self {
+            bare: EmptyKernel(module.find("gpubench_empty")?),
+            reads: EmptyKernel(module.find("gpubench_empty_reads")?),
+            _module: module,
+        })
+    }
+
+    /// Returns the one that does nothing at all.
+    pub(crate) fn bare(&self) -> EmptyKernel {
+        self.bare
+    }
+
+    /// Returns the one for samples on this path and in this state of the caches.
+    pub(crate) fn beside(&self, path: Path, cache: Cache) -> EmptyKernel {
+        if waits_for_parameters(path, cache) { self.reads } else { self.bare }
+    }
+}
+
+/// Returns true if the parameters of such launches come from memory: in a graph, behind a flush. On an H200 that takes nearly every kernel
+/// 0.06 to 0.09 µs that it does not take on a stream, and an empty kernel that reads a parameter as well.
+pub(crate) fn waits_for_parameters(path: Path, cache: Cache) -> bool {
+    (path, cache) == (Path::Graph, Cache::Cold)
+}
+
+const SPIN: &str = include_str!("spin.ptx");
+
+/// `(u64 cycles)`: one thread waits for that number of cycles, 8,000,000 at most.
+pub(crate) struct SpinKernel {
+    kernel: LoadedKernel,
+    // The kernel belongs to this module.
+    _module: Module,
+}
+
+impl SpinKernel {
+    pub(crate) fn load() -> Result<Self, DeviceError> {
+        let module = Module::load(SPIN)?;
+        Ok(Self { kernel: module.find("gpubench_spin")?, _module: module })
+    }
+
+    /// Keeps `stream` busy for this number of cycles.
+    pub(crate) fn launch(&self, cycles: u64, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the kernel takes a number, and ends by itself.
+        unsafe { self.kernel.launch((1, 1), stream, [cycles]) }
     }
 }

@@ -1,16 +1,14 @@
 //! Launches that reach one limit of a GPU and are held back by nothing else. In: the limit; out: such a launch, and its
 //! amount of work. The sources and PTX of the kernels lie in `kernels/`.
 
-use std::ffi::c_void;
-
 use gpubench_driver::sys;
 
 use crate::device::DeviceError;
 use crate::devices::cuda::device_info::{self, memory};
-use crate::devices::cuda::driver::check;
-use crate::devices::cuda::driver::memory::DeviceMemory;
-use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
+use crate::devices::cuda::driver::{DeviceMemory, check};
+use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::devices::cuda::stream::RawStream;
+use gpubench_records::work::Counts;
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
@@ -126,24 +124,14 @@ pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
     computes("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
 ];
 
-/// The work of one launch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LaunchWork {
-    /// Bytes read.
-    pub(crate) reads: u64,
-    /// Bytes written.
-    pub(crate) writes: u64,
-    /// Operations.
-    pub(crate) flops: u64,
-}
-
 /// A launch that is ready, with its buffers.
 pub(crate) struct ReadyLaunch {
     kernel: LoadedKernel,
     grid: (u32, u32),
-    arguments: Vec<u64>,
+    /// The arguments; the kernel may have fewer parameters.
+    arguments: [u64; 4],
     /// The work of one launch.
-    pub(crate) work: LaunchWork,
+    pub(crate) work: Counts,
     /// The buffers; the last is written, if any is.
     buffers: Vec<DeviceMemory>,
     // The kernel belongs to this module.
@@ -171,8 +159,8 @@ impl CeilingLaunch {
             CeilingLimit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
             CeilingLimit::Copy => {
                 let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
-                let arguments = vec![place(&from), place(&to), memory / 16];
-                let work = LaunchWork { reads: memory, writes: memory, flops: 0 };
+                let arguments = [from.address(), to.address(), memory / 16, 0];
+                let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
                 ReadyLaunch::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
             }
             CeilingLimit::Compute { flops, steps, .. } => {
@@ -184,9 +172,9 @@ impl CeilingLaunch {
                     threads * MULTIPLY_ADDS
                 };
                 let out = allocate(8 * threads, 0)?;
-                let work = LaunchWork { flops: instructions * steps * flops, ..LaunchWork::default() };
+                let work = Counts { flops: Some(instructions * steps * flops), ..Counts::default() };
                 let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
-                ReadyLaunch::of(module, self.name, grid, vec![place(&out), steps], work, vec![out])
+                ReadyLaunch::of(module, self.name, grid, [out.address(), steps, 0, 0], work, vec![out])
             }
         }
     }
@@ -194,15 +182,15 @@ impl CeilingLaunch {
 
 fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
-    let arguments = vec![place(&from), bytes / 16, sweeps, place(&sink)];
-    let work = LaunchWork { reads: sweeps * bytes, ..LaunchWork::default() };
+    let arguments = [from.address(), bytes / 16, sweeps, sink.address()];
+    let work = Counts { reads: Some(sweeps * bytes), ..Counts::default() };
     ReadyLaunch::of(ANY, "read", grid, arguments, work, vec![from, sink])
 }
 
 fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let to = allocate(bytes, 0)?;
-    let arguments = vec![place(&to), bytes / 16, sweeps, WORD.into()];
-    let work = LaunchWork { writes: sweeps * bytes, ..LaunchWork::default() };
+    let arguments = [to.address(), bytes / 16, sweeps, WORD.into()];
+    let work = Counts { writes: Some(sweeps * bytes), ..Counts::default() };
     ReadyLaunch::of(ANY, "write", grid, arguments, work, vec![to])
 }
 
@@ -212,8 +200,8 @@ impl ReadyLaunch {
         ptx: &str,
         name: &str,
         grid: (u32, u32),
-        arguments: Vec<u64>,
-        work: LaunchWork,
+        arguments: [u64; 4],
+        work: Counts,
         buffers: Vec<DeviceMemory>,
     ) -> Result<Self, DeviceError> {
         let module = Module::load(ptx)?;
@@ -222,17 +210,15 @@ impl ReadyLaunch {
     }
 
     /// Enqueues one launch.
-    pub(crate) fn launch(&mut self, stream: &RawStream) -> Result<(), DeviceError> {
-        let mut arguments: Vec<*mut c_void> =
-            self.arguments.iter_mut().map(|argument| (&raw mut *argument).cast()).collect();
+    pub(crate) fn launch(&self, stream: &RawStream) -> Result<(), DeviceError> {
         // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
         // they say, which live as long as the case.
-        Ok(unsafe { self.kernel.launch(self.grid, stream.stream(), &mut arguments) }?)
+        Ok(unsafe { self.kernel.launch(self.grid, stream.stream(), self.arguments) }?)
     }
 
     /// Checks both ends of the output of a launch.
     pub(crate) fn check(&self) -> Result<(), CheckError> {
-        let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
+        let Some(written) = self.buffers.last().filter(|_| self.work.writes.is_some()) else { return Ok(()) };
         let end = (CHUNK / 4) as usize;
         for first in [0, written.words() - end] {
             let mut words = vec![0; end];
@@ -259,10 +245,6 @@ pub(crate) enum CheckError {
 /// Returns a buffer of `bytes` bytes, filled with `word`.
 fn allocate(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
     DeviceMemory::filled("memory for what is measured", bytes as usize / 4, word)
-}
-
-fn place(buffer: &DeviceMemory) -> u64 {
-    buffer.address()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 pub(crate) mod launches;
 
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
+use super::device_info::CAPABILITY;
 use crate::device::listed_ordinal;
-use crate::devices::cuda::device_info::CAPABILITY;
 use crate::devices::cuda::{self, RawStream};
 use crate::devices::kinds::Ceilings;
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
@@ -14,7 +14,7 @@ use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
-use gpubench_records::work::{Counts, Link};
+use gpubench_records::work::Link;
 use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";
@@ -48,7 +48,7 @@ impl<const N: usize> Nth<N> {
             |_| ceiling.prepare().map_err(UserError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
         )
-        .counts(|launch| Ok(counts(launch)))
+        .counts(|launch| Ok(launch.work))
         .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
             case = case.check(|launch| launch.check().map_err(UserError::new));
@@ -72,17 +72,6 @@ const fn options(limit: CeilingLimit) -> BenchmarkOptions {
             BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
         }
         CeilingLimit::Read | CeilingLimit::Write | CeilingLimit::Copy => BenchmarkOptions::DEFAULT,
-    }
-}
-
-fn counts(launch: &ReadyLaunch) -> Counts {
-    let some = |count: u64| Some(count).filter(|count| *count > 0);
-    let work = launch.work;
-    Counts {
-        reads: some(work.reads),
-        writes: some(work.writes),
-        flops: some(work.flops),
-        ..Counts::default()
     }
 }
 

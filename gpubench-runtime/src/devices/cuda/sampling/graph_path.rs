@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
+use super::graph::{Capture, Executable};
+use super::samples::{Clock, SamplingState};
 use crate::device::SampledGroup;
-use crate::devices::cuda::driver::event::Event;
-use crate::devices::cuda::sampling::graph::{Capture, Executable};
-use crate::devices::cuda::sampling::samples::{Clock, SamplingState};
+use crate::devices::cuda::driver::Event;
 use gpubench_records::failure::Failure;
 use gpubench_stats::median_below_step;
 use gpubench_stats::units::Nanoseconds;

@@ -1,37 +1,28 @@
 //! Chooses the path on which a case is sampled, and samples it. In: a launch and the user's options; out: a
 //! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
 
-pub(crate) mod clock;
-pub(crate) mod dither;
+pub(crate) mod clocks;
 pub(crate) mod empty;
 pub(crate) mod graph;
 pub(crate) mod graph_path;
-pub(crate) mod one_more;
 pub(crate) mod path;
 pub(crate) mod samples;
-pub(crate) mod stall;
-pub(crate) mod stamps;
-pub(crate) mod stream_path;
-pub(crate) mod stream_reason;
 pub(crate) mod timer;
 
 use gpubench_driver::sys::CUstream;
 
+use self::empty::Empty;
+use self::graph::{Capture, Node};
+use self::graph_path::GraphPath;
+use self::path::{SamplingPath, StreamPath, StreamReason};
+use self::samples::{SamplingState, Works};
+use super::Cuda;
+use super::flush::{ChosenFlush, Suspended, choose_flush};
+use super::guarded::Guarded;
+use super::watch::calls;
 use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::flush::persisting::Suspended;
-use crate::devices::cuda::flush::proof::{self, ChosenFlush};
-use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::sampling::empty::Empty;
-use crate::devices::cuda::sampling::graph::{Capture, Node};
-use crate::devices::cuda::sampling::graph_path::GraphPath;
-use crate::devices::cuda::sampling::path::SamplingPath;
-use crate::devices::cuda::sampling::samples::{SamplingState, Works};
-use crate::devices::cuda::sampling::stream_path::StreamPath;
-use crate::devices::cuda::sampling::stream_reason::StreamReason;
-use crate::devices::cuda::watch::elsewhere;
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_records::method::{Cache, Method, Path, Timer};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
@@ -44,11 +35,11 @@ pub(crate) fn sampler<'a>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
-    let flush = proof::choose(device, wanted)?;
+    let mut work = Guarded::compared(work, device);
+    let flush = choose_flush(device, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
-    let suspended = suspended(&flush)?;
+    let suspended = Suspended::begin(flush.flush)?;
     let empty = Empty::beside(device, method.path, wanted.cache);
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     let path = match chosen {
@@ -65,9 +56,8 @@ pub(crate) fn pair_sampler<'a>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let flush = proof::choose(device, wanted)?;
-    let [mut a, mut b] =
-        works.map(|work| Guarded::held_against(work, device.own, device.stream, &device.checked));
+    let flush = choose_flush(device, wanted)?;
+    let [mut a, mut b] = works.map(|work| Guarded::compared(work, device));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
             (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
@@ -75,7 +65,7 @@ pub(crate) fn pair_sampler<'a>(
             (a, b) => [a, b],
         };
     let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
-    let suspended = suspended(&flush)?;
+    let suspended = Suspended::begin(flush.flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
     let path = match both {
         [Ok(a), Ok(b)] => {
@@ -129,11 +119,6 @@ fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason>) -> Metho
     method
 }
 
-/// Suspends persisting lines while samples are flushed, so that the flush evicts every line.
-fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failure> {
-    if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
-}
-
 /// Captures one launch and its reset before it, and inspects the captured nodes. Returns what the launch consists of if a
 /// graph can stand for it, otherwise the reason.
 fn inspect_launch(
@@ -154,7 +139,7 @@ fn inspect_launch(
         && error.code() == UNJOINED
     {
         let seen = "a stream that was made to wait for the given one is never waited for by it";
-        return Err(elsewhere::work_elsewhere(seen));
+        return Err(calls::work_elsewhere(seen));
     }
     let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
@@ -173,16 +158,16 @@ fn inspect_launch(
     }
     let nodes = nodes?;
     if nodes.len() == before {
-        return Err(elsewhere::no_work());
+        return Err(calls::no_work());
     }
-    let escaped = elsewhere::escaped(stream, &steps);
+    let escaped = calls::escaped(stream, &steps);
     if escaped > 0 {
         let pieces = format::counted(escaped, "piece");
         let seen =
             format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
-        return Err(elsewhere::work_elsewhere(&seen));
+        return Err(calls::work_elsewhere(&seen));
     }
-    if elsewhere::some_at_once(stream, &steps) {
+    if calls::some_at_once(stream, &steps) {
         return Ok(Err(StreamReason::HostWaits));
     }
     let speaks_against = |node: &Node| match node {

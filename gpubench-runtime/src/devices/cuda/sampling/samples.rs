@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUstream};
 
+use super::empty::Empty;
 use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::event::{Event, EventPair};
-use crate::devices::cuda::driver::{CallError, check};
+use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::places;
-use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::{Cuda, places};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::median_below_step;

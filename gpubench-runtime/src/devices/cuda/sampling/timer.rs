@@ -1,30 +1,30 @@
-//! The timer's own readings: the step of the event clock, the floor of a path, and the overhead taken off each event
-//! time. In: a path and a state of the caches; out: a [`Timer`], measured once for each and kept.
+//! The timer's own readings: the resolution of the event clock, the empty-span reading of a path, and the overhead subtracted from each
+//! event time. Each [`Timer`] is measured once for a path and a state of the caches, and kept.
 //!
 //! A pair of events around a launch reads more than the launch takes: the launch begins late behind the first event, and the second
 //! is late behind its end. What it reads around an empty launch is that overhead and the empty launch itself; and the empty launch
-//! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings the
-//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md`, section 3).
+//! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings
+//! the times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md`, section 3).
 
 use std::f64::consts::FRAC_PI_2;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::CUstream;
 
+use super::empty::{Empty, LENGTH as ROW, OneMore};
+use super::graph_path::GraphPath;
+use super::path::{SamplingPath, StreamPath};
+use super::samples::{SamplingState, Works};
 use crate::device::{Nothing, SampleOptions, SampledGroup, Work};
 use crate::devices::cuda::Cuda;
+use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::kernels::empty::{self, EmptyKernels};
-use crate::devices::cuda::sampling::empty::Empty;
-use crate::devices::cuda::sampling::graph_path::GraphPath;
-use crate::devices::cuda::sampling::one_more::{LENGTH as ROW, OneMore};
-use crate::devices::cuda::sampling::path::SamplingPath;
-use crate::devices::cuda::sampling::samples::{SamplingState, Works};
-use crate::devices::cuda::sampling::stream_path::StreamPath;
+use crate::devices::cuda::kernels::{EmptyKernels, Kernels, waits_for_parameters};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush, Path, Timer};
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, median, median_below_step, standard_error, variance};
+use gpubench_stats::units::{Hertz, Nanoseconds};
+use gpubench_stats::{DramStallPeriod, Summary, median, median_below_step, standard_error, variance};
 
 /// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
 const PAIRS: usize = 64;
@@ -99,7 +99,7 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     let mut timer = Timer::new(step).with_empty_span(floor);
     timer.empty_launch_time = Some(empty_launch);
     timer.marginal_empty_launch = Some(time);
-    timer.reads_parameter = empty::waits_for_parameters(path, cache);
+    timer.reads_parameter = waits_for_parameters(path, cache);
     timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
     timer.shared_error = Some(Nanoseconds(shared_error));
     timer.averaged_resolution = device.dither.is_some().then_some(step * AVERAGED);
@@ -250,6 +250,69 @@ pub(crate) fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanos
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// The reads of a group, the groups that are not looked at, since an idle GPU's clock takes some milliseconds to rise, and those
+/// that are.
+const READS: usize = 64;
+const UNREAD_GROUPS: usize = 2;
+const READ_GROUPS: usize = 16;
+/// The times that the period is looked for. On H200s it was found at once in ten of eleven processes.
+const ATTEMPTS: usize = 2;
+
+/// What reads of memory show.
+pub(crate) struct MemoryReads {
+    /// The period of the memory's stalls, if it has any.
+    pub(crate) stall: Option<DramStallPeriod>,
+    /// The resolution of the timer, which the starts of all reads show.
+    pub(crate) resolution: Nanoseconds,
+    /// The clock of the multiprocessors behind them.
+    pub(crate) clock: Option<Hertz>,
+}
+
+/// Looks for the DRAM stall by reads of half the L2's size each, in a context that has launched kernels on one stream at most. On an
+/// H200 all work that waits for memory is held up 1.4 µs every 100.19 µs. Samples of cases are then compared with that period alone,
+/// since a period that each case would look for itself is also found in kernels that alternate between two times of their own.
+pub(crate) fn read_memory(device: &mut Cuda) -> Result<MemoryReads, Failure> {
+    let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
+    let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
+    let works = Works::One(Guarded::new(&mut reads, device.own));
+    let state = SamplingState::new(device, works, &SampleOptions::new(Cache::Cold), Flush::None)?;
+    let mut path = GraphPath::new(state);
+    for _ in 0..UNREAD_GROUPS {
+        path.group(READS)?;
+    }
+    let mut found = MemoryReads { stall: None, resolution: Nanoseconds::default(), clock: None };
+    for _ in 0..ATTEMPTS {
+        let (mut events, mut starts) = (Vec::new(), Vec::new());
+        for _ in 0..READ_GROUPS {
+            let group = path.group(READS)?;
+            events.extend(group.events);
+            starts.extend(group.starts);
+            found.clock = group.clock;
+        }
+        found.stall = DramStallPeriod::find(&starts, &events, step(events.iter()));
+        found.resolution = step(events.iter().chain(&starts));
+        if found.stall.is_some() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Reads one part of a buffer after the other. All parts together have twice the L2's size, so that each comes from memory.
+struct Reads {
+    flusher: Rc<Flusher>,
+    kernels: Rc<Kernels>,
+    stream: CUstream,
+    number: usize,
+}
+
+impl Work for Reads {
+    fn launch(&mut self) -> Result<(), Failure> {
+        self.number += 1;
+        Ok(self.flusher.read_half(self.number, &self.kernels, self.stream)?)
+    }
 }
 
 #[cfg(test)]

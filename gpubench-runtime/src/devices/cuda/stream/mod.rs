@@ -10,8 +10,8 @@ mod raw;
 use gpubench_driver::sys::CUstream;
 
 pub use self::raw::RawStream;
+use super::Cuda;
 use crate::device::LaunchStream;
-use crate::devices::cuda::Cuda;
 
 /// A stream of a GPU, of any binding.
 pub trait CudaStream: LaunchStream<Device = Cuda> {

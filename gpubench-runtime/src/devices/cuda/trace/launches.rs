@@ -1,8 +1,9 @@
 //! The launches in a trace. In: the records of a group, and what was enqueued; out: each launch with its pieces, or the first thing
 //! that is not as it was enqueued.
 
-use crate::devices::cuda::sampling::timer::step;
 use gpubench_driver::cupti::{Activity, ActivityKind};
+
+use crate::devices::cuda::sampling::timer::step;
 use gpubench_stats::format::counted;
 use gpubench_stats::units::Nanoseconds;
 

@@ -2,7 +2,7 @@
 
 use super::{LONGEST, enqueue, hold, wait};
 use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::event::EventPair;
+use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::timer::step;

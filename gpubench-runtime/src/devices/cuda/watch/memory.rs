@@ -2,7 +2,6 @@
 //! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
 //! and writes a table of [`PRINTS`] words, whatever the size of the memory.
 
-use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,9 +9,8 @@ use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::memory::DeviceMemory;
-use crate::devices::cuda::driver::{CallError, check};
-use crate::devices::cuda::kernels::module::{LoadedKernel, Module};
+use crate::devices::cuda::driver::{CallError, DeviceMemory, check};
+use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
@@ -188,10 +186,9 @@ impl WriteDetector {
 
     /// Inverts every bit of a region; a second call restores it.
     pub(crate) fn complement(&self, region: &Region) -> Result<(), CallError> {
-        let Memory { mut address, mut bytes, .. } = region.memory;
-        let arguments = &mut [(&raw mut address).cast::<c_void>(), (&raw mut bytes).cast()];
+        let Memory { address, bytes, .. } = region.memory;
         // SAFETY: the kernel takes an address and a length, and the memory is there.
-        unsafe { self.complement.launch((self.blocks, THREADS), self.stream, arguments) }?;
+        unsafe { self.complement.launch((self.blocks, THREADS), self.stream, [address, bytes]) }?;
         self.wait()
     }
 
@@ -200,22 +197,15 @@ impl WriteDetector {
         table: Fingerprints,
         region: &Region,
         block: Bytes,
-        mut changed: u64,
+        changed: u64,
     ) -> Result<(), CallError> {
         let table = match table {
             Fingerprints::Before => &self.before,
             Fingerprints::After => &self.after,
         };
-        let Memory { mut address, mut bytes, .. } = region.memory;
-        let mut block = block.0;
-        let mut prints = table.address() + 8 * region.first as u64;
-        let arguments = &mut [
-            (&raw mut address).cast::<c_void>(),
-            (&raw mut bytes).cast(),
-            (&raw mut block).cast(),
-            (&raw mut prints).cast(),
-            (&raw mut changed).cast(),
-        ];
+        let Memory { address, bytes, .. } = region.memory;
+        let prints = table.address() + 8 * region.first as u64;
+        let arguments = [address, bytes, block.0, prints, changed];
         // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for each block.
         unsafe { self.fingerprint.launch((self.blocks, THREADS), self.stream, arguments) }
     }

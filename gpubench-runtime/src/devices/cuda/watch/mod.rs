@@ -1,9 +1,8 @@
 //! The one checked launch of a case. In: the launch; out: its [`LaunchInfo`], or a failure if timing would miss part
 //! of it. Also detects if a launch that changed no memory writes anything at all.
 
-pub(crate) mod elsewhere;
+pub(crate) mod calls;
 pub(crate) mod memory;
-pub(crate) mod observations;
 pub(crate) mod relaunch;
 
 use std::collections::HashMap;
@@ -12,12 +11,11 @@ use std::time::Duration;
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
+use self::memory::{Fingerprints, Regions, Unreadable};
+use self::relaunch::{Outputs, Shadow};
+use super::driver::EventPair;
+use super::{Cuda, device_info};
 use crate::device::{Device, DeviceError, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::device_info;
-use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::watch::memory::{Fingerprints, Regions, Unreadable};
-use crate::devices::cuda::watch::relaunch::{Outputs, Shadow};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
 use gpubench_records::observation::Observation;
@@ -34,7 +32,7 @@ const KEEPING_LAUNCHES: usize = 8;
 const MOST_ALTERED: usize = 64;
 
 /// Launches `work` once and waits for it.
-pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
+pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.take(Fingerprints::Before, &regions)?;
         Ok(regions)
@@ -67,14 +65,14 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchIn
     info.kernel_count = kernels().count();
     info.multiprocessors = Some(device.multiprocessors);
     info.written = Some(written);
-    info.observations = observations::observations(device.stream, &calls);
+    info.observations = calls::observations(device.stream, &calls);
     info.observations.extend(kept);
     Ok(info)
 }
 
 /// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
 /// launch that keeps memory is repeated, since some programs fill a pool of their own first.
-pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Vec<Observation>, Failure> {
     let mut repeats = 1..KEEPING_LAUNCHES;
     loop {
         reset(device, work)?;
@@ -86,7 +84,7 @@ pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Ve
         synchronize(device)?;
         let kept = kept_since(allocated);
         if kept.is_none() || repeats.next().is_none() {
-            let mut observations = observations::observations(device.stream, &calls);
+            let mut observations = calls::observations(device.stream, &calls);
             observations.extend(kept);
             return Ok(observations);
         }
@@ -109,8 +107,8 @@ fn kept_since(before: Bytes) -> Option<Observation> {
 /// mostly allocated after inputs, and counts the blocks that change. Each launch follows a reset, so that it
 /// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
 pub(crate) fn writes(
-    device: &mut Cuda,
     work: &mut dyn Work,
+    device: &mut Cuda,
     enough: Bytes,
 ) -> Result<Option<Bytes>, Failure> {
     reset(device, work)?;
@@ -160,14 +158,14 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 /// Returns an error if launched work is still running after the stream has ended.
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running =
-        elsewhere::still_running(device.stream, calls).map_err(|error| Failure::new(Stage::Launch, error))?;
-    match (running, elsewhere::some_here(device.stream, calls)) {
+        calls::still_running(device.stream, calls).map_err(|error| Failure::new(Stage::Launch, error))?;
+    match (running, calls::some_here(device.stream, calls)) {
         (0, _) => Ok(()),
-        (_, false) => Err(elsewhere::no_work()),
+        (_, false) => Err(calls::no_work()),
         (streams, true) => {
             let streams = format::counted(streams, "other stream");
             let seen = format!("when the given stream was done, the launch went on on {streams}");
-            Err(elsewhere::work_elsewhere(&seen))
+            Err(calls::work_elsewhere(&seen))
         }
     }
 }

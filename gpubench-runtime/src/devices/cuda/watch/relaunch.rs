@@ -1,20 +1,18 @@
 //! Launches after the samples, compared with a launch on fresh inputs, whose memory [`Outputs`] keeps. A launch that returns an
 //! earlier result, or skips work that looks done, shows by what it writes and by its time.
 
-use gpubench_driver::sys;
-use gpubench_driver::{Memory, MemoryKind};
+use std::time::Duration;
+
+use gpubench_driver::{Memory, MemoryKind, sys};
 
 use super::memory::{Fingerprints, Region, Regions, WriteDetector, room};
 use super::{reset, synchronize};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::event::EventPair;
-use crate::devices::cuda::driver::memory::DeviceMemory;
-use crate::devices::cuda::driver::{CallError, check};
+use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::failure::Failure;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
 use gpubench_stats::units::{Bytes, Nanoseconds};
-use std::time::Duration;
 
 /// The most allocations of which each is looked at for changes.
 const MOST_REGIONS: usize = 64;
@@ -95,8 +93,6 @@ pub(crate) struct Outputs {
     before: Option<Shadow>,
     /// The output that it changed most, as it left it.
     after: Option<Shadow>,
-    /// The size of the blocks that a later launch left different; nothing before that.
-    differs: Option<Bytes>,
 }
 
 impl Outputs {
@@ -115,7 +111,7 @@ impl Outputs {
     ) -> Result<Self, CallError> {
         let changed = detector.changed_in_each(Fingerprints::Before, &regions)?;
         detector.take(Fingerprints::After, &regions)?;
-        let mut outputs = Self { regions, changed, unseen, before, after: None, differs: None };
+        let mut outputs = Self { regions, changed, unseen, before, after: None };
         outputs.after = outputs.largest().and_then(|(region, _)| {
             let alone = outputs.regions.only(region);
             Shadow::of(detector, &alone)
@@ -143,8 +139,8 @@ impl Outputs {
 
 /// Launches `work` once after a flush. On fresh inputs, keeps what it writes.
 pub(crate) fn launch_cold(
-    device: &mut Cuda,
     work: &mut dyn Work,
+    device: &mut Cuda,
     inputs: Inputs,
 ) -> Result<Option<Nanoseconds>, Failure> {
     if inputs == Inputs::Used {
@@ -190,7 +186,7 @@ pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
 
 /// Launches `work` on used inputs and compares the memory with that after the launch on fresh inputs. Then launches again to see
 /// whether it writes its largest output. Returns nothing if the memory cannot be compared.
-pub(crate) fn relaunch(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
+pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<Relaunch>, Failure> {
     let Some(mut outputs) = device.outputs.take() else { return Ok(None) };
     let done = compared(device, work, &mut outputs);
     device.outputs = Some(outputs);
@@ -205,7 +201,6 @@ fn compared(
     launch(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = outputs.regions.common(&reachable);
-    outputs.differs = Some(device.write_detector.changed(Fingerprints::After, &regions)?);
     let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
     let rewritten = match outputs.largest().filter(|(region, _)| there(region)) {
         Some((largest, changed)) => Some(rewritten(device, work, outputs, (&regions, largest, changed))?),

@@ -1,0 +1,289 @@
+//! Checked driver calls, and the objects of the driver that a measurement uses: the current context, events, and memory. An error
+//! names the call, the driver's name and text for the code, and the call's place in the source or its purpose.
+
+use std::panic::Location;
+
+use gpubench_driver::Call;
+use gpubench_driver::sys::{
+    self, CUDA_SUCCESS, CUcontext, CUdevice, CUdeviceptr, CUevent, CUresult, CUstream,
+};
+
+use crate::device::DeviceError;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_stats::units::Nanoseconds;
+
+/// A driver call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CallError {
+    /// A call that should not fail.
+    #[error("{cause}, at {}:{}", place.file(), place.line())]
+    At {
+        /// The driver's result.
+        cause: Cause,
+        /// The place of the call in the source.
+        place: &'static Location<'static>,
+    },
+    /// A call that may fail for a reason of the user's machine.
+    #[error("{purpose}: {cause}")]
+    For {
+        /// The thing that the call was to make or to read.
+        purpose: String,
+        /// The driver's result.
+        cause: Cause,
+    },
+}
+
+/// The result of a driver call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Cause {
+    /// The call as the driver's forwarders saw it.
+    #[error("{0}")]
+    Call(Call),
+    /// The code of a call that they did not see.
+    #[error("a driver call returned {0}")]
+    Code(u32),
+}
+
+impl Cause {
+    /// Returns the cause of a call that returned `code`.
+    pub(crate) fn of(code: CUresult) -> Self {
+        gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
+    }
+}
+
+/// Returns an error unless the call succeeded.
+#[track_caller]
+pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
+    if result == CUDA_SUCCESS {
+        return Ok(());
+    }
+    Err(CallError::At { cause: Cause::of(result), place: Location::caller() })
+}
+
+/// Returns an error unless the call succeeded, which was to make or to read `purpose`.
+pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceError> {
+    if result == CUDA_SUCCESS {
+        return Ok(());
+    }
+    Err(CallError::For { purpose: purpose.to_owned(), cause: Cause::of(result) }.into())
+}
+
+impl CallError {
+    /// Returns the driver's code.
+    pub(crate) fn code(&self) -> u32 {
+        let (Self::At { cause, .. } | Self::For { cause, .. }) = self;
+        match cause {
+            Cause::Call(call) => call.code,
+            Cause::Code(code) => *code,
+        }
+    }
+}
+
+impl From<CallError> for DeviceError {
+    fn from(error: CallError) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::new(Stage::Sampling, error)
+    }
+}
+
+/// A context that should be current.
+#[derive(Clone, Copy)]
+pub(crate) struct Own(CUcontext);
+
+impl Own {
+    /// Retains the primary context of a device and makes it current.
+    pub(crate) fn primary(device: CUdevice) -> Result<Self, DeviceError> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: `context` is a place for a context, and the driver has listed the device.
+        check_for("the primary context", unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
+        // SAFETY: the context has just been retained.
+        check_for("the primary context", unsafe { sys::cuCtxSetCurrent(context) })?;
+        Ok(Self(context))
+    }
+
+    /// Returns the context.
+    pub(crate) fn context(self) -> CUcontext {
+        self.0
+    }
+
+    /// Makes the context current again. Returns the one that was current in its place, in words.
+    pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
+        let found = current()?;
+        if found == self.0 {
+            return Ok(None);
+        }
+        let left = if found.is_null() { Ok("no context".to_owned()) } else { device_of_current() };
+        // SAFETY: sets the current context of this thread to one that is never released.
+        check(unsafe { sys::cuCtxSetCurrent(self.0) })?;
+        left.map(Some)
+    }
+}
+
+fn current() -> Result<CUcontext, CallError> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a context.
+    check(unsafe { sys::cuCtxGetCurrent(&raw mut context) })?;
+    Ok(context)
+}
+
+fn device_of_current() -> Result<String, CallError> {
+    let mut device = 0;
+    // SAFETY: `device` is a place for a device's number.
+    check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+    Ok(format!("a context of GPU {device}"))
+}
+
+/// An event that stores the time at which the stream reached it.
+pub(crate) struct Event(CUevent);
+
+impl Event {
+    pub(crate) fn new() -> Result<Self, CallError> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: `event` is a place for a handle.
+        check(unsafe { sys::cuEventCreate(&raw mut event, sys::CU_EVENT_DEFAULT) })?;
+        Ok(Self(event))
+    }
+
+    /// Records the event when `stream` reaches this point.
+    pub(crate) fn record(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the event lives, and the stream is the case's or the device's own.
+        check(unsafe { sys::cuEventRecord(self.0, stream) })
+    }
+
+    /// Captures a node that records the event on every replay. `stream` must be under capture.
+    pub(crate) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
+        check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, sys::CU_EVENT_RECORD_EXTERNAL) })
+    }
+
+    /// Waits until the device has passed the event.
+    pub(crate) fn wait(&self) -> Result<(), CallError> {
+        // SAFETY: the event lives.
+        check(unsafe { sys::cuEventSynchronize(self.0) })
+    }
+
+    /// Returns the time from `self` to `later`, in whole nanoseconds. The device must have passed both. It counts whole
+    /// nanoseconds; the driver returns them as milliseconds in a `f32`.
+    pub(crate) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
+        let mut milliseconds = 0.0_f32;
+        // SAFETY: both events live, and `milliseconds` is a place for a float.
+        check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, self.0, later.0) })?;
+        Ok(Nanoseconds((f64::from(milliseconds) * 1e6).round()))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to free.
+        _ = unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}
+
+/// The two events around a launch.
+pub(crate) struct EventPair {
+    pub(crate) start: Event,
+    pub(crate) stop: Event,
+}
+
+impl EventPair {
+    pub(crate) fn new() -> Result<Self, CallError> {
+        Ok(Self { start: Event::new()?, stop: Event::new()? })
+    }
+
+    /// Returns the time between the two events.
+    pub(crate) fn read(&self) -> Result<Nanoseconds, CallError> {
+        self.start.until(&self.stop)
+    }
+}
+
+/// A buffer in the device's memory.
+pub(crate) struct DeviceMemory {
+    address: CUdeviceptr,
+    bytes: usize,
+}
+
+impl DeviceMemory {
+    /// Allocates `bytes` bytes that hold anything, for `purpose`.
+    pub(crate) fn new(purpose: &str, bytes: usize) -> Result<Self, DeviceError> {
+        let mut address = 0;
+        // SAFETY: `address` is a place for an address.
+        check_for(purpose, unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes) })?;
+        Ok(Self { address, bytes })
+    }
+
+    /// Allocates `words` words of 32 bits, all of which are `word`.
+    pub(crate) fn filled(purpose: &str, words: usize, word: u32) -> Result<Self, DeviceError> {
+        let memory = Self::new(purpose, 4 * words)?;
+        // SAFETY: the buffer has as many words.
+        check_for(purpose, unsafe { sys::cuMemsetD32_v2(memory.address, word, words) })?;
+        Ok(memory)
+    }
+
+    /// Returns its first address, as the device sees it.
+    pub(crate) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// Copies its words from word `first` on to the host, which waits for them.
+    pub(crate) fn read(&self, purpose: &str, first: usize, words: &mut [u32]) -> Result<(), DeviceError> {
+        assert!(4 * first + size_of_val(words) <= self.bytes, "the words lie in the buffer");
+        let (from, bytes) = (self.address + 4 * first as u64, size_of_val(words));
+        // SAFETY: both places have as many bytes.
+        check_for(purpose, unsafe { sys::cuMemcpyDtoH_v2(words.as_mut_ptr().cast(), from, bytes) })
+    }
+
+    /// Returns the number of words of 32 bits.
+    pub(crate) fn words(&self) -> usize {
+        self.bytes / 4
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to free.
+        _ = unsafe { sys::cuMemFree_v2(self.address) };
+    }
+}
+
+/// Two words in page-locked memory of the host, which has the same address on the device.
+pub(crate) struct PinnedWords(*mut u64);
+
+impl PinnedWords {
+    /// Allocates two words that are 0, for `purpose`.
+    pub(crate) fn new(purpose: &str) -> Result<Self, DeviceError> {
+        let mut place = std::ptr::null_mut();
+        // SAFETY: `place` is a place for an address.
+        check_for(purpose, unsafe { sys::cuMemAllocHost_v2(&raw mut place, size_of::<[u64; 2]>()) })?;
+        let mut words = Self(place.cast());
+        words.take();
+        Ok(words)
+    }
+
+    /// Returns the address of the first word.
+    pub(crate) fn address(&self) -> *mut u64 {
+        self.0
+    }
+
+    /// Returns both words and sets them to 0. Nothing on the device may write them meanwhile.
+    pub(crate) fn take(&mut self) -> [u64; 2] {
+        // SAFETY: both words are part of the allocation.
+        unsafe {
+            let words = [self.0.read_volatile(), self.0.add(1).read_volatile()];
+            self.0.write_volatile(0);
+            self.0.add(1).write_volatile(0);
+            words
+        }
+    }
+}
+
+impl Drop for PinnedWords {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the address.
+        _ = unsafe { sys::cuMemFreeHost(self.0.cast()) };
+    }
+}

@@ -1,0 +1,304 @@
+//! Empties the L2 before a cold sample, and verifies on this GPU that it does. `discard` leaves the L2 empty and clean, so that the
+//! kernel that follows pays for its own write-back only; `write` is what most other tools do, and makes the kernel pay for evicting
+//! what the flush wrote. No flush evicts persisting lines, so they are suspended while cold samples are taken.
+
+use std::rc::Rc;
+
+use gpubench_driver::sys::{self, CUlimit, CUstream};
+
+use super::Cuda;
+use super::driver::{CallError, DeviceMemory, check};
+use super::guarded::Guarded;
+use super::kernels::Kernels;
+use super::sampling::graph_path::GraphPath;
+use super::sampling::samples::{SamplingState, Works};
+use super::sampling::timer;
+use crate::device::{DeviceError, SampleOptions, Work};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, FlushVerification};
+use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{format, median, median_below_step};
+
+/// The bytes that `discard` drops at once.
+const LINE: usize = 128;
+/// The bytes that the read sweep reads at once.
+const VECTOR: usize = 16;
+const THREADS: u32 = 256;
+/// The smallest L2 that a flush is made for, in bytes: a short flush would let the GPU run out of enqueued work.
+const SMALLEST: usize = 32 << 20;
+
+/// A buffer that empties an L2. It has twice the L2's size for the sweep; the first half of that is written and
+/// discarded. After it are three quarters of the L2's size that no flush touches, so that a flush can be tested on
+/// them. A flush is as if the L2 had 32 MiB at least.
+pub(crate) struct Flusher {
+    buffer: DeviceMemory,
+    l2: usize,
+    /// The L2's own size.
+    cache: usize,
+    sink: DeviceMemory,
+    blocks: u32,
+}
+
+impl Flusher {
+    /// Allocates the buffer of a flusher, once, for an L2 of this size.
+    pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
+        // In whole lines.
+        let [cache, l2] = [l2.as_usize(), SMALLEST].map(|size| size.next_multiple_of(LINE));
+        let l2 = l2.max(cache);
+        // Zero is an unknown size.
+        let cache = if cache == 0 { l2 } else { cache };
+        let words = (2 * l2 + l2 / 4 * 3) / 4;
+        let buffer = DeviceMemory::filled("the buffer that flushes the L2", words, 0)?;
+        let sink = DeviceMemory::filled("the sink of the read sweep", 1, 0)?;
+        Ok(Self { buffer, l2, cache, sink, blocks: 8 * multiprocessors })
+    }
+
+    /// Returns the size of the L2 in bytes, or the smallest flush if the driver does not report it.
+    pub(crate) fn l2(&self) -> u64 {
+        self.cache as u64
+    }
+
+    /// Enqueues the flush.
+    pub(crate) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        match flush {
+            // Lines are refused where a flush is chosen.
+            Flush::None | Flush::Lines => Ok(()),
+            Flush::Read => self.sweep(0, 2 * self.l2, kernels, stream),
+            Flush::Write => self.write(stream),
+            Flush::Discard => {
+                self.write(stream)?;
+                self.drop_lines(kernels, stream)
+            }
+        }
+    }
+
+    /// Returns the number of pieces of work that it enqueues.
+    pub(crate) fn pieces(&self, flush: Flush) -> usize {
+        match flush {
+            Flush::None | Flush::Lines => 0,
+            Flush::Read | Flush::Write => 1,
+            Flush::Discard => 2,
+        }
+    }
+
+    /// Enqueues a read of `quarters` quarters of the L2's size, 3 at most, from memory that no flush touches.
+    pub(crate) fn probe(
+        &self,
+        quarters: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        self.sweep(2 * self.l2, quarters.min(3) * (self.cache / 4), kernels, stream)
+    }
+
+    /// Enqueues a read of half the L2's size. Four successive numbers read other memory each.
+    pub(crate) fn read_half(
+        &self,
+        number: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        self.sweep(number % 4 * (self.l2 / 2), self.l2 / 2, kernels, stream)
+    }
+
+    fn write(&self, stream: CUstream) -> Result<(), CallError> {
+        let pointer = self.buffer.address();
+        // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.
+        check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.l2 / 4, stream) })
+    }
+
+    /// Enqueues that the L2's lines of what [`Self::write`] wrote are dropped without being written back.
+    fn drop_lines(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        let Some(kernel) = kernels.discard else { return Ok(()) };
+        // In whole lines: the driver aligns memory to more than that.
+        let arguments = [self.buffer.address(), (self.l2 / LINE) as u64];
+        // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.
+        unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
+    }
+
+    fn sweep(
+        &self,
+        offset: usize,
+        bytes: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        let pointer = self.buffer.address() + offset as u64;
+        let vectors = (bytes / VECTOR) as u64;
+        let sink = self.sink.address();
+        // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a
+        // word.
+        unsafe { kernels.read_sweep.launch((self.blocks, THREADS), stream, [pointer, vectors, sink]) }
+    }
+}
+
+const LIMIT: CUlimit = sys::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+
+/// While this lives, every line of the L2 can be evicted, also those that a launch asked the L2 to keep (`cuStreamSetAttribute` with an
+/// access policy window).
+pub(crate) struct Suspended {
+    /// The former limit of persisting L2, in bytes.
+    limit: usize,
+}
+
+impl Suspended {
+    /// Makes persisting lines normal again, unless nothing is flushed; `None` if there can be none, which is the default of a context.
+    pub(crate) fn begin(flush: Flush) -> Result<Option<Self>, CallError> {
+        if flush == Flush::None {
+            return Ok(None);
+        }
+        let mut limit = 0;
+        // SAFETY: `limit` is a place for a size. GPUs without such lines (below compute capability 8.0) refuse.
+        let result = unsafe { sys::cuCtxGetLimit(&raw mut limit, LIMIT) };
+        if result != sys::CUDA_SUCCESS {
+            _ = gpubench_driver::take_failure();
+            return Ok(None);
+        }
+        if limit == 0 {
+            return Ok(None);
+        }
+        // SAFETY: sets a limit of the current context.
+        check(unsafe { sys::cuCtxSetLimit(LIMIT, 0) })?;
+        let suspended = Self { limit };
+        // SAFETY: resets the persisting lines of the current context to normal.
+        check(unsafe { sys::cuCtxResetPersistingL2Cache() })?;
+        Ok(Some(suspended))
+    }
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        // SAFETY: as in `begin`. After a sticky error this fails, and the context is of no more use.
+        _ = unsafe { sys::cuCtxSetLimit(LIMIT, self.limit) };
+    }
+}
+
+/// The number of timed reads, after as many that do not count.
+const READS: usize = 16;
+/// The groups of that many reads with a coarse timer, whose readings are averaged.
+const COARSE_GROUPS: usize = 16;
+/// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
+/// halves that keeps a copy in each.
+const CANARY: usize = 1;
+/// The quarters read to see if lines are dirty: a larger read must write back more first. Reading the whole L2's size
+/// would evict part of itself.
+const SWEEP: usize = 3;
+
+/// A flush is given up after this many failed proofs. On two H200s, one of six first proofs failed, on a GPU that had
+/// idled: 83.6 % of the lines seemed gone.
+const ATTEMPTS: usize = 3;
+
+/// A flush, and the facts known about it.
+#[derive(Clone, Debug)]
+pub(crate) struct ChosenFlush {
+    pub(crate) flush: Flush,
+    pub(crate) reason: Option<String>,
+    pub(crate) proof: Option<FlushVerification>,
+}
+
+/// Chooses the flush for `wanted`: the user's, whatever it does; otherwise the first that empties the L2 and leaves it
+/// clean.
+pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<ChosenFlush, Failure> {
+    let none = ChosenFlush { flush: Flush::None, reason: None, proof: None };
+    let flush = match (wanted.cache, wanted.flush) {
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
+        (Cache::Cold, flush) => flush,
+    };
+    if flush == Some(Flush::Lines) {
+        let message = "--flush lines: a GPU has `discard`, `read`, `write`, `none`";
+        return Err(Failure::new(Stage::Device, message));
+    }
+    if flush == Some(Flush::Discard) && device.kernels.discard.is_none() {
+        let message = "this GPU cannot discard lines of its L2 (compute capability 8.0 can): --flush read, write or none";
+        return Err(Failure::new(Stage::Device, message));
+    }
+    if let Some(flush) = flush {
+        let proof = prove(device, flush)?;
+        let reason = (!proof.evicts_cache()).then(|| against(flush, &proof));
+        return Ok(ChosenFlush { flush, reason, proof: Some(proof) });
+    }
+    let usual = device.usual_flush();
+    let mut proof = prove(device, usual)?;
+    for _ in 1..ATTEMPTS {
+        if proof.evicts_cache() && proof.is_clean() {
+            break;
+        }
+        // The clock of an idle GPU rises during the proof, and shifts the times that the proof compares: try again.
+        device.proofs.remove(&usual);
+        proof = prove(device, usual)?;
+    }
+    if proof.evicts_cache() && proof.is_clean() {
+        return Ok(ChosenFlush { flush: usual, reason: None, proof: Some(proof) });
+    }
+    let why = against(usual, &proof);
+    for flush in [Flush::Read, Flush::Write] {
+        let proof = prove(device, flush)?;
+        if flush != usual && proof.evicts_cache() && (proof.is_clean() || flush == Flush::Write) {
+            return Ok(ChosenFlush { flush, reason: Some(why), proof: Some(proof) });
+        }
+    }
+    Ok(ChosenFlush { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
+}
+
+/// Returns the objection to a flush, in words.
+fn against(flush: Flush, proof: &FlushVerification) -> String {
+    let evicted = match proof.evicted_fraction() {
+        None => {
+            return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster");
+        }
+        Some(evicted) => evicted,
+    };
+    if proof.evicts_cache() {
+        format!("`{flush}` leaves the L2 dirty: a sweep takes {} longer", format::percent(proof.dirt()))
+    } else {
+        format!("`{flush}` does not empty the L2: only {} of what it held is gone", format::percent(evicted))
+    }
+}
+
+/// Measures the proof of `flush`.
+fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> {
+    if let Some(proof) = device.proofs.get(&flush) {
+        return Ok(*proof);
+    }
+    let reference = Flush::Read;
+    let mut proof = FlushVerification::default();
+    proof.cached_read = read(device, CANARY, Flush::None)?;
+    proof.flushed_read = read(device, CANARY, flush)?;
+    proof.reference_read = read(device, CANARY, reference)?;
+    proof.large_read = read(device, SWEEP, flush)?;
+    proof.reference_large_read = read(device, SWEEP, reference)?;
+    device.proofs.insert(flush, proof);
+    Ok(proof)
+}
+
+/// Returns the time of a read of `quarters` quarters of the L2's size behind `flush`.
+fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
+    let kernels = Rc::clone(&device.kernels);
+    let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
+    let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
+    let groups = if device.dither.is_some() { COARSE_GROUPS } else { 1 };
+    let works = Works::One(Guarded::new(&mut probe, device.own));
+    let mut path = GraphPath::new(SamplingState::new(device, works, &SampleOptions::new(cache), flush)?);
+    let mut events = Vec::with_capacity((1 + groups) * READS);
+    for _ in 0..=groups {
+        events.extend(path.group(READS)?.events);
+    }
+    let events = &events[READS..];
+    let time =
+        if groups > 1 { median_below_step(events, timer::step(events.iter())) } else { median(events) };
+    Ok(time.unwrap_or_default())
+}
+
+/// A read of memory that no flush touches.
+struct Probe {
+    flusher: Rc<Flusher>,
+    kernels: Rc<Kernels>,
+    stream: CUstream,
+    quarters: usize,
+}
+
+impl Work for Probe {
+    fn launch(&mut self) -> Result<(), Failure> {
+        Ok(self.flusher.probe(self.quarters, &self.kernels, self.stream)?)
+    }
+}

@@ -1,0 +1,278 @@
+//! The driver's calls of a launch: work that timing would miss, since it went to other streams than the given one, and
+//! observations of what the launch does beside its work on that stream. The given stream may wait for another by an event; such
+//! work is timed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
+use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
+
+use crate::devices::cuda::driver::{CallError, Event, check};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::observation::{DriverCalls, Observation};
+
+/// The longest time after one stream has ended during which another, which ended before it, may still report busy.
+const GRACE: Duration = Duration::from_micros(50);
+
+/// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
+/// has waited for since.
+fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> BTreeMap<u64, usize> {
+    let mut streams = BTreeMap::new();
+    for call in calls {
+        match call {
+            DriverCall::Enqueued { work: Enqueued::Allocation, .. } => {}
+            DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
+                *streams.entry(*stream).or_default() += 1;
+            }
+            DriverCall::Waited { stream: Some(stream), .. } if waits_count => _ = streams.remove(stream),
+            DriverCall::Waited { stream: None, .. } if waits_count => streams.clear(),
+            _ => {}
+        }
+    }
+    streams
+}
+
+/// Counts the work of a launch captured on `own` that went elsewhere and was not waited for: no graph contains it.
+pub(crate) fn escaped(own: CUstream, calls: &[DriverCall]) -> usize {
+    others(own, calls, true).into_values().sum()
+}
+
+/// Returns true if work of a launch captured on `own` ran at once, even if the host waited for it.
+pub(crate) fn some_at_once(own: CUstream, calls: &[DriverCall]) -> bool {
+    !others(own, calls, false).is_empty()
+}
+
+/// Waits for `own`, as the second event of a launch would, and counts the other streams on which work of this launch is
+/// still running.
+pub(crate) fn still_running(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
+    let others = others(own, calls, false);
+    if others.is_empty() {
+        return Ok(0);
+    }
+    let stop = Event::new()?;
+    stop.record(own)?;
+    stop.wait()?;
+    let destroyed = |stream: u64| calls.contains(&DriverCall::Destroyed(stream));
+    let mut running = 0;
+    for stream in others.into_keys().filter(|stream| !destroyed(*stream)) {
+        running += usize::from(goes_on(stream as CUstream)?);
+    }
+    Ok(running)
+}
+
+/// Returns true if a stream has work left, and is still busy once its end would have been reported.
+fn goes_on(stream: CUstream) -> Result<bool, CallError> {
+    let begin = Instant::now();
+    loop {
+        // SAFETY: the launch has just used the stream, and not destroyed it.
+        match unsafe { sys::cuStreamQuery(stream) } {
+            CUDA_ERROR_NOT_READY if begin.elapsed() > GRACE => return Ok(true),
+            CUDA_ERROR_NOT_READY => {}
+            result => return check(result).map(|()| false),
+        }
+    }
+}
+
+/// Returns true if a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
+pub(crate) fn some_here(own: CUstream, calls: &[DriverCall]) -> bool {
+    let here = |it: &DriverCall| matches!(it, DriverCall::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
+    calls.iter().any(here)
+}
+
+/// Returns the failure of a launch without any work on its stream: there is nothing to time.
+pub(crate) fn no_work() -> Failure {
+    let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
+    Failure::new(Stage::Launch, message)
+}
+
+/// Returns the failure of a launch with work elsewhere; `seen` describes that work.
+pub(crate) fn work_elsewhere(seen: &str) -> Failure {
+    let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
+    Failure::new(
+        Stage::Launch,
+        format_args!("work elsewhere: {seen}, so that not all of its time would be measured: {remedy}"),
+    )
+}
+
+/// The handles of default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
+
+/// A launch that asks as often as this in a row if the same work is done waits for it.
+const SPINS: usize = 2;
+
+/// Returns what a launch of these calls does beside its work on `own`, the gravest first.
+pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
+    let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
+    let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];
+    let (mut failed, mut other_streams) = (None, Vec::new());
+    for (index, call) in calls.iter().enumerate() {
+        match call {
+            // One question that is answered is no wait: allocators ask so which memory is free again.
+            DriverCall::Waited { call, .. } if !call.contains("Query") => waits.push(*call),
+            DriverCall::Polled { call, times, .. } if *times >= SPINS => waits.push(*call),
+            DriverCall::Waited { call, .. } | DriverCall::Polled { call, .. } => asks.push(*call),
+            DriverCall::Allocated(call) => allocates.push(*call),
+            DriverCall::Loaded(call) => loads.push(*call),
+            DriverCall::SwitchedContext(call) => switches.push(*call),
+            DriverCall::Failed { call, code } => failed = failed.or_else(|| Some(ignored(call, *code))),
+            DriverCall::Destroyed(_) => {}
+            DriverCall::Enqueued { stream, work, .. } => {
+                match work {
+                    Enqueued::HostFunction => host_functions += 1,
+                    Enqueued::Allocation => in_order += 1,
+                    Enqueued::Graph => graphs += 1,
+                    _ => {}
+                }
+                if *stream == own as u64 {
+                    continue;
+                }
+                if DEFAULT_STREAMS.contains(stream) {
+                    on_default += usize::from(!is_blocking_copy(*stream, calls.get(index + 1)));
+                } else if *work != Enqueued::Allocation {
+                    other_streams.push(*stream);
+                }
+            }
+        }
+    }
+    if !waits.is_empty() {
+        asks.clear();
+    }
+    let named = |calls: Vec<&'static str>, observation: fn(DriverCalls) -> Observation| {
+        calls.first().map(|first| observation(DriverCalls::of(*first, calls.len())))
+    };
+    let some = |count: usize, observation: fn(usize) -> Observation| (count > 0).then(|| observation(count));
+    let (operations, streams) =
+        (other_streams.len(), other_streams.into_iter().collect::<BTreeSet<_>>().len());
+    let all = [
+        failed,
+        named(waits, Observation::Waits),
+        named(allocates, Observation::Allocates),
+        some(on_default, |operations| Observation::DefaultStream { operations }),
+        named(loads, Observation::LoadsCode),
+        some(host_functions, |count| Observation::HostFunctions { count }),
+        (operations > 0).then_some(Observation::OtherStreams { streams, operations }),
+        some(in_order, |count| Observation::AllocatesInOrder { count }),
+        some(graphs, |count| Observation::LaunchesGraphs { count }),
+        named(asks, Observation::Asks),
+        named(switches, Observation::SwitchesContext),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Returns true if the host waits in the same call for work on this default stream: `next` is then that wait.
+fn is_blocking_copy(stream: u64, next: Option<&DriverCall>) -> bool {
+    matches!(next, Some(DriverCall::Waited { stream: on, call }) if *on == Some(stream) && call.starts_with("cuMemcpy"))
+}
+
+/// Returns the observation of a failed call whose error the launch did not return.
+pub(crate) fn ignored(call: &str, code: u32) -> Observation {
+    Observation::IgnoresError {
+        call: call.to_owned(),
+        error: format!("{code} ({}): {}", error_name(code), error_text(code)),
+    }
+}
+
+#[cfg(test)]
+mod other_stream_tests {
+    use super::*;
+
+    fn on(stream: u64, captured: bool) -> DriverCall {
+        DriverCall::Enqueued { stream, captured, work: Enqueued::Memset(1) }
+    }
+
+    fn waited(stream: Option<u64>) -> DriverCall {
+        DriverCall::Waited { stream, call: "cuStreamSynchronize" }
+    }
+
+    #[test]
+    fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
+        let own = 7 as CUstream;
+        // Captured together with the own stream, or on it.
+        assert_eq!(escaped(own, &[on(7, true), on(8, true), on(7, false)]), 0);
+        assert_eq!(escaped(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
+        let waits = [on(8, false), on(9, false), waited(Some(8)), on(9, false)];
+        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (2, true));
+        let waits = [on(8, false), waited(None), DriverCall::Destroyed(8)];
+        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (0, true));
+        assert!(!some_at_once(own, &[on(7, true), waited(None)]));
+        assert!(some_here(own, &[on(0, false)]) && !some_here(own, &[on(8, true), waited(Some(7))]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(stream: u64, work: Enqueued) -> DriverCall {
+        DriverCall::Enqueued { stream, captured: false, work }
+    }
+
+    fn told(calls: &[DriverCall]) -> Vec<String> {
+        observations(7 as CUstream, calls).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn work_on_the_given_stream_is_nothing_to_tell() {
+        assert_eq!(told(&[on(7, Enqueued::Memset(64)), on(7, Enqueued::Copy(64))]), [""; 0]);
+    }
+
+    #[test]
+    fn the_default_stream_is_told_apart_from_a_blocking_copy() {
+        let waited = |call| DriverCall::Waited { stream: Some(0), call };
+        assert_eq!(
+            told(&[on(0, Enqueued::Memset(1)), on(7, Enqueued::Memset(1))]),
+            ["work elsewhere: 1 piece of the launch's work on the default stream"]
+        );
+        assert_eq!(
+            told(&[on(0, Enqueued::CopyOut(0)), waited("cuMemcpyDtoH_v2")]),
+            ["waits for the GPU: cuMemcpyDtoH_v2"]
+        );
+        assert_eq!(
+            told(&[on(0, Enqueued::Memset(1)), waited("cuStreamSynchronize")]),
+            [
+                "waits for the GPU: cuStreamSynchronize",
+                "work elsewhere: 1 piece of the launch's work on the default stream"
+            ]
+        );
+    }
+
+    #[test]
+    fn asking_again_and_again_is_a_wait() {
+        let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
+        let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
+        let asks = ["asks if work is done: cuStreamQuery and 1 call"];
+        assert_eq!(told(&[polled(1), answered.clone()]), asks);
+        assert_eq!(told(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
+    }
+
+    #[test]
+    fn the_gravest_comes_first() {
+        let calls = [
+            on(7, Enqueued::HostFunction),
+            on(8, Enqueued::Memset(1)),
+            on(8, Enqueued::Allocation),
+            DriverCall::Loaded("cuModuleLoadData"),
+            DriverCall::Allocated("cuMemAlloc_v2"),
+            DriverCall::Allocated("cuMemFree_v2"),
+            DriverCall::SwitchedContext("cuCtxSetCurrent"),
+            DriverCall::Failed { call: "cuLaunchKernel", code: 1 },
+        ];
+        let [failed, rest @ ..] = &told(&calls)[..] else { panic!("there are some") };
+        assert!(
+            failed.starts_with("failed call: cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE)"),
+            "{failed}"
+        );
+        assert_eq!(
+            rest,
+            [
+                "allocates: cuMemAlloc_v2 and 1 call",
+                "loads code: cuModuleLoadData",
+                "host functions: the device calls 1 function of the host",
+                "other streams: 1 piece of work on 1 other stream, which the given one waits for",
+                "allocates in order of a stream: 1 call",
+                "switches the context: cuCtxSetCurrent"
+            ]
+        );
+    }
+}
