@@ -93,6 +93,8 @@ pub(crate) struct Outputs {
     before: Option<Shadow>,
     /// The output that it changed most, as it left it.
     after: Option<Shadow>,
+    /// The size of the blocks that a later launch left different; nothing before that.
+    differs: Option<Bytes>,
 }
 
 impl Outputs {
@@ -111,7 +113,7 @@ impl Outputs {
     ) -> Result<Self, CallError> {
         let changed = detector.changed_in_each(Fingerprints::Before, &regions)?;
         detector.take(Fingerprints::After, &regions)?;
-        let mut outputs = Self { regions, changed, unseen, before, after: None };
+        let mut outputs = Self { regions, changed, unseen, before, after: None, differs: None };
         outputs.after = outputs.largest().and_then(|(region, _)| {
             let alone = outputs.regions.only(region);
             Shadow::of(detector, &alone)
@@ -201,6 +203,7 @@ fn compared(
     launch(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = outputs.regions.common(&reachable);
+    outputs.differs = Some(device.write_detector.changed(Fingerprints::After, &regions)?);
     let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
     let rewritten = match outputs.largest().filter(|(region, _)| there(region)) {
         Some((largest, changed)) => Some(rewritten(device, work, outputs, (&regions, largest, changed))?),
