@@ -351,6 +351,7 @@ pub fn is_value(given: &str, value: &str) -> bool {
 mod selection_tests {
     use super::*;
     use crate::baseline::{Baseline, check};
+    use gpubench_stats::DECISION_ERROR;
 
     fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
         let owned = |names: &[&str]| names.iter().map(|name| NameFilter::from(*name)).collect();
@@ -388,7 +389,8 @@ mod selection_tests {
     fn the_comparison_with_a_baseline_is_narrowed_too() {
         let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = crate::files::read(&lines[..]).expect("a run").run;
-        run.baseline_comparison = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
+        let baseline = Baseline::of("main".to_owned(), run.clone());
+        run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));
         let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
         run.baseline_comparison.as_mut().expect("it was compared").missing = missing.to_vec();
         let first = run.records[0].case.clone();

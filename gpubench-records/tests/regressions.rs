@@ -4,7 +4,7 @@
 use gpubench_records::baseline::{MOST_AGAIN, RowMedians, decide};
 use gpubench_records::comparison::{Answer, AssumedSpread, Threshold, USUAL_BAND};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, Median};
+use gpubench_stats::{DECISION_ERROR, Interval, Median};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
@@ -63,7 +63,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
     let threshold = Some(Threshold::Noise);
     let mut again = 0;
     for _ in 0..most {
-        let decisions = decide(&rows, USUAL_BAND, threshold);
+        let decisions = decide(&rows, USUAL_BAND, threshold, DECISION_ERROR);
         let seems = |row: &usize| decisions[*row].is_some_and(|decision| decision.seems_regressed);
         let seem: Vec<usize> = (0..ROWS).filter(seems).collect();
         if seem.is_empty() {
@@ -75,7 +75,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
             again += 1;
         }
     }
-    let decisions = decide(&rows, USUAL_BAND, threshold);
+    let decisions = decide(&rows, USUAL_BAND, threshold, DECISION_ERROR);
     let regressed = (0..ROWS).filter(|row| decisions[*row].is_some_and(|decision| decision.regressed));
     Outcome { regressed: regressed.collect(), again }
 }
@@ -135,7 +135,7 @@ fn called(gaussian: f64, assumed: f64, slower: f64) -> f64 {
                 assumed: AssumedSpread::UpTo(assumed),
             };
             let rows: Vec<RowMedians> = then.iter().map(row).collect();
-            let answers = decide(&rows, USUAL_BAND, None).into_iter().flatten();
+            let answers = decide(&rows, USUAL_BAND, None, DECISION_ERROR).into_iter().flatten();
             called += answers.filter(|row| matches!(row.answer, Answer::Slower | Answer::Faster)).count();
         }
     }

@@ -14,6 +14,7 @@ use gpubench_records::files::{self, Store};
 use gpubench_records::id::Arg;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Record, Run};
+use gpubench_stats::DECISION_ERROR;
 use gpubench_stats::units::Nanoseconds;
 
 const RECORDS: usize = 10_000;
@@ -95,7 +96,7 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
     assert_eq!(records.len(), RECORDS);
     drop(records);
     let baseline = Baseline::of("then".to_owned(), run.clone());
-    let checked = timed("checked against a baseline", || check(&run, &baseline, &|_| true));
+    let checked = timed("checked against a baseline", || check(&run, &baseline, &|_| true, DECISION_ERROR));
     assert_eq!((checked.findings.len(), checked.missing.len()), (RECORDS, 0));
     assert!(peak_memory() < MOST_MEMORY, "{} MiB", peak_memory() >> 20);
 }
@@ -141,7 +142,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
     let mut baseline = None;
     step("baseline read", &mut || baseline = Some(place.load().expect("a baseline")));
     let baseline = baseline.expect("it was read");
-    step("checked against it", &mut || assert_eq!(check(&run, &baseline, &|_| true).findings.len(), records));
+    step("checked against it", &mut || assert_eq!(check(&run, &baseline, &|_| true, DECISION_ERROR).findings.len(), records));
     step("baseline as a run", &mut || {
         assert_eq!(baseline.clone().into_run().map(|run| run.records.len()), Some(records));
     });

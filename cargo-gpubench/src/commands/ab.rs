@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, process};
 
-use gpubench_records::baseline::{Baseline, check_within};
+use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{NamedRun, StoredRuns, load, time_of_day};
@@ -293,7 +293,7 @@ impl<'a> Pairs<'a> {
         };
         self.args.limits.set(&mut now);
         let baseline = Baseline::of(self.sides[0].name.to_owned(), then);
-        now.baseline_comparison = Some(check_within(&now, &baseline, &|_| true, error));
+        now.baseline_comparison = Some(check(&now, &baseline, &|_| true, error));
         Ok(Some(now))
     }
 }

@@ -12,6 +12,7 @@ use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
+use gpubench_stats::DECISION_ERROR;
 use gpubench_table::export::Format;
 use gpubench_tune::Tuning;
 
@@ -101,7 +102,8 @@ pub(super) fn compare(
     };
     selection.narrow(&mut before.run);
     args.limits.set(&mut run);
-    run.baseline_comparison = Some(check(&run, &Baseline::of(before.name, before.run), &|_| true));
+    let baseline = Baseline::of(before.name, before.run);
+    run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));
     results.print_run("", &run, false)?;
     results.write(&run)?;
     Ok(Exit::of(&run))

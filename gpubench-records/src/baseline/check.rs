@@ -7,7 +7,7 @@ use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{DECISION_ERROR, Median};
 
 use crate::baseline::Baseline;
-use crate::baseline::decisions::{RowDecision, RowMedians, decide, decide_within};
+use crate::baseline::decisions::{RowDecision, RowMedians, decide};
 use crate::comparison::{AssumedSpread, BaselineComparison, CaseFinding, Finding, Threshold};
 use crate::device_info::{DeviceInfo, Property, UUID, Value};
 use crate::id::{CaseId, PlannedCase};
@@ -16,66 +16,103 @@ use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
 use crate::work::{Counts, Link};
 
-/// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
-pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> BaselineComparison {
-    check_within(run, baseline, wanted, DECISION_ERROR)
-}
-
-/// Holds `run` against `baseline` as [`check`] does, for one of several looks at a comparison that goes on: the looks share
-/// [`DECISION_ERROR`], and this one may take the part `error` of answers wrongly.
-pub fn check_within(
+/// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
+/// `error`, the probability that one of them is wrong: [`DECISION_ERROR`](gpubench_stats::DECISION_ERROR), or less for one of several
+/// looks at a comparison that goes on.
+pub fn check(
     run: &Run,
     baseline: &Baseline,
     wanted: &dyn Fn(&Record) -> bool,
     error: f64,
 ) -> BaselineComparison {
     let cases = Cases::new(run, baseline);
-    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
-    let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
+    let rows = rows(run, baseline, &cases, run.regression_threshold, error);
     let mut found: Vec<String> = Vec::new();
-    for (now, then) in &compared {
-        let new = remarks(*now, *then).into_iter().filter(|remark| !found.contains(remark));
-        found.extend(new.collect::<Vec<_>>());
+    for remark in rows.iter().flatten().flat_map(|row| remarks(row.now, row.then)) {
+        if !found.contains(&remark) {
+            found.push(remark);
+        }
     }
-    let rows: Vec<RowMedians> = compared.iter().map(|(now, then)| row(*now, *then, error)).collect();
-    let decisions = decide_within(&rows, run.sampling.equivalence_margin, run.regression_threshold, error);
-    let mut decided = rows.iter().zip(decisions);
-    let finding = |(record, pair): (&Record, Result<_, Finding>)| CaseFinding {
+    let tested_together = Some(rows.iter().flatten().count());
+    let finding = |(record, row): (&Record, Result<Row<'_>, Finding>)| CaseFinding {
         name: record.case.name(),
         device: record.device.clone(),
         cache: record.case.cache,
-        finding: pair.map_or_else(
-            |other| other,
-            |_| {
-                decided.next().map_or(Finding::New, |(row, decision)| compared_finding(record, row, decision))
-            },
-        ),
+        finding: row.map_or_else(|other| other, |row| row.finding()),
     };
-    let lines = run.records.iter().zip(pairs).map(finding).collect();
     let missing = baseline.cases().filter(|old| wanted(old) && !cases.have(old));
     BaselineComparison {
         baseline: baseline.name.clone(),
         equivalence_margin: run.sampling.equivalence_margin,
-        tested_together: Some(rows.len()),
+        tested_together,
         remarks: found,
-        findings: lines,
         missing: missing.map(|record| record.case.to_string()).collect(),
+        findings: run.records.iter().zip(rows).map(finding).collect(),
     }
 }
 
 /// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
 pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
     let cases = Cases::new(run, baseline);
-    let of = |record| Some((record, pair(run, record, baseline, &cases).ok()?));
-    let compared: Vec<_> = run.records.iter().filter_map(of).collect();
-    let rows: Vec<RowMedians> =
-        compared.iter().map(|(_, (now, then))| row(*now, *then, DECISION_ERROR)).collect();
-    let decisions = decide(&rows, run.sampling.equivalence_margin, Some(threshold));
-    let seem = compared
-        .iter()
-        .zip(decisions)
-        .filter(|(_, decision)| decision.is_some_and(|decision| decision.seems_regressed));
-    seem.map(|((record, _), _)| *record).collect()
+    let rows = rows(run, baseline, &cases, Some(threshold), DECISION_ERROR);
+    let seems = |row: &Row<'_>| row.decision.is_some_and(|decision| decision.seems_regressed);
+    let rows = run.records.iter().zip(rows).filter(|(_, row)| row.as_ref().is_ok_and(seems));
+    rows.map(|(record, _)| record).collect()
+}
+
+/// A case that is compared, now and then.
+struct Row<'a> {
+    now: MeasuredRecord<'a>,
+    then: MeasuredRecord<'a>,
+    processes: [usize; 2],
+    /// Nothing if a time is not above zero.
+    decision: Option<RowDecision>,
+}
+
+/// Returns the row of each record of `run`, or the finding that there is none. All rows are decided together.
+fn rows<'a>(
+    run: &'a Run,
+    baseline: &'a Baseline,
+    cases: &Cases<'_>,
+    threshold: Option<Threshold>,
+    error: f64,
+) -> Vec<Result<Row<'a>, Finding>> {
+    let mut medians = Vec::new();
+    let row = |record| {
+        let (now, then) = pair(run, record, baseline, cases)?;
+        let [new, old] = [now, then].map(|it| it.medians(1.0 - error));
+        let processes = [new.len(), old.len()];
+        let (same_device, assumed) = (same_device(now, then), assumed(now, then));
+        medians.push(RowMedians { now: new, then: old, same_device, assumed });
+        Ok(Row { now, then, processes, decision: None })
+    };
+    let mut rows: Vec<Result<Row<'_>, Finding>> = run.records.iter().map(row).collect();
+    let decisions = decide(&medians, run.sampling.equivalence_margin, threshold, error);
+    for (row, decision) in rows.iter_mut().flatten().zip(decisions) {
+        row.decision = decision;
+    }
+    rows
+}
+
+impl Row<'_> {
+    fn finding(&self) -> Finding {
+        let Some(decision) = self.decision else {
+            return Finding::NoTime("a time at or below zero".to_owned());
+        };
+        let RowDecision { ratio, times: [time, baseline_time], noise_known, assumed, answer, regressed, .. } =
+            decision;
+        Finding::Compared {
+            ratio,
+            time,
+            baseline_time,
+            processes: self.processes,
+            noise_known,
+            assumed_spread: assumed,
+            answer,
+            regressed,
+            remeasured: self.now.record.remeasured,
+        }
+    }
 }
 
 /// The cases of a run, as they are and as they were planned.
@@ -136,32 +173,6 @@ fn pair<'a>(
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
 }
 
-/// The medians of a case, now and then.
-fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, error: f64) -> RowMedians {
-    let confidence = 1.0 - error;
-    let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
-    RowMedians { now: new, then: old, same_device: same_device(now, then), assumed: assumed(now, then) }
-}
-
-fn compared_finding(record: &Record, row: &RowMedians, decision: Option<RowDecision>) -> Finding {
-    let Some(decision) = decision else {
-        return Finding::NoTime("a time at or below zero".to_owned());
-    };
-    let RowDecision { ratio, times: [now, then], noise_known, assumed, answer, regressed, .. } = decision;
-    let processes = [row.now.len(), row.then.len()];
-    Finding::Compared {
-        ratio,
-        time: now,
-        baseline_time: then,
-        processes,
-        noise_known,
-        assumed_spread: assumed,
-        answer,
-        regressed,
-        remeasured: record.remeasured,
-    }
-}
-
 /// Returns the measurement, if it holds.
 fn number(record: &Record) -> Result<&Measurement, &'static str> {
     match &record.measurement {
@@ -169,12 +180,6 @@ fn number(record: &Record) -> Result<&Measurement, &'static str> {
         Some(_) if record.verdict.state == State::Invalid => Err("invalid"),
         Some(measurement) => Ok(measurement),
     }
-}
-
-/// Returns the medians of all processes that measured the case.
-fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
-    let all = std::iter::once(own).chain(&record.other_processes);
-    all.filter_map(|measured| measured.samples.median(confidence)).collect()
 }
 
 /// A record with a number, and its run.
@@ -191,6 +196,12 @@ pub struct MeasuredRecord<'a> {
 impl MeasuredRecord<'_> {
     fn info(&self) -> Option<&DeviceInfo> {
         self.run.device_of(self.record)
+    }
+
+    /// Returns the medians of all processes that measured the case.
+    fn medians(&self, confidence: f64) -> Vec<Median> {
+        let all = std::iter::once(self.measurement).chain(&self.record.other_processes);
+        all.filter_map(|measured| measured.samples.median(confidence)).collect()
     }
 }
 
@@ -391,7 +402,7 @@ mod check_tests {
 
     fn findings(now: &[&str], then: &[&str]) -> Vec<Finding> {
         let baseline = Baseline::of("b".to_owned(), run(then));
-        check(&run(now), &baseline, &|_| true).findings.into_iter().map(|line| line.finding).collect()
+        check(&run(now), &baseline, &|_| true, DECISION_ERROR).findings.into_iter().map(|line| line.finding).collect()
     }
 
     /// While an earlier argument is left, others are new. If none is, nothing tells whether the case became slower.
@@ -422,7 +433,7 @@ mod check_tests {
         });
         let found = |now: &Run, then: &Run| {
             let baseline = Baseline::of("b".to_owned(), then.clone());
-            check(now, &baseline, &|_| true).findings.remove(0).finding
+            check(now, &baseline, &|_| true, DECISION_ERROR).findings.remove(0).finding
         };
         let none = |words: &str| Finding::NoTime(words.to_owned());
         assert_eq!(found(&failed, &whole), none("failed now"));
@@ -439,7 +450,7 @@ mod check_tests {
         let then = run(&["1", "2", "3"]);
         let mut now = then.clone();
         now.devices[0].properties.push(Property::new("driver", Value::Text("590.2".to_owned())));
-        let checked = check(&now, &Baseline::of("b".to_owned(), then), &|_| true);
+        let checked = check(&now, &Baseline::of("b".to_owned(), then), &|_| true, DECISION_ERROR);
         assert_eq!(checked.remarks, ["driver 590.2 now, not told then"]);
         assert_eq!((checked.findings.len(), checked.missing), (3, vec![]));
     }
@@ -459,7 +470,7 @@ mod check_tests {
         let baseline = Baseline::of("b".to_owned(), then);
         let seem = seem_regressed(&now, &baseline, Threshold::Fraction(0.05));
         assert_eq!(seem, [&now.records[1]]);
-        let checked = check(&now, &baseline, &|_| true);
+        let checked = check(&now, &baseline, &|_| true, DECISION_ERROR);
         let of = |finding: &Finding| match finding {
             Finding::Compared { processes, answer, .. } => (*processes, *answer),
             other => panic!("{other:?}"),

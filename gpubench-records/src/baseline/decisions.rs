@@ -4,7 +4,7 @@
 
 use crate::comparison::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{DECISION_ERROR, Median, ProcessRatio, Ratio, benjamini_hochberg};
+use gpubench_stats::{Median, ProcessRatio, Ratio, benjamini_hochberg};
 
 /// The number of processes that show the spread between processes.
 const KNOWS_NOISE: usize = 3;
@@ -15,7 +15,7 @@ pub const MOST_AGAIN: usize = 8;
 /// A row, now and then.
 #[derive(Clone, Debug)]
 pub struct RowMedians {
-    /// The medians of the processes now, each with an interval of a confidence of 1 − [`DECISION_ERROR`].
+    /// The medians of the processes now, each with an interval.
     pub now: Vec<Median>,
     /// Those of the baseline.
     pub then: Vec<Median>,
@@ -51,19 +51,13 @@ struct TestedRow {
     faster: f64,
 }
 
-/// Decides on `rows`: a difference up to `band` does not matter, and a regression is one of `threshold`. Nothing for a row
-/// with a time that is not above zero.
+/// Decides on `rows`, whose medians have intervals of a confidence of 1 − `error`: a difference up to `band` does not matter, and a
+/// regression is one of `threshold`. Nothing for a row with a time that is not above zero.
 ///
 /// A row's own interval of 99 % is beyond the band by chance once in a hundred rows and more often where processes differ. So
-/// slower rows are found by the procedure of Benjamini & Hochberg over all rows, likewise faster ones, and regressions. One row
-/// alone has the answer of its interval.
-pub fn decide(rows: &[RowMedians], band: f64, threshold: Option<Threshold>) -> Vec<Option<RowDecision>> {
-    decide_within(rows, band, threshold, DECISION_ERROR)
-}
-
-/// Decides as [`decide`] does, so that the part `error` of what is called slower or faster may be so by chance. The medians
-/// have intervals of a confidence of 1 − `error`.
-pub(super) fn decide_within(
+/// slower rows are found by the procedure of Benjamini & Hochberg over all rows, likewise faster ones, and regressions: the part
+/// `error` of what is called slower or faster may be so by chance. One row alone has the answer of its interval.
+pub fn decide(
     rows: &[RowMedians],
     band: f64,
     threshold: Option<Threshold>,
@@ -133,7 +127,7 @@ fn middle(medians: &[Median]) -> Nanoseconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_stats::Interval;
+    use gpubench_stats::{DECISION_ERROR, Interval};
 
     /// A row that one process measured to a part in a thousand, now this many times as long as then, where processes do not differ.
     fn row(ratio: f64) -> RowMedians {
@@ -151,7 +145,7 @@ mod tests {
 
     fn answers(ratios: &[f64]) -> Vec<Answer> {
         let rows: Vec<RowMedians> = ratios.iter().map(|ratio| row(*ratio)).collect();
-        decide(&rows, 0.005, None).into_iter().map(|row| row.expect("times are above zero").answer).collect()
+        decide(&rows, 0.005, None, DECISION_ERROR).into_iter().map(|row| row.expect("times are above zero").answer).collect()
     }
 
     /// Half of the row's interval is 0.14 %: 0.65 % is beyond the band alone, and in one row of a hundred no news.
@@ -173,7 +167,7 @@ mod tests {
     #[test]
     fn a_row_seems_to_be_a_regression_until_its_processes_say_otherwise() {
         let seems = |row: &RowMedians, threshold| {
-            let decision = decide(std::slice::from_ref(row), 0.005, Some(threshold))[0];
+            let decision = decide(std::slice::from_ref(row), 0.005, Some(threshold), DECISION_ERROR)[0];
             decision.expect("times are above zero").seems_regressed
         };
         let (part, noise) = (Threshold::Fraction(0.05), Threshold::Noise);
@@ -195,7 +189,7 @@ mod tests {
             let mut rows = vec![with(1.0, AssumedSpread::UpTo(0.4)); 71];
             rows.push(row);
             let threshold = Some(Threshold::Fraction(0.05));
-            let found = decide(&rows, 0.005, threshold).pop().flatten().expect("times are above zero");
+            let found = decide(&rows, 0.005, threshold, DECISION_ERROR).pop().flatten().expect("times are above zero");
             (found.answer, found.regressed, found.assumed)
         };
         let shared = AssumedSpread::UpTo(0.4);
@@ -221,7 +215,7 @@ mod tests {
             let one = row(1.0);
             let [now, then] = [(one.now, now), (one.then, then)].map(|(median, count)| median.repeat(count));
             let row = RowMedians { now, then, same_device, ..row(1.0) };
-            let decision = decide(&[row], 0.005, None)[0];
+            let decision = decide(&[row], 0.005, None, DECISION_ERROR)[0];
             decision.expect("times are above zero").noise_known
         };
         assert!(known(1, 2, true) && known(2, 1, true) && known(5, 5, true));

@@ -9,10 +9,12 @@ mod folder;
 
 use std::collections::{HashMap, HashSet};
 
+use gpubench_stats::DECISION_ERROR;
+
 use self::check::seem_regressed;
 
 pub(crate) use self::check::other_work;
-pub use self::check::{MeasuredRecord, check, check_within, differences};
+pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};
 use crate::comparison::Threshold;
@@ -57,7 +59,7 @@ impl OpenBaselines {
     /// should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
-        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted));
+        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted, DECISION_ERROR));
     }
 
     /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
@@ -354,7 +356,7 @@ mod newest_tests {
         assert_eq!(found(vec![first.clone()], &other), None);
         assert_eq!(found(vec![renumbered], &other).as_deref(), Some("cuda:7"));
 
-        let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true);
+        let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true, DECISION_ERROR);
         assert_eq!(checked.missing, [""; 0]);
         assert!(checked.findings.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
         let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";
