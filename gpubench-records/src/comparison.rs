@@ -14,7 +14,6 @@ pub const USUAL_BAND: f64 = 0.005;
 gpubench_stats::stored! {
     /// The answer to whether a launch is faster than another.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "lowercase")]
     pub enum Answer {
         /// It takes less time, by more than the band.
         Faster,
@@ -50,7 +49,6 @@ impl Answer {
 gpubench_stats::stored! {
     /// The difference from which on a slower launch is a regression.
     #[derive(Copy)]
-    #[serde(rename_all = "lowercase")]
     pub enum Threshold {
         /// This fraction, if the launch is certainly slower.
         Fraction(f64),
@@ -159,7 +157,6 @@ gpubench_stats::stored! {
 
     /// The difference between two processes of one program that a comparison assumes.
     #[derive(Copy)]
-    #[serde(rename_all = "kebab-case")]
     pub enum AssumedSpread {
         /// Up to this fraction.
         UpTo(f64),
@@ -168,7 +165,6 @@ gpubench_stats::stored! {
     }
 
     /// The standing of a case against the baseline.
-    #[serde(rename_all = "kebab-case")]
     pub enum Finding {
         /// It was compared.
         Compared {

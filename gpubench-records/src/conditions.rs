@@ -103,18 +103,14 @@ impl SensorRange {
         slowed_by.dedup();
         Self {
             readings: readings.len(),
-            sm_clock: range(readings.iter().filter_map(|reading| reading.sm_clock)),
-            memory_clock: range(readings.iter().filter_map(|reading| reading.memory_clock)),
-            temperature: range(readings.iter().filter_map(|reading| reading.temperature)),
-            power: range(readings.iter().filter_map(|reading| reading.power)),
+            sm_clock: Range::of(readings.iter().filter_map(|reading| reading.sm_clock)),
+            memory_clock: Range::of(readings.iter().filter_map(|reading| reading.memory_clock)),
+            temperature: Range::of(readings.iter().filter_map(|reading| reading.temperature)),
+            power: Range::of(readings.iter().filter_map(|reading| reading.power)),
             throttle_reasons: slowed_by,
             other_processes: readings.iter().filter_map(|reading| reading.other_processes).max(),
         }
     }
-}
-
-fn range<T: PartialOrd + Copy>(values: impl Iterator<Item = T>) -> Option<Range<T>> {
-    values.fold(None, |range, value| Some(Range::including(range, value)))
 }
 
 #[cfg(test)]

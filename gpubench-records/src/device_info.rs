@@ -144,7 +144,6 @@ impl Display for Property {
 
 gpubench_stats::stored! {
     /// A property's value.
-    #[serde(rename_all = "kebab-case")]
     #[non_exhaustive]
     pub enum Value {
         /// A number of things.
@@ -205,7 +204,6 @@ impl Peak {
 gpubench_stats::stored! {
     /// A quantity that a device limits per second.
     #[derive(Eq, PartialOrd, Ord)]
-    #[serde(rename_all = "kebab-case")]
     #[non_exhaustive]
     pub enum Quantity {
         /// Bytes read from and written to memory.
@@ -278,7 +276,6 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
 gpubench_stats::stored! {
     /// The source of a peak.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
     #[non_exhaustive]
     pub enum PeakSource {
         /// From the attributes that the driver reports.

@@ -8,7 +8,6 @@ use gpubench_stats::format;
 gpubench_stats::stored! {
     /// The part of a case's protocol in which something happened.
     #[derive(Copy, Eq, PartialOrd, Ord)]
-    #[serde(rename_all = "kebab-case")]
     #[non_exhaustive]
     pub enum Stage {
         /// Evaluating the benchmark's `args`.
@@ -32,47 +31,42 @@ gpubench_stats::stored! {
     }
 
     /// The progress of a case: the step, and the number of launches or samples so far.
-    #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
+    #[derive(Copy, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum Step {
         /// The user's `setup`.
+        #[error("setup")]
         Setup,
         /// The user's `reset` before the checked launch.
+        #[error("reset")]
         Reset,
         /// The user's counts.
+        #[error("counts")]
         Counts,
         /// The one launch whose outputs are checked.
+        #[error("checked launch")]
         CheckedLaunch,
         /// The user's `check`.
+        #[error("check")]
         Check,
         /// The device's preparation: capture of a launch, proof of the flush, and the timer.
+        #[error("before the warm-up")]
         Preparation,
         /// The warm-up, with the number of launches so far.
+        #[error("{}", progress(*.0, "first launches of the warm-up", "warm-up, after", "launch"))]
         WarmUp(usize),
         /// Sampling, with the number of samples so far.
+        #[error("{}", progress(*.0, "first samples", "after", "sample"))]
         Samples(usize),
         /// The measurements after the last sample, with the number of samples.
+        #[error("after all {}", format::counted(*.0, "sample"))]
         Afterwards(usize),
     }
 }
 
-impl Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Setup => f.write_str("setup"),
-            Self::Reset => f.write_str("reset"),
-            Self::Counts => f.write_str("counts"),
-            Self::CheckedLaunch => f.write_str("checked launch"),
-            Self::Check => f.write_str("check"),
-            Self::Preparation => f.write_str("before the warm-up"),
-            Self::WarmUp(0) => f.write_str("first launches of the warm-up"),
-            Self::WarmUp(launches) => write!(f, "warm-up, after {}", format::counted(*launches, "launch")),
-            Self::Samples(0) => f.write_str("first samples"),
-            Self::Samples(taken) => write!(f, "after {}", format::counted(*taken, "sample")),
-            Self::Afterwards(taken) => write!(f, "after all {}", format::counted(*taken, "sample")),
-        }
-    }
+/// Describes how far a step has come, or that it begins.
+fn progress(number: usize, first: &str, after: &str, what: &str) -> String {
+    if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
 }
 
 gpubench_stats::stored! {

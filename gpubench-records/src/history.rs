@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device_info::{DRIVER, DeviceInfo, Property, UUID, Value};
 use crate::files;
-use crate::files::{Checksum, Destination, create, time_of_day};
+use crate::files::{Checksum, Destination, candidates, create};
 use crate::id::CaseId;
 use crate::record::{Measurement, Program, Record, Run};
 use crate::work::Counts;
@@ -239,20 +239,15 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
     let line = kept.line().map_err(|error| written(error.into(), folder))?;
     // Tasks of one second have a number each; a run that is added twice is there once.
-    let name = time_of_day(kept.started).replace(':', "-");
     let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
     let below = folder.join(commit);
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
-    let path = |number: usize| match number {
-        1 => below.join(format!("{name}.{ENDING}")),
-        number => below.join(format!("{name}-{number}.{ENDING}")),
-    };
-    let mut there = (1..).map(path).take_while(|path| path.exists());
+    let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.{ENDING}")));
+    let mut there = paths().take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
         return Ok(Added { file, cases, was_there: true });
     }
-    let file =
-        create((1..).map(path), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
+    let file = create(paths(), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
     Ok(Added { file, cases, was_there: false })
 }
 

@@ -3,28 +3,48 @@
 
 use std::collections::HashMap;
 
-use crate::baseline::other_work;
 use crate::id::PlannedCase;
 use crate::record::{Measurement, Record};
 use crate::verdict::Reason;
 use gpubench_stats::units::Nanoseconds;
 
-/// One record for each case, in the order in which cases first came.
-pub fn merged(records: Vec<Record>) -> Vec<Record> {
-    let mut cases: Vec<Vec<Record>> = Vec::new();
-    let mut places: HashMap<PlannedCase, usize> = HashMap::new();
-    for record in records {
-        let place = *places.entry(record.planned()).or_insert(cases.len());
-        match cases.get_mut(place) {
-            Some(case) => case.push(record),
-            None => cases.push(vec![record]),
+/// Records by their cases, in the order in which cases first came.
+#[derive(Default)]
+pub(crate) struct RecordsByCase {
+    cases: Vec<Vec<Record>>,
+    places: HashMap<PlannedCase, usize>,
+}
+
+impl RecordsByCase {
+    /// Returns the records of a case so far.
+    pub(crate) fn of(&mut self, case: PlannedCase) -> &mut Vec<Record> {
+        let place = *self.places.entry(case).or_insert(self.cases.len());
+        if place == self.cases.len() {
+            self.cases.push(Vec::new());
         }
+        &mut self.cases[place]
     }
-    cases.into_iter().filter_map(of_case).collect()
+
+    /// Returns one record for each case.
+    pub(crate) fn merged(self) -> Vec<Record> {
+        self.cases.into_iter().filter_map(of_case).collect()
+    }
+}
+
+/// Returns one record for each case, in the order in which cases first came.
+pub fn merged(records: Vec<Record>) -> Vec<Record> {
+    let mut cases = RecordsByCase::default();
+    for record in records {
+        cases.of(record.planned()).push(record);
+    }
+    cases.merged()
 }
 
 /// Shows the record with the worst verdict whose median is nearest to the middle of all. A record may be made of several already.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
+    if records.len() == 1 {
+        return records.pop();
+    }
     let worst = records.iter().map(|record| record.verdict.state).max()?;
     let median =
         |measured: Option<&Measurement>| measured.map_or(Nanoseconds(f64::INFINITY), Measurement::median);
@@ -53,7 +73,7 @@ fn judge_work(record: &mut Record) {
     let mut counts =
         record.measurement.iter().chain(&record.other_processes).map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };
-    let Some(differences) = counts.map(|other| other_work(first, other)).find(|found| !found.is_empty())
+    let Some(differences) = counts.map(|other| first.differences(other)).find(|found| !found.is_empty())
     else {
         return;
     };

@@ -8,7 +8,6 @@ use gpubench_stats::units::Nanoseconds;
 gpubench_stats::stored! {
     /// The state of the caches when a sample starts.
     #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
-    #[serde(rename_all = "lowercase")]
     pub enum Cache {
         /// The launch before has just run.
         Hot,
@@ -117,7 +116,6 @@ impl FlushVerification {
 gpubench_stats::stored! {
     /// The way to empty the last-level cache before a sample.
     #[derive(Copy, Eq, Hash)]
-    #[serde(rename_all = "lowercase")]
     pub enum Flush {
         /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
         Discard,
@@ -133,7 +131,6 @@ gpubench_stats::stored! {
 
     /// The path that times the samples.
     #[derive(Copy, Eq, Hash)]
-    #[serde(rename_all = "lowercase")]
     #[non_exhaustive]
     pub enum Path {
         /// Events in a captured graph.

@@ -11,8 +11,6 @@ use gpubench_stats::units::{Bytes, Nanoseconds, Range};
 use crate::comparison::{BaselineComparison, Comparison, Threshold};
 use crate::device_info::DeviceInfo;
 use crate::failure::Failure;
-use crate::files;
-use crate::files::FormatError;
 use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
 use crate::launch::LaunchInfo;
 use crate::limits::{DeclaredWork, begins_cold};
@@ -27,7 +25,7 @@ use crate::verification::{CuptiPass, NcuPass, Verification};
 use crate::work::{Counts, Link};
 
 /// The name of this format.
-pub const SCHEMA: &str = files::RUN.schema;
+pub const SCHEMA: &str = "gpubench/3";
 
 gpubench_stats::stored! {
     /// The records of one invocation.
@@ -56,7 +54,6 @@ gpubench_stats::stored! {
         /// The devices that they ran on.
         pub devices: Vec<DeviceInfo>,
         /// The results, in the order in which they were measured.
-        #[serde(deserialize_with = "files::valid_records")]
         pub records: Vec<Record>,
         /// The cases that benchmarks skip.
         #[serde(default)]
@@ -69,25 +66,6 @@ gpubench_stats::stored! {
 }
 
 impl Run {
-    /// Reads a run from JSON.
-    ///
-    /// # Errors
-    /// If it is no run of this format.
-    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
-        files::RUN.read(json).map(Self::with_models)
-    }
-
-    /// Takes the model from its device for each record that has none.
-    pub(crate) fn with_models(mut self) -> Self {
-        for record in self.records.iter_mut().filter(|record| record.case.model.is_empty()) {
-            let info = self.devices.iter().find(|info| info.device == record.device);
-            if let Some(info) = info {
-                record.case.model.clone_from(&info.name);
-            }
-        }
-        self
-    }
-
     /// Writes it as [`parse`](Self::parse) reads it.
     ///
     /// # Errors

@@ -318,7 +318,6 @@ gpubench_stats::stored! {
     }
 
     /// The energy of a case.
-    #[serde(rename_all = "kebab-case")]
     pub enum Energy {
         /// The energy of a launch.
         Measured(EnergyMeasurement),

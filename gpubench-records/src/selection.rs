@@ -154,35 +154,8 @@ pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
 pub enum NameFilter {
     /// A part of the name; the whole name where names are exact.
     Text(String),
-    /// A regular expression that a part of the name matches.
-    Pattern(Pattern),
-}
-
-/// A regular expression.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Pattern(Regex);
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl Eq for Pattern {}
-
-impl TryFrom<String> for Pattern {
-    type Error = BadFilter;
-
-    fn try_from(pattern: String) -> Result<Self, BadFilter> {
-        Regex::new(&pattern).map(Self).map_err(|error| BadFilter { pattern, why: error.to_string() })
-    }
-}
-
-impl From<Pattern> for String {
-    fn from(pattern: Pattern) -> Self {
-        pattern.0.as_str().to_owned()
-    }
+    /// A regular expression that a part of the name matches. It is compiled for each name, in some microseconds.
+    Pattern(String),
 }
 
 /// A filter between slashes that is not a valid regular expression.
@@ -202,7 +175,10 @@ impl NameFilter {
     /// Returns an error if the regular expression is none.
     pub fn parse(text: &str) -> Result<Self, BadFilter> {
         match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
-            Some(pattern) => Pattern::try_from(pattern.to_owned()).map(Self::Pattern),
+            Some(pattern) => match Regex::new(pattern) {
+                Ok(_) => Ok(Self::Pattern(pattern.to_owned())),
+                Err(error) => Err(BadFilter { pattern: pattern.to_owned(), why: error.to_string() }),
+            },
             None => Ok(Self::Text(text.to_owned())),
         }
     }
@@ -212,7 +188,7 @@ impl NameFilter {
         match self {
             Self::Text(text) if exact => text == name,
             Self::Text(text) => name.contains(text.as_str()),
-            Self::Pattern(Pattern(regex)) => regex.is_match(name),
+            Self::Pattern(pattern) => Regex::new(pattern).is_ok_and(|regex| regex.is_match(name)),
         }
     }
 }
@@ -227,7 +203,7 @@ impl std::fmt::Display for NameFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => f.write_str(text),
-            Self::Pattern(Pattern(regex)) => write!(f, "/{regex}/"),
+            Self::Pattern(pattern) => write!(f, "/{pattern}/"),
         }
     }
 }

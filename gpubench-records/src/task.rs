@@ -7,7 +7,6 @@ use std::str::FromStr;
 gpubench_stats::stored! {
     /// The way in which the tasks of a set divide the work.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "kebab-case")]
     pub enum ShareMode {
         /// Each task measures every case, on its own GPUs.
         Replicate,

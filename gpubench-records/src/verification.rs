@@ -24,7 +24,6 @@ gpubench_stats::stored! {
     }
 
     /// The launches of a case behind its samples, as CUPTI traced them.
-    #[serde(rename_all = "kebab-case")]
     pub enum CuptiPass {
         /// They were traced.
         Traced(Box<CuptiTimes>),
@@ -137,7 +136,6 @@ const LEAST: Nanoseconds = Nanoseconds(150.0);
 
 gpubench_stats::stored! {
     /// The launches of a case as Nsight Compute counted them.
-    #[serde(rename_all = "kebab-case")]
     pub enum NcuPass {
         /// They were counted.
         Counted(Box<Counters>),

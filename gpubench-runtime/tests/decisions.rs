@@ -12,7 +12,7 @@ use gpubench_records::sampling::Sampling;
 use gpubench_runtime::__private::steps::{Placement, Rounds, StepObserver, compare};
 use gpubench_runtime::device::{SampledGroup, Sampler};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Median, Ratio};
+use gpubench_stats::{Median, ProcessRatio};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, Normal, Uniform};
@@ -214,7 +214,7 @@ fn intervals_of_processes_hold_the_ratio() {
             (0..count).map(of).collect()
         };
         let held = (0..draws).filter(|_| {
-            let ratio = Ratio::of_processes(&side(now), &side(then), 0.99).expect("times are above zero");
+            let ratio = ProcessRatio::of(&side(now), &side(then), 0.99).expect("times are above zero").ratio();
             ratio.low <= 1.0 && 1.0 <= ratio.high
         });
         let held = held.count() as f64 / f64::from(draws);

@@ -1,6 +1,8 @@
 //! Quantities as text for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
+use std::fmt::{self, Display};
+
 use crate::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
 };
@@ -223,6 +225,29 @@ fn significant(value: f64, digits: usize) -> String {
         Ok(shown) => rounded(value, digits.saturating_sub(before_point(shown))),
         Err(_) => text,
     }
+}
+
+/// Writes quantities as the function beside each does.
+macro_rules! displays {
+    ($($name:ident by $show:expr;)+) => {$(
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let show: fn($name) -> String = $show;
+                f.pad(&show(*self))
+            }
+        }
+    )+};
+}
+
+displays! {
+    Nanoseconds by time;
+    Bytes by bytes;
+    BytesPerSecond by bandwidth;
+    FlopsPerSecond by throughput;
+    ItemsPerSecond by |rate| items(rate, "items");
+    Hertz by clock;
+    Joules by energy;
+    Watts by power;
 }
 
 #[cfg(test)]

@@ -6,15 +6,30 @@
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
-/// Defines types that files of runs contain: serde reads and writes them, and with the feature `schema` they are in the JSON schema.
+/// Defines types that files of runs contain: serde reads and writes them, variants of enums in lower case with dashes, and with the
+/// feature `schema` they are in the JSON schema.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! stored {
-    ($($item:item)+) => {$(
+    () => {};
+    ($(#[$attribute:meta])+ pub enum $name:ident $variants:tt $($others:tt)*) => {
+        $crate::stored! {
+            @item
+            #[serde(rename_all = "kebab-case")]
+            $(#[$attribute])+
+            pub enum $name $variants
+        }
+        $crate::stored! { $($others)* }
+    };
+    (@item $item:item) => {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         $item
-    )+};
+    };
+    ($item:item $($others:tt)*) => {
+        $crate::stored! { @item $item }
+        $crate::stored! { $($others)* }
+    };
 }
 
 pub mod format;
@@ -41,10 +56,11 @@ pub use self::drift::Drift;
 pub use self::modes::Modes;
 pub use self::quantile::{median, median_of, quantile};
 pub use self::random::shuffle;
-pub use self::ratio::{Median, ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
+pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::{Decision, StopRule};
-pub use self::summary::{COARSE, CONFIDENCE, Groups, Interval, SMALLEST_SAMPLE, Summary, median_below_step};
-pub use self::trimmed::{
-    TrimmedMean, interval_of_mean, standard_error, trimmed_error, trimmed_mean, variance,
+pub use self::summary::{
+    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, interval_of_mean,
+    median_below_step,
 };
+pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};

@@ -1,10 +1,8 @@
 //! The ratio of two launches' times with its confidence interval: as separate processes find it, or as launches that alternate in
 //! rounds do. All of it is done on logarithms, so that twice as long and half as long are equally far from equal.
 
-use crate::autocorrelation::effective_samples;
-use crate::quantile::{ascending, quantile};
 use crate::student;
-use crate::summary::{Interval, interval};
+use crate::summary::Median;
 use crate::trimmed::{TrimmedMean, moments};
 use crate::units::Nanoseconds;
 
@@ -24,11 +22,6 @@ crate::stored! {
 }
 
 impl Ratio {
-    /// The ratio of the medians of the processes `now` to those of the processes `then`; see [`ProcessRatio`].
-    pub fn of_processes(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
-        ProcessRatio::of(now, then, confidence).map(|found| found.ratio())
-    }
-
     pub(super) fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
         // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
@@ -119,31 +112,8 @@ impl ProcessRatio {
     }
 }
 
-/// The median of a case in one process, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Median {
-    /// The median of its samples.
-    pub time: Nanoseconds,
-    /// The median's interval.
-    pub interval: Interval,
-}
-
 impl Median {
-    /// The median of `times`, in the order they ran, with its interval of this `confidence`; a [`Summary`](crate::Summary)
-    /// has that of 95 %. `None` if there are no times.
-    pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
-        if times.is_empty() {
-            return None;
-        }
-        let sorted = ascending(times);
-        let time = Nanoseconds(quantile(&sorted, 0.5));
-        let effective = effective_samples(times, time);
-        Some(Self { time, interval: interval(&sorted, effective, step, confidence) })
-    }
-}
-
-impl Median {
-    /// The geometric mean of the medians of several processes; [`Ratio::of_processes`] is the ratio of two such means.
+    /// The geometric mean of the medians of several processes; a [`ProcessRatio`] is the ratio of two such means.
     /// `None` if there are no medians, or a time is not above zero.
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
@@ -284,6 +254,7 @@ pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
 #[cfg(test)]
 mod ratio_tests {
     use super::*;
+    use crate::summary::Interval;
 
     fn median(time: f64, low: f64, high: f64) -> Median {
         let interval = Interval { low: Nanoseconds(low), high: Nanoseconds(high) };
@@ -300,19 +271,19 @@ mod ratio_tests {
     fn intervals_of_two_medians_add_as_squares() {
         let now = median(1000.0, 1000.0 * (-0.03_f64).exp(), 1000.0 * 0.04_f64.exp());
         let then = median(500.0, 500.0 * (-0.03_f64).exp(), 500.0 * 0.04_f64.exp());
-        let ratio = Ratio::of_processes(&[now], &[then], 0.99).expect("one each");
+        let ratio = ProcessRatio::of(&[now], &[then], 0.99).expect("one each").ratio();
         near(ratio.value, 2.0);
         near(ratio.low, 2.0 * (-0.05_f64).exp());
         near(ratio.high, 2.0 * 0.05_f64.exp());
-        assert_eq!(Ratio::of_processes(&[now], &[], 0.99), None);
-        assert_eq!(Ratio::of_processes(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
+        assert_eq!(ProcessRatio::of(&[now], &[], 0.99), None);
+        assert_eq!(ProcessRatio::of(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
     }
 
     #[test]
     fn the_ratio_is_that_of_the_mean_times() {
         let [now, then] = [[1000.0, 1100.0, 1500.0], [400.0, 500.0, 450.0]]
             .map(|times| times.map(|time: f64| median(time, 0.99 * time, 1.01 * time)));
-        let ratio = Ratio::of_processes(&now, &then, 0.99).expect("three each");
+        let ratio = ProcessRatio::of(&now, &then, 0.99).expect("three each").ratio();
         let [now, then] = [now, then].map(|medians| Median::mean(&medians).expect("above zero").0);
         near(ratio.value, now / then);
         let exact = median(326_400.0, 326_368.0, 326_432.0);
@@ -325,7 +296,7 @@ mod ratio_tests {
     fn processes_that_differ_widen_it() {
         let exact = |log: f64| median(log.exp(), log.exp(), log.exp());
         let then: Vec<Median> = [-0.01, -0.01, 0.0, 0.01, 0.01].map(exact).to_vec();
-        let ratio = Ratio::of_processes(&[exact(0.05)], &then, 0.99).expect("there are enough");
+        let ratio = ProcessRatio::of(&[exact(0.05)], &then, 0.99).expect("there are enough").ratio();
         near(ratio.value, 0.05_f64.exp());
         let half = 4.604_095 * 0.01 * 1.2_f64.sqrt();
         assert!((ratio.high.ln() - 0.05 - half).abs() < 1e-6, "{ratio:?}");
@@ -384,7 +355,7 @@ mod ratio_tests {
         let [low, high] = [-0.02, 0.02_f64].map(f64::exp);
         let around = |time: f64| median(time, time * low, time * high);
         near(Median::mean(&[around(100.0), around(400.0)]).expect("above zero").0, 200.0);
-        let ratio = Ratio::of_processes(&[around(30.0); 2], &[around(10.0); 2], 0.99).expect("two each");
+        let ratio = ProcessRatio::of(&[around(30.0); 2], &[around(10.0); 2], 0.99).expect("two each").ratio();
         near(ratio.value, 3.0);
         near(ratio.high.ln(), 3.0_f64.ln() + 0.02);
         near(ratio.low.ln(), 3.0_f64.ln() - 0.02);

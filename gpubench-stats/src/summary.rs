@@ -7,9 +7,8 @@
 
 use crate::autocorrelation::effective_samples;
 use crate::quantile::{ascending, at_fractional_index, quantile};
-use crate::ratio::Median;
 use crate::student;
-use crate::trimmed::TrimmedMean;
+use crate::trimmed::{TrimmedMean, moments, standard_error};
 use crate::units::Nanoseconds;
 
 crate::stored! {
@@ -67,8 +66,8 @@ impl Summary {
     pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(samples);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
-        let mean = mean(&sorted);
-        let standard_deviation = standard_deviation(&sorted, mean);
+        let (mean, variance) = moments(&sorted).unwrap_or((min, 0.0));
+        let standard_deviation = variance.sqrt();
         let at = |p| Nanoseconds(quantile(&sorted, p));
         let effective = effective_samples(samples, at(0.5));
 
@@ -117,21 +116,6 @@ impl Summary {
             f64::INFINITY
         }
     }
-}
-
-/// The arithmetic mean, summed as distances from the smallest sample, so that many long times lose no digits.
-fn mean(sorted: &[f64]) -> f64 {
-    let origin = sorted[0];
-    origin + sorted.iter().map(|sample| sample - origin).sum::<f64>() / sorted.len() as f64
-}
-
-/// The standard deviation with divisor n − 1, in a second pass after the mean.
-fn standard_deviation(sorted: &[f64], mean: f64) -> f64 {
-    if sorted.len() < 2 {
-        return 0.0;
-    }
-    let squares: f64 = sorted.iter().map(|sample| (sample - mean).powi(2)).sum();
-    (squares / (sorted.len() - 1) as f64).sqrt()
 }
 
 /// The confidence of every interval of a single case. Comparisons use a higher one.
@@ -265,6 +249,40 @@ fn central_weights(count: usize) -> Vec<f64> {
         }
     }
     weights
+}
+
+/// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
+pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
+    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
+    let half_width = match times.len() {
+        0 => return None,
+        1 => Nanoseconds::ZERO,
+        count => student::quantile(CONFIDENCE, count - 1) * standard_error(times),
+    };
+    Some(Interval { low: mean - half_width, high: mean + half_width })
+}
+
+/// The median of a case in one process, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Median {
+    /// The median of its samples.
+    pub time: Nanoseconds,
+    /// The median's interval.
+    pub interval: Interval,
+}
+
+impl Median {
+    /// The median of `times`, in the order they ran, with its interval of this `confidence`; a [`Summary`](crate::Summary)
+    /// has that of 95 %. `None` if there are no times.
+    pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
+        if times.is_empty() {
+            return None;
+        }
+        let sorted = ascending(times);
+        let time = Nanoseconds(quantile(&sorted, 0.5));
+        let effective = effective_samples(times, time);
+        Some(Self { time, interval: interval(&sorted, effective, step, confidence) })
+    }
 }
 
 /// The groups of samples.

@@ -1,7 +1,5 @@
 //! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
 
-use crate::student;
-use crate::summary::{CONFIDENCE, Interval};
 use crate::units::Nanoseconds;
 
 /// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom
@@ -38,13 +36,14 @@ impl TrimmedMean {
     }
 }
 
-/// The mean and the variance (divisor n − 1) of at least two values.
+/// The mean and the variance (divisor n − 1) of at least two values. The mean is summed as distances from the first of them, so that
+/// many long times lose no digits, and squares in a second pass.
 pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
+    let mean = values[0] + values.iter().map(|value| value - values[0]).sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((mean, squares / (count - 1.0)))
 }
@@ -56,17 +55,6 @@ fn numbers(times: &[Nanoseconds]) -> Vec<f64> {
 /// The variance of independent times, in square nanoseconds; 0 for fewer than two.
 pub fn variance(times: &[Nanoseconds]) -> f64 {
     moments(&numbers(times)).map_or(0.0, |(_, variance)| variance)
-}
-
-/// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
-pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
-    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
-    let half_width = match times.len() {
-        0 => return None,
-        1 => Nanoseconds::ZERO,
-        count => student::quantile(CONFIDENCE, count - 1) * standard_error(times),
-    };
-    Some(Interval { low: mean - half_width, high: mean + half_width })
 }
 
 /// The standard error of the mean of independent times; 0 for fewer than two.

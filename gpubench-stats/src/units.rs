@@ -2,15 +2,11 @@
 //! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
 
 use std::cmp::Ordering;
-use std::fmt;
-use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::format::{bandwidth, bytes, clock, energy, items, power, throughput, time};
 
 /// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
 macro_rules! quantities {
@@ -173,29 +169,24 @@ impl BytesPerSecond {
     }
 }
 
-impl From<BytesPerSecond> for Rate {
-    fn from(rate: BytesPerSecond) -> Self {
-        Self(rate.0)
-    }
+/// Defines the conversions of rates of one quantity from and to a limit.
+macro_rules! rates {
+    ($($name:ident)+) => {$(
+        impl From<$name> for Rate {
+            fn from(rate: $name) -> Self {
+                Self(rate.0)
+            }
+        }
+
+        impl From<Rate> for $name {
+            fn from(rate: Rate) -> Self {
+                Self(rate.0)
+            }
+        }
+    )+};
 }
 
-impl From<FlopsPerSecond> for Rate {
-    fn from(rate: FlopsPerSecond) -> Self {
-        Self(rate.0)
-    }
-}
-
-impl From<Rate> for BytesPerSecond {
-    fn from(rate: Rate) -> Self {
-        Self(rate.0)
-    }
-}
-
-impl From<Rate> for FlopsPerSecond {
-    fn from(rate: Rate) -> Self {
-        Self(rate.0)
-    }
-}
+rates! { BytesPerSecond FlopsPerSecond }
 
 impl Joules {
     /// Returns the power, had this energy been drawn in `time`.
@@ -230,16 +221,13 @@ crate::stored! {
 }
 
 impl<T: PartialOrd + Copy> Range<T> {
-    /// `range`, if there is one, extended to contain `value`.
-    pub fn including(range: Option<Self>, value: T) -> Self {
-        let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
-        let low = if value < low { value } else { low };
-        Self { low, high: if value > high { value } else { high } }
-    }
-
     /// The range of all `values`; nothing if there are none.
     pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
-        values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))
+        values.into_iter().fold(None, |range, value| {
+            let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
+            let low = if value < low { value } else { low };
+            Some(Self { low, high: if value > high { value } else { high } })
+        })
     }
 }
 
@@ -320,29 +308,6 @@ impl Bytes {
     pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
         BytesPerSecond(self.0 as f64 / time.as_seconds())
     }
-}
-
-/// Writes quantities as the function beside each does.
-macro_rules! displays {
-    ($($name:ident by $show:expr;)+) => {$(
-        impl Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let show: fn($name) -> String = $show;
-                f.pad(&show(*self))
-            }
-        }
-    )+};
-}
-
-displays! {
-    Nanoseconds by time;
-    Bytes by bytes;
-    BytesPerSecond by bandwidth;
-    FlopsPerSecond by throughput;
-    ItemsPerSecond by |rate| items(rate, "items");
-    Hertz by clock;
-    Joules by energy;
-    Watts by power;
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::id::{CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
-use crate::work::{Counts, Link};
+use crate::work::{Link, was};
 
 /// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
 /// `error`, the probability that one of them is wrong: [`DECISION_ERROR`](gpubench_stats::DECISION_ERROR), or less for one of several
@@ -99,8 +99,9 @@ impl Row<'_> {
         let Some(decision) = self.decision else {
             return Finding::NoTime("a time at or below zero".to_owned());
         };
-        let RowDecision { ratio, times: [time, baseline_time], noise_known, assumed, answer, regressed, .. } =
-            decision;
+        let RowDecision {
+            ratio, times: [time, baseline_time], noise_known, assumed, answer, regressed, ..
+        } = decision;
         Finding::Compared {
             ratio,
             time,
@@ -205,22 +206,10 @@ impl MeasuredRecord<'_> {
     }
 }
 
-/// One of the counts, if it is known.
-type CountOf = fn(&Counts) -> Option<u64>;
-
-/// The counts that must be equal. Bytes are the sum of those read and those written, if these are known.
-const COUNTS: [(&str, CountOf); 5] = [
-    ("bytes read", |counts| counts.reads),
-    ("bytes written", |counts| counts.writes),
-    ("bytes", |counts| counts.bytes.filter(|_| counts.reads.is_none() && counts.writes.is_none())),
-    ("flops", |counts| counts.flops),
-    ("items", |counts| counts.items),
-];
-
 /// The reasons that `now` and `then` cannot be compared; none if they can.
 pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
-    let mut found = other_work(&new.counts, &old.counts);
+    let mut found = new.counts.differences(&old.counts);
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {
             found.push(format!("{what} {now}, {} {then}", was(what)));
@@ -251,15 +240,6 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
         }
     }
     found
-}
-
-/// The differences between the work of two launches.
-pub(crate) fn other_work(now: &Counts, then: &Counts) -> Vec<String> {
-    let differs = |(what, count): (&'static str, CountOf)| {
-        let [now, then] = [now, then].map(count);
-        (now != then).then(|| format!("{what} {}, {} {}", counted(now), was(what), counted(then)))
-    };
-    COUNTS.into_iter().filter_map(differs).collect()
 }
 
 /// The other differences: properties of the device, some of them known on one side alone. They may be the very change that
@@ -300,14 +280,6 @@ pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
 fn another_device([now, then]: [&str; 2]) -> String {
     let names = if now == then { String::new() } else { format!(" ({now}, was {then})") };
     format!("another device of its kind{names}")
-}
-
-fn was(what: &str) -> &'static str {
-    if what.ends_with('s') || what.starts_with("bytes") { "were" } else { "was" }
-}
-
-fn counted(count: Option<u64>) -> String {
-    count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
 }
 
 fn device(measured: &MeasuredRecord<'_>) -> String {
@@ -402,7 +374,11 @@ mod check_tests {
 
     fn findings(now: &[&str], then: &[&str]) -> Vec<Finding> {
         let baseline = Baseline::of("b".to_owned(), run(then));
-        check(&run(now), &baseline, &|_| true, DECISION_ERROR).findings.into_iter().map(|line| line.finding).collect()
+        check(&run(now), &baseline, &|_| true, DECISION_ERROR)
+            .findings
+            .into_iter()
+            .map(|line| line.finding)
+            .collect()
     }
 
     /// While an earlier argument is left, others are new. If none is, nothing tells whether the case became slower.
@@ -488,6 +464,7 @@ mod comparable_tests {
     use super::*;
     use crate::baseline::fixture::stored_run;
     use crate::method::{Flush, Path};
+    use crate::work::Counts;
     use gpubench_stats::DramStall;
     use gpubench_stats::units::{Bytes, Nanoseconds};
 

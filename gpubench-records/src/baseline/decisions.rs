@@ -145,7 +145,10 @@ mod tests {
 
     fn answers(ratios: &[f64]) -> Vec<Answer> {
         let rows: Vec<RowMedians> = ratios.iter().map(|ratio| row(*ratio)).collect();
-        decide(&rows, 0.005, None, DECISION_ERROR).into_iter().map(|row| row.expect("times are above zero").answer).collect()
+        decide(&rows, 0.005, None, DECISION_ERROR)
+            .into_iter()
+            .map(|row| row.expect("times are above zero").answer)
+            .collect()
     }
 
     /// Half of the row's interval is 0.14 %: 0.65 % is beyond the band alone, and in one row of a hundred no news.
@@ -189,7 +192,10 @@ mod tests {
             let mut rows = vec![with(1.0, AssumedSpread::UpTo(0.4)); 71];
             rows.push(row);
             let threshold = Some(Threshold::Fraction(0.05));
-            let found = decide(&rows, 0.005, threshold, DECISION_ERROR).pop().flatten().expect("times are above zero");
+            let found = decide(&rows, 0.005, threshold, DECISION_ERROR)
+                .pop()
+                .flatten()
+                .expect("times are above zero");
             (found.answer, found.regressed, found.assumed)
         };
         let shared = AssumedSpread::UpTo(0.4);

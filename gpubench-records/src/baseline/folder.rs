@@ -1,6 +1,6 @@
 //! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
 //! in cargo's `target`. Each file in it is a run as `--json` writes it, and the newest record of a case counts, so that a
-//! run of a few cases updates those and leaves the others alone. The names of files are their order, not the clock.
+//! run of a few cases updates those and leaves the others alone. The names of files, like those of runs, are their order.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Baseline, supersedes};
-use crate::files::{self, Destination, ReadError};
+use crate::files::{self, Destination, ReadError, candidates, order, time_of_name};
 use crate::record::Run;
 
 /// The place of a baseline.
@@ -89,13 +89,16 @@ impl Place {
     /// If there are no runs, or a file is none.
     pub fn load(&self) -> Result<Baseline, BaselineError> {
         let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
-        let read = |file: &PathBuf| Ok((Order::of(file), self.read(file)?));
+        let read = |file: &PathBuf| Ok((file.clone(), self.read(file)?));
         let mut runs = files.iter().map(read).collect::<Result<Vec<_>, BaselineError>>()?;
         if runs.is_empty() {
             return Err(self.missing());
         }
         // A file that the user has put there has its clock's place among ours.
-        runs.sort_by_key(|(order, run)| Reverse(order.unwrap_or(Order(run.started, 0))));
+        runs.sort_by_cached_key(|(file, run)| {
+            let order = order(name_of(file)).map(|(time, number)| (time.to_owned(), number));
+            Reverse(order.unwrap_or_else(|| (time_of_name(run.started), 0)))
+        });
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
@@ -106,8 +109,7 @@ impl Place {
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.unusable(folder, error))?;
-        let path =
-            if is_json(&self.path) { self.path.clone() } else { self.path.join(Order::default().file()) };
+        let path = if is_json(&self.path) { self.path.clone() } else { self.path.join("run.json") };
         Destination::open(&path).map(drop).map_err(|error| self.unusable(folder, error))
     }
 
@@ -120,25 +122,21 @@ impl Place {
             return files::replace(&self.path, &|out| run.write(out))
                 .map_err(|error| self.unusable(&self.path, error));
         }
-        let names = self.next(run.started)?.map(|order| self.path.join(order.file()));
+        let there: Vec<String> = self.files()?.iter().map(|file| name_of(file).to_owned()).collect();
+        let names = candidates(run.started, None, &there).map(|name| self.path.join(name + ".json"));
         let to =
             files::create(names, &|out| run.write(out)).map_err(|error| self.unusable(&self.path, error))?;
         self.prune(&to, run)
     }
 
-    /// The places behind all files of ours: at this second, unless the clock was set back since the last of them.
-    fn next(&self, started: u64) -> Result<impl Iterator<Item = Order> + use<>, BaselineError> {
-        let last = self.files()?.iter().filter_map(|file| Order::of(file)).max();
-        let next = last.map(|Order(second, number)| Order(second, number.saturating_add(1)));
-        let Order(second, number) = next.max(Some(Order(started, 0))).unwrap_or_default();
-        Ok((number..).map(move |number| Order(second, number)))
-    }
-
     /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
     /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
     fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
-        let is_before = |file: &Path| Order::of(file).is_some_and(|order| Some(order) < Order::of(to));
-        for file in self.files()?.iter().filter(|file| is_before(file)) {
+        let is_before = |file: &&PathBuf| {
+            let order_of = order(name_of(file));
+            order_of.is_some() && order_of < order(name_of(to))
+        };
+        for file in self.files()?.iter().filter(is_before) {
             let Ok(run) = self.read(file) else { continue };
             if supersedes(newest, &run) {
                 match fs::remove_file(file) {
@@ -187,23 +185,9 @@ impl Place {
     }
 }
 
-/// The place of a file of ours among the others, which its name tells: the second when its run began, or that of the file before
-/// it if the clock was set back since, and a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Order(u64, u32);
-
-impl Order {
-    /// Reads it from the name of a file; nothing for one that has no name of ours.
-    fn of(file: &Path) -> Option<Self> {
-        let name = file.file_name()?.to_str()?;
-        let (second, number) = name.strip_suffix(".json")?.split_once('-')?;
-        let order = Self(second.parse().ok()?, number.parse().ok()?);
-        (order.file() == name).then_some(order)
-    }
-
-    fn file(self) -> String {
-        format!("{:010}-{}.json", self.0, self.1)
-    }
+/// Returns the name of a file of ours without its ending.
+fn name_of(file: &Path) -> &str {
+    file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 fn is_json(path: &Path) -> bool {
@@ -250,7 +234,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let run = stored_run();
         let new = Run { started: run.started + 60, ..run.clone() };
-        let theirs = ["a.json", "2026-08-01.json", "5-0.json", "0000000005-00.json"];
+        let theirs = ["a.json", "2026-08-01.json", "5-0.json", "2026-08-01T00-00-00.json"];
         fs::create_dir(folder.path().join("main")).expect("a folder");
         for name in theirs {
             files::replace(&folder.path().join("main").join(name), &|out| run.write(out))

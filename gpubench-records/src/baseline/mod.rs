@@ -13,7 +13,6 @@ use gpubench_stats::DECISION_ERROR;
 
 use self::check::seem_regressed;
 
-pub(crate) use self::check::other_work;
 pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};

@@ -99,6 +99,11 @@ pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
 }
 
+/// Returns this time of day as it is in the names of runs.
+pub(crate) fn time_of_name(seconds: u64) -> String {
+    time_of_day(seconds).replace(':', "-")
+}
+
 /// The number of runs of a suite that are kept, the one in progress among them.
 pub(super) const KEPT: usize = 20;
 
@@ -107,13 +112,13 @@ pub(super) const KEPT: usize = 20;
 ///
 /// Names are the order of runs, and a clock may be set back: a run that is no task comes behind all in `there`, with the time
 /// of the last of them if its own is not later.
-pub(super) fn candidates(
+pub(crate) fn candidates(
     started: u64,
     label: Option<&str>,
     there: &[String],
 ) -> impl Iterator<Item = String> + use<> {
-    let own = time_of_day(started).replace(':', "-");
-    let last = there.iter().filter_map(|name| place(name)).max().filter(|_| label.is_none());
+    let own = time_of_name(started);
+    let last = there.iter().filter_map(|name| order(name)).max().filter(|_| label.is_none());
     let behind = last.filter(|(time, _)| **time >= *own);
     let (time, first) =
         behind.map_or((own.clone(), 1), |(time, number)| (time.to_owned(), u64::from(number.max(1)) + 1));
@@ -121,8 +126,8 @@ pub(super) fn candidates(
     (first..).map(move |number| if number == 1 { name.clone() } else { format!("{name}-{number}") })
 }
 
-/// The time and the number in a run's name, 0 if it has none. Nothing for a name that is not of ours.
-fn place(name: &str) -> Option<(&str, u32)> {
+/// Returns the time and the number in a run's name, 0 if it has none. Nothing for a name that is not of ours.
+pub(crate) fn order(name: &str) -> Option<(&str, u32)> {
     let (time, rest) = name.split_at_checked(TIME.len())?;
     let is_like =
         |(given, pattern): (u8, u8)| if pattern == b'0' { given.is_ascii_digit() } else { given == pattern };
@@ -136,15 +141,15 @@ const TIME: &str = "0000-00-00T00-00-00Z";
 
 /// Returns true if a run of ours may have this name.
 pub(super) fn is_ours(name: &str) -> bool {
-    place(name).is_some()
+    order(name).is_some()
 }
 
 /// Sorts the names of runs by their times, the latest last, behind names that are not of ours. Those of one second are in the
 /// order of their numbers. Clocks of hosts differ: only for runs of one host is this the order in which they began.
 pub(super) fn sort(names: &mut [String]) {
     names.sort_by_cached_key(|name| {
-        let place = place(name).map(|(time, number)| (time.to_owned(), number));
-        (place, name.clone())
+        let order = order(name).map(|(time, number)| (time.to_owned(), number));
+        (order, name.clone())
     });
 }
 

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
+use crate::record::SCHEMA;
+
 /// A format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFormat {
@@ -17,7 +19,7 @@ pub struct FileFormat {
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: FileFormat = FileFormat { schema: "gpubench/3", foreign: "not a stored run" };
+pub const RUN: FileFormat = FileFormat { schema: SCHEMA, foreign: "not a stored run" };
 /// The measured ceilings of a device.
 pub const CEILINGS: FileFormat =
     FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };

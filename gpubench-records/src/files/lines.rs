@@ -5,7 +5,6 @@
 //! run has are refused: a launch takes longer than nothing, unless the timer resolves too little.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::io::{BufRead, BufReader, Read};
@@ -13,12 +12,10 @@ use std::path::Path;
 
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use crate::files::format::{RUN, ReadError, fault};
-use crate::id::PlannedCase;
-use crate::merge::merged;
+use crate::files::format::{FormatError, RUN, ReadError, fault};
+use crate::merge::RecordsByCase;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
 
@@ -94,7 +91,7 @@ impl Stored {
 pub fn read(from: impl Read) -> Result<Stored, ReadError> {
     let mut from = BufReader::new(from);
     let Head { mut run, is_summed } = head(&mut from)?;
-    let (mut remarks, mut records) = (Remarks::default(), Records::default());
+    let (mut remarks, mut records) = (Remarks::default(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
         let line = next_line(&mut from)?;
@@ -103,13 +100,10 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
             break;
         }
         match read_line(&line, is_summed) {
-            Ok(Line::Record { at, record }) => {
-                let record = record.into_owned();
-                match validate(&record).and_then(|()| records.add(record)) {
-                    Ok(()) => run.wall_time = run.wall_time.max(at),
-                    Err(why) => remarks.add(number, &why),
-                }
-            }
+            Ok(Line::Record { at, record }) => match add(record.into_owned(), &mut records) {
+                Ok(()) => run.wall_time = run.wall_time.max(at),
+                Err(why) => remarks.add(number, &why),
+            },
             Ok(Line::End { wall_time }) => {
                 has_ended = true;
                 run.wall_time = run.wall_time.max(wall_time);
@@ -118,8 +112,8 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
             Err(why) => remarks.add(number, &why),
         }
     }
-    run.records = records.of_cases();
-    Ok(Stored { run: run.with_models(), remarks: remarks.sentences(), is_cut_off, has_ended })
+    let run = with_records(run, records);
+    Ok(Stored { run, remarks: remarks.sentences(), is_cut_off, has_ended })
 }
 
 /// The run of a file without its records, which are not read.
@@ -223,52 +217,45 @@ fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     is_unsound.then_some(("a median", median))
 }
 
-/// The records of a run so far. Processes that measured the same case have a measurement each.
-#[derive(Default)]
-struct Records {
-    records: Vec<Record>,
-    places: HashMap<PlannedCase, Vec<usize>>,
+/// Adds a record to those of a run so far, unless no run has such a one, or its measurement is there already. Processes that measured
+/// the same case have a measurement each.
+fn add(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
+    validate(&record)?;
+    let of_case = to.of(record.planned());
+    if record.measurement.is_some() && of_case.iter().any(|other| other.measurement == record.measurement) {
+        return Err(format!("`{}` is there twice, with the same measurement", record.case));
+    }
+    of_case.push(record);
+    Ok(())
 }
 
-impl Records {
-    /// Adds a record, unless its measurement is there already.
-    fn add(&mut self, record: Record) -> Result<(), String> {
-        let places = self.places.entry(record.planned()).or_default();
-        let is_same = |place: &usize| self.records[*place].measurement == record.measurement;
-        if record.measurement.is_some() && places.iter().any(is_same) {
-            return Err(format!("`{}` is there twice, with the same measurement", record.case));
-        }
-        places.push(self.records.len());
-        self.records.push(record);
-        Ok(())
-    }
-
-    /// Returns one record for each case, as the suite showed it.
-    fn of_cases(self) -> Vec<Record> {
-        if self.places.len() < self.records.len() { merged(self.records) } else { self.records }
+impl Run {
+    /// Reads a run from JSON.
+    ///
+    /// # Errors
+    /// If it is no run of this format.
+    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+        RUN.read(json).and_then(validated)
     }
 }
 
-/// Reads records, and refuses the first invalid one. Those of several processes become one.
-pub(crate) fn valid_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
-    let mut all = Records::default();
-    for ValidRecord(record) in Vec::<ValidRecord>::deserialize(records)? {
-        all.add(record).map_err(D::Error::custom)?;
+/// Returns a run with one record for each case, each with its model; or the error of the first record that no run has.
+pub(super) fn validated(mut run: Run) -> Result<Run, FormatError> {
+    let mut records = RecordsByCase::default();
+    for record in std::mem::take(&mut run.records) {
+        add(record, &mut records).map_err(|why| RUN.foreign(why))?;
     }
-    Ok(all.of_cases())
+    Ok(with_records(run, records))
 }
 
-/// A record that is checked while its list is read, so that the error has its line.
-#[derive(Deserialize)]
-#[serde(try_from = "Record")]
-struct ValidRecord(Record);
-
-impl TryFrom<Record> for ValidRecord {
-    type Error = String;
-
-    fn try_from(record: Record) -> Result<Self, String> {
-        validate(&record).map(|()| Self(record))
+/// Returns the run with these records. A record without a model has that of its device.
+fn with_records(mut run: Run, records: RecordsByCase) -> Run {
+    run.records = records.merged();
+    for record in run.records.iter_mut().filter(|record| record.case.model.is_empty()) {
+        let info = run.devices.iter().find(|info| info.device == record.device);
+        record.case.model = info.map(|info| info.name.clone()).unwrap_or_default();
     }
+    run
 }
 
 /// The beginning of the checksum.
@@ -480,7 +467,7 @@ mod validate_tests {
     }
 
     #[test]
-    fn a_time_that_no_clock_gives_is_refused_with_its_line() {
+    fn a_time_that_no_clock_gives_is_refused_with_its_case() {
         assert!(told(|_| ()).is_ok());
         let case = run().records[1].case.to_string();
         for (change, words) in [
@@ -503,8 +490,7 @@ mod validate_tests {
         ] {
             let told = told(change).expect_err("it is refused");
             let expected = format!(": `{case}` has {words}, which no clock gives");
-            // Behind the record, where the next one begins.
-            assert_eq!(told, format!("not a stored run: line 4, column 0{expected}"));
+            assert_eq!(told, format!("not a stored run{expected}"));
         }
         let infinite = told(|it| samples(it).time.median = Nanoseconds(f64::INFINITY));
         assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));

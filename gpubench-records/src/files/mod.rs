@@ -13,8 +13,9 @@ mod store;
 mod stored_runs;
 
 pub use self::folders::{cache, fingerprint, home, kept, program, runs, time_of_day};
+pub(crate) use self::folders::{candidates, order, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
-pub(crate) use self::lines::{Checksum, add_checksum, check_line, valid_records};
+pub(crate) use self::lines::{Checksum, add_checksum, check_line};
 pub use self::lines::{Stored, read};
 pub(crate) use self::replace::create;
 pub use self::replace::{Contents, Destination, fill, is_one_file, replace, resolved};

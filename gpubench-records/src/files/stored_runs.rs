@@ -10,7 +10,7 @@ use gpubench_stats::format::counted;
 
 use super::folders::{self, RECORDS, kept, run_names, state};
 use super::format::{RUN, ReadError};
-use super::lines::{Stored, head_of, read as read_lines};
+use super::lines::{Stored, head_of, read as read_lines, validated};
 use super::store;
 use crate::baseline::{BaselineError, Place};
 use crate::record::Run;
@@ -339,7 +339,7 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
             return Ok(vec![read_lines(&*contents)?]);
         }
         let runs: Vec<Run> = RUN.read_all(&contents)?;
-        Ok(runs.into_iter().map(|run| Stored::from(run.with_models())).collect())
+        Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
     };
     read().map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })
 }

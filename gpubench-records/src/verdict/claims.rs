@@ -34,7 +34,6 @@ gpubench_stats::stored! {
 
     /// The bytes that a count is of.
     #[derive(Copy, Eq)]
-    #[serde(rename_all = "lowercase")]
     pub enum DeclaredBytes {
         /// Those that are read.
         Read,

@@ -33,7 +33,6 @@ gpubench_stats::stored! {
 
     /// The states of a row, from good to bad.
     #[derive(Copy, Eq, PartialOrd, Ord)]
-    #[serde(rename_all = "lowercase")]
     pub enum State {
         /// The number holds.
         Valid,

@@ -13,8 +13,12 @@ pub fn needs_another_look(seen: &LaunchInfo, host_work: bool) -> bool {
 
 /// Returns the first observation that makes a launch invalid, with its remedy.
 pub fn refused(seen: &LaunchInfo, host_work: bool) -> Option<String> {
-    let refused = seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid)?;
-    Some(format!("{refused}: {}", hint(refused)))
+    seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid).map(with_hint)
+}
+
+/// Returns what a launch does, with the remedy.
+pub fn with_hint(seen: &Observation) -> String {
+    format!("{seen}: {}", hint(seen))
 }
 
 /// Returns the best verdict of a launch that does this. `host_work` is true if the benchmark declares that the host's part

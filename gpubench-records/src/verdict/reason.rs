@@ -1,7 +1,5 @@
 //! The reasons against a row, and their words. In: a finding; out: one sentence, and the best verdict that it allows.
 
-use std::fmt::{self, Display};
-
 use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::clock_faults::ClockFaults;
@@ -17,25 +15,37 @@ use gpubench_stats::{Drift, Modes, format};
 
 gpubench_stats::stored! {
     /// The reason against a row.
-    #[serde(rename_all = "kebab-case")]
+    #[derive(thiserror::Error)]
     #[non_exhaustive]
     pub enum Reason {
         /// The case failed before it had a result.
+        #[error("{0}")]
         Failed(Failure),
         /// The case failed, and was measured at the second try, in a new process. This is the first failure.
+        #[error("second try: measured in a new process, after it had failed in an earlier one ({0})")]
         SecondTry(Failure),
         /// A launch or a check after the samples failed.
+        #[error("{0}")]
         FailedAfterwards(Failure),
         /// The clock gave readings that are no times of launches.
+        #[error("broken clock: {0}: nothing that it read can be used")]
         BrokenClock(ClockFaults),
         /// Processes that measured it declare different work, so that they did not measure the same.
+        #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
         WorkDiffers {
             /// The differences, such as "bytes 2, were 1".
             differences: String,
         },
         /// The time is too short for the work that the launch declares.
+        #[error("{}", impossible(.0))]
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
+        #[error(
+            "outputs never written: it declares {declared} {}, and a launch changes nothing in memory, whatever that holds{}: did the \
+             kernel run, on these buffers and over their whole length?",
+            if *.may_be_read { "moved" } else { "written" },
+            if *.may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" }
+        )]
         NothingWritten {
             /// The bytes that it declares as written, or as read and written.
             declared: Bytes,
@@ -43,14 +53,37 @@ gpubench_stats::stored! {
             may_be_read: bool,
         },
         /// The sampled launches leave out most of an output that the checked launch wrote.
+        #[error(
+            "outputs: the checked launch wrote {}, and launches after the samples write {}: do later launches return an earlier result?",
+            .0.changed,
+            .0.again
+        )]
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
+        #[error(
+            "faster on what it left behind: a launch on fresh inputs takes {}, and the next one on the same inputs {}: add a `reset` \
+             that restores the inputs before each sample",
+            .0.fresh,
+            .0.used
+        )]
         FasterOnUsedInputs(Reuse),
         /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
+        #[error(
+            "outputs: the check passes for the first launch on its inputs and fails for a later one ({0}), although device memory was \
+             restored: restore what the launch function keeps on the host in `reset`"
+        )]
         LaterOutputsFail(Failure),
         /// `setup` failed when it was called again after the samples.
+        #[error(
+            "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked ({0}): let `setup` \
+             make the same inputs each time"
+        )]
         SetupNotRepeatable(Failure),
         /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
+        #[error(
+            "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since it needs about {needed} and \
+             --timeout left {left}: raise --timeout, or take fewer samples"
+        )]
         NoTimeForFreshInputs {
             /// The estimated time of `setup` and the launches.
             needed: Nanoseconds,
@@ -58,6 +91,10 @@ gpubench_stats::stored! {
             left: Nanoseconds,
         },
         /// The launch declares work, and takes no longer than an empty launch.
+        #[error(
+            "no work left: it takes {time}, and an empty launch {empty}: the compiler may have removed the work (pass inputs and \
+             results through `std::hint::black_box` in `stream.run`), or the case is too small"
+        )]
         NoLongerThanEmpty {
             /// Its time.
             time: Nanoseconds,
@@ -65,6 +102,10 @@ gpubench_stats::stored! {
             empty: Nanoseconds,
         },
         /// The launch declares more bytes per second than the cores can load and store.
+        #[error(
+            "too fast for the cores: it declares {declared}, and they load and store {limit} at most: the compiler may have removed the \
+             work (pass inputs and results through `std::hint::black_box` in `stream.run`), or it declares too many bytes"
+        )]
         AboveCoreBandwidth {
             /// The declared bytes in the longest time that the launch can have taken.
             declared: BytesPerSecond,
@@ -72,8 +113,14 @@ gpubench_stats::stored! {
             limit: BytesPerSecond,
         },
         /// The launch does something that its time may not stand for.
+        #[error("{}", observed::with_hint(.0))]
         Observed(Observation),
         /// The device waits for the host between pieces of the launch's work.
+        #[error(
+            "GPU idle: it waits for the host in {} of the time, and its own work takes {prequeued_time}: enqueue everything at once, or \
+             declare `host_work` if the host's part belongs to the launch",
+            format::percent(*.idle_fraction)
+        )]
         GpuIdle {
             /// The part of the time.
             idle_fraction: f64,
@@ -81,8 +128,14 @@ gpubench_stats::stored! {
             prequeued_time: Nanoseconds,
         },
         /// The launch declares more bytes than its memory has, or than it changes.
+        #[error("{}", traffic_too_high(.0))]
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
+        #[error(
+            "not converged: the median is known to {} (asked for: {})",
+            format::plus_minus(*.reached),
+            format::precision(*.requested)
+        )]
         NotConverged {
             /// The relative half-width that was reached.
             reached: f64,
@@ -90,6 +143,10 @@ gpubench_stats::stored! {
             requested: f64,
         },
         /// There are fewer samples than an interval of the median needs.
+        #[error(
+            "too few samples: {samples}, where a 95 % interval of the median needs {needed}{}",
+            more_samples(*.needed, *.budget)
+        )]
         TooFewSamples {
             /// The number of them.
             samples: usize,
@@ -99,6 +156,10 @@ gpubench_stats::stored! {
             budget: Option<Nanoseconds>,
         },
         /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
+        #[error(
+            "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out \
+             (measure while they rest, or raise --max-time)"
+        )]
         Interrupted {
             /// The number of samples that were interrupted.
             interrupted: usize,
@@ -107,6 +168,11 @@ gpubench_stats::stored! {
         },
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
+        #[error(
+            "wide interval: the median is known to {}, and a valid row to {} at least",
+            format::plus_minus(*.reached),
+            format::plus_minus(*.limit)
+        )]
         WideInterval {
             /// The relative half-width.
             reached: f64,
@@ -114,6 +180,9 @@ gpubench_stats::stored! {
             limit: f64,
         },
         /// The two methods of timing a launch give two times.
+        #[error(
+            "methods disagree: {time}, and {cross_check} according to a second clock: the time may be off by the difference"
+        )]
         MethodsDisagree {
             /// The median of the samples.
             time: Nanoseconds,
@@ -121,6 +190,12 @@ gpubench_stats::stored! {
             cross_check: Nanoseconds,
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
+        #[error(
+            "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: more than {allowed} apart{}: one of the clocks saw \
+             another launch, or other clocks of the GPU",
+            .slowdown.map_or_else(String::new, |slowdown| format!(", of which tracing {slowdown}")),
+            if .slowdown.is_some() { " after subtraction of tracing" } else { "" }
+        )]
         CuptiDisagrees {
             /// The time of the row.
             time: Nanoseconds,
@@ -132,6 +207,7 @@ gpubench_stats::stored! {
             allowed: Nanoseconds,
         },
         /// The memory's bus was crossed by other bytes than the launch declares.
+        #[error("{}", traffic_mismatch(*.declared, *.counted, *.min_traffic))]
         TrafficMismatch {
             /// The bytes that it declares.
             declared: Bytes,
@@ -141,6 +217,11 @@ gpubench_stats::stored! {
             min_traffic: Bytes,
         },
         /// Other operations were executed than the launch declares.
+        #[error(
+            "flops mismatch: it declares {}, and {} were executed in its data type according to the GPU's counters",
+            format::operations(*.declared),
+            format::operations(*.counted)
+        )]
         FlopsMismatch {
             /// The operations that it declares.
             declared: u64,
@@ -148,10 +229,22 @@ gpubench_stats::stored! {
             counted: u64,
         },
         /// The launch got slower or faster while it was sampled: the median describes no steady state.
+        #[error(
+            "drift: the last third of the samples takes {} {} than the first",
+            format::percent(.0.change.abs()),
+            if .0.change > 0.0 { "longer" } else { "less" }
+        )]
         Drift(Drift),
         /// The samples gather around two times, and the median is one of these, or between them.
+        #[error(
+            "two modes: {}, and {} in {} of the samples",
+            .0.low,
+            .0.high,
+            format::percent(.0.high_fraction)
+        )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.
+        #[error("clocks: multiprocessors ran at {}, {}", format::from_to(*.clock, format::clock), held_down(.throttle_reasons))]
         ClocksFell {
             /// Its lowest and its highest.
             clock: Range<Hertz>,
@@ -159,11 +252,13 @@ gpubench_stats::stored! {
             throttle_reasons: Vec<String>,
         },
         /// Other processes had work on the device.
+        #[error("other processes: {count} had work on the device")]
         OtherProcesses {
             /// The number of them.
             count: u32,
         },
         /// The time is at or below zero, or less than the timer can resolve.
+        #[error("below resolution: the timer steps by {:.1} ns", .resolution.as_f64())]
         BelowResolution {
             /// The timer's resolution.
             resolution: Nanoseconds,
@@ -219,180 +314,6 @@ impl Reason {
     }
 }
 
-impl Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SecondTry(first) => {
-                write!(
-                    f,
-                    "second try: measured in a new process, after it had failed in an earlier one ({first})"
-                )
-            }
-            Self::Failed(failure) | Self::FailedAfterwards(failure) => write!(f, "{failure}"),
-            Self::BrokenClock(faults) => {
-                write!(f, "broken clock: {faults}: nothing that it read can be used")
-            }
-            Self::WorkDiffers { differences } => write!(
-                f,
-                "work differs: processes declare different work ({differences}): make the counts the same in each process"
-            ),
-            Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
-            Self::NothingWritten { declared, may_be_read } => {
-                let moved = if *may_be_read { "moved" } else { "written" };
-                let reads =
-                    if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
-                write!(
-                    f,
-                    "outputs never written: it declares {declared} {moved}, and a launch changes nothing in memory, \
-                     whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
-                )
-            }
-            Self::StaleOutputs(Rewritten { changed, again, .. }) => {
-                write!(
-                    f,
-                    "outputs: the checked launch wrote {changed}, and launches after the samples write {again}: do later \
-                     launches return an earlier result?"
-                )
-            }
-            Self::FasterOnUsedInputs(Reuse { fresh, used }) => {
-                write!(
-                    f,
-                    "faster on what it left behind: a launch on fresh inputs takes {fresh}, and the next one on the same inputs \
-                     {used}: add a `reset` that restores the inputs before each sample"
-                )
-            }
-            Self::LaterOutputsFail(failure) => write!(
-                f,
-                "outputs: the check passes for the first launch on its inputs and fails for a later one ({failure}), although device \
-                 memory was restored: restore what the launch function keeps on the host in `reset`"
-            ),
-            Self::SetupNotRepeatable(failure) => write!(
-                f,
-                "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked \
-                 ({failure}): let `setup` make the same inputs each time"
-            ),
-            Self::NoTimeForFreshInputs { needed, left } => {
-                write!(
-                    f,
-                    "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since it needs about {needed} \
-                     and --timeout left {left}: raise --timeout, or take fewer samples"
-                )
-            }
-            Self::NoLongerThanEmpty { time, empty } => {
-                write!(
-                    f,
-                    "no work left: it takes {time}, and an empty launch {empty}: the compiler may have removed the work (pass inputs \
-                     and results through `std::hint::black_box` in `stream.run`), or the case is too small"
-                )
-            }
-            Self::AboveCoreBandwidth { declared, limit } => {
-                write!(
-                    f,
-                    "too fast for the cores: it declares {declared}, and they load and store {limit} at most: the compiler may have \
-                     removed the work (pass inputs and results through `std::hint::black_box` in `stream.run`), or it declares too \
-                     many bytes"
-                )
-            }
-            Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
-            Self::GpuIdle { idle_fraction, prequeued_time } => write!(
-                f,
-                "GPU idle: it waits for the host in {} of the time, and its own work takes {prequeued_time}: enqueue everything at once, or \
-                 declare `host_work` if the host's part belongs to the launch",
-                format::percent(*idle_fraction)
-            ),
-            Self::TrafficTooHigh(excess) => f.write_str(&traffic_too_high(excess)),
-            Self::NotConverged { reached, requested } => write!(
-                f,
-                "not converged: the median is known to {} (asked for: {})",
-                format::plus_minus(*reached),
-                format::precision(*requested)
-            ),
-            Self::TooFewSamples { samples, needed, budget } => {
-                write!(f, "too few samples: {samples}, where a 95 % interval of the median needs {needed}")?;
-                f.write_str(&more_samples(*needed, *budget))
-            }
-            Self::Interrupted { interrupted, samples } => write!(
-                f,
-                "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out \
-                 (measure while they rest, or raise --max-time)"
-            ),
-            Self::WideInterval { reached, limit } => {
-                let [reached, limit] = [*reached, *limit].map(format::plus_minus);
-                write!(
-                    f,
-                    "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
-                )
-            }
-            Self::MethodsDisagree { time, cross_check } => {
-                write!(
-                    f,
-                    "methods disagree: {time}, and {cross_check} according to a second clock: the time may \
-                     be off by the difference"
-                )
-            }
-            Self::CuptiDisagrees { time, cupti, slowdown, allowed } => {
-                let (of_which, after) = match slowdown {
-                    Some(slowdown) => {
-                        (format!(", of which tracing {slowdown}"), " after subtraction of tracing")
-                    }
-                    None => (String::new(), ""),
-                };
-                write!(
-                    f,
-                    "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{of_which}: more than {allowed} apart{after}: one of the \
-                     clocks saw another launch, or other clocks of the GPU"
-                )
-            }
-            Self::TrafficMismatch { declared, counted: moved, min_traffic } => {
-                let hint = match moved > declared {
-                    true => {
-                        "is something not counted, or is the same data fetched from memory several times?"
-                    }
-                    false => "does the kernel run over its whole length, and is nothing counted twice?",
-                };
-                let stays = match min_traffic < declared {
-                    true => format!(" (of which {min_traffic} cannot stay in the L2)"),
-                    false => String::new(),
-                };
-                write!(
-                    f,
-                    "traffic mismatch: it declares {declared}{stays}, and {moved} crossed the memory's bus according to the GPU's counters: {hint}"
-                )
-            }
-            Self::FlopsMismatch { declared, counted } => {
-                let [declared, counted] = [*declared, *counted].map(format::operations);
-                write!(
-                    f,
-                    "flops mismatch: it declares {declared}, and {counted} were executed in its data type according to the GPU's counters"
-                )
-            }
-            Self::Drift(Drift { change }) => {
-                let slower = if *change > 0.0 { "longer" } else { "less" };
-                let change = format::percent(change.abs());
-                write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
-            }
-            Self::TwoModes(Modes { low, high, high_fraction }) => {
-                let share = format::percent(*high_fraction);
-                write!(f, "two modes: {low}, and {high} in {share} of the samples")
-            }
-            Self::ClocksFell { clock, throttle_reasons } => {
-                let at = format::from_to(*clock, format::clock);
-                let why = match &throttle_reasons[..] {
-                    [] => "the driver does not say by what".to_owned(),
-                    reasons => format!("held down by {}", reasons.join(", ")),
-                };
-                write!(f, "clocks: multiprocessors ran at {at}, {why}")
-            }
-            Self::OtherProcesses { count } => {
-                write!(f, "other processes: {count} had work on the device")
-            }
-            Self::BelowResolution { resolution } => {
-                write!(f, "below resolution: the timer steps by {:.1} ns", resolution.as_f64())
-            }
-        }
-    }
-}
-
 /// Returns how to get the samples that an interval needs.
 pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
@@ -401,6 +322,29 @@ pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
         }
         None => format!(" (--samples {needed})"),
     }
+}
+
+/// Names the causes that held a clock down.
+fn held_down(throttle_reasons: &[String]) -> String {
+    match throttle_reasons {
+        [] => "the driver does not say by what".to_owned(),
+        reasons => format!("held down by {}", reasons.join(", ")),
+    }
+}
+
+/// Describes traffic that is not the declared one.
+fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
+    let hint = match counted > declared {
+        true => "is something not counted, or is the same data fetched from memory several times?",
+        false => "does the kernel run over its whole length, and is nothing counted twice?",
+    };
+    let stays = match min_traffic < declared {
+        true => format!(" (of which {min_traffic} cannot stay in the L2)"),
+        false => String::new(),
+    };
+    format!(
+        "traffic mismatch: it declares {declared}{stays}, and {counted} crossed the memory's bus according to the GPU's counters: {hint}"
+    )
 }
 
 /// Describes declared traffic that exceeds the memory of the launch.
