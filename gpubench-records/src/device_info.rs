@@ -8,6 +8,7 @@ use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
 
 gpubench_stats::stored! {
     /// A device as a run describes it.
+    #[derive(Default)]
     #[non_exhaustive]
     pub struct DeviceInfo {
         /// The device in the words of the command line, such as `host`.
@@ -46,16 +47,7 @@ impl DeviceInfo {
     /// Returns the facts of a device with this name, such as `DeviceInfo::new("host", "AMD EPYC 9554")`, of which nothing else is
     /// known yet.
     pub fn new(device: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            device: device.into(),
-            name: name.into(),
-            fake: false,
-            runs_program_code: false,
-            properties: Vec::new(),
-            last_level_cache: None,
-            core_bandwidth: None,
-            peaks: Vec::new(),
-        }
+        Self { device: device.into(), name: name.into(), ..Self::default() }
     }
 
     /// Adds a property, which is shown behind those that are there.

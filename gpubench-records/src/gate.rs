@@ -148,14 +148,10 @@ impl Gate {
         missing + cases.count()
     }
 
-    /// Returns true if no case was judged.
-    fn judged_nothing(&self) -> bool {
-        self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)))
-    }
-
     /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
     pub fn exit(&self) -> Exit {
-        if self.judged_nothing() || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {
+        let judged_nothing = self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)));
+        if judged_nothing || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {
             Exit::Failed
         } else if self.regressions().is_empty() {
             Exit::Done

@@ -25,7 +25,7 @@ gpubench_stats::stored! {
     }
 
     /// A kernel as it was launched.
-    #[derive(Eq)]
+    #[derive(Default, Eq)]
     #[non_exhaustive]
     pub struct Kernel {
         /// Its name, if it was looked up by name.
@@ -61,7 +61,7 @@ gpubench_stats::stored! {
     }
 
     /// The changes of the memory that a launch can reach.
-    #[derive(Eq)]
+    #[derive(Default, Eq)]
     #[non_exhaustive]
     pub struct Written {
         /// The amount of memory that was looked at.
@@ -84,16 +84,7 @@ impl Kernel {
     /// Returns a kernel without a name that takes no registers and no memory, of which a multiprocessor holds
     /// `resident_blocks` blocks at once.
     pub fn new(grid: [u32; 3], block: [u32; 3], resident_blocks: u32) -> Self {
-        Self {
-            name: None,
-            grid,
-            block,
-            static_shared_memory: Bytes::ZERO,
-            dynamic_shared_memory: Bytes::ZERO,
-            registers_per_thread: 0,
-            local_memory_per_thread: Bytes::ZERO,
-            max_active_blocks_per_sm: resident_blocks,
-        }
+        Self { grid, block, max_active_blocks_per_sm: resident_blocks, ..Self::default() }
     }
 
     /// Returns the number of its blocks.
@@ -119,19 +110,12 @@ impl Written {
     /// Returns the changes of a launch whose memory was all looked at: `changed` out of `looked_at`, in blocks of the size
     /// `block`.
     pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
-        Self {
-            examined: looked_at,
-            block_size: block,
-            changed,
-            unseen_reason: None,
-            writes_on_other_contents: None,
-            changed_on_other_contents: None,
-        }
+        Self { examined: looked_at, block_size: block, changed, ..Self::default() }
     }
 
     /// Returns the changes of a launch whose memory could not be looked at, with the reason.
     pub fn unseen(why: impl Into<String>) -> Self {
-        Self { unseen_reason: Some(why.into()), ..Self::new(Bytes::ZERO, Bytes::ZERO, Bytes::ZERO) }
+        Self { unseen_reason: Some(why.into()), ..Self::default() }
     }
 
     /// Returns true where all that it can have written was looked at, and nothing changed.

@@ -83,7 +83,9 @@ pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
 /// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.
 pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
-        let peak = info.peaks.iter().find(|peak| peak.quantity == quantity && is_limit(peak))?;
+        // An uncertain peak is no limit: an attribute or a datasheet may be of another device, and a measurement that other programs
+        // disturbed can be low by any factor.
+        let peak = info.peaks.iter().find(|peak| peak.quantity == quantity && !peak.uncertain)?;
         let least = peak.value.time_for(work);
         (took < least / above(peak)).then_some(ImpossibleSpeed {
             quantity,
@@ -103,12 +105,6 @@ pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) ->
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.data_type.to_owned()), flops));
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
-}
-
-/// Returns true if nothing is above this peak by more than [`above`]. An uncertain one is no limit: an attribute or a datasheet may be
-/// of another device, and a measurement that other programs disturbed can be low by any factor.
-fn is_limit(peak: &Peak) -> bool {
-    !peak.uncertain
 }
 
 /// The factor by which a launch may be faster than a peak. A user's peak is taken literally.

@@ -219,23 +219,30 @@ impl Timer {
         Self { simulated: true, ..self }
     }
 
+    /// Returns its own readings, each of which is a time.
+    fn readings(&mut self) -> impl Iterator<Item = &mut Nanoseconds> {
+        let known = [
+            &mut self.empty_launch_time,
+            &mut self.marginal_empty_launch,
+            &mut self.shared_error,
+            &mut self.averaged_resolution,
+        ];
+        let always = [
+            &mut self.resolution,
+            &mut self.empty_span,
+            &mut self.overhead,
+            &mut self.empty_launch_spread,
+            &mut self.group_median_spread,
+        ];
+        always.into_iter().chain(known.into_iter().flatten())
+    }
+
     /// Returns the timer of one launch among `launches` that it times together: each has an equal part of its step and of its
     /// overhead.
     #[must_use]
-    pub fn of_batch(self, launches: usize) -> Self {
-        let part = |reading: Nanoseconds| reading / launches.max(1) as f64;
-        Self {
-            resolution: part(self.resolution),
-            empty_span: part(self.empty_span),
-            empty_launch_time: self.empty_launch_time.map(part),
-            marginal_empty_launch: self.marginal_empty_launch.map(part),
-            overhead: part(self.overhead),
-            shared_error: self.shared_error.map(part),
-            averaged_resolution: self.averaged_resolution.map(part),
-            empty_launch_spread: part(self.empty_launch_spread),
-            group_median_spread: part(self.group_median_spread),
-            ..self
-        }
+    pub fn of_batch(mut self, launches: usize) -> Self {
+        self.readings().for_each(|reading| *reading = *reading / launches.max(1) as f64);
+        self
     }
 
     /// Returns the least difference of times that it resolves: a part of a step where samples are averaged, or a step.
@@ -257,15 +264,12 @@ impl Timer {
     }
 
     /// Returns true if all of its own readings are times, none below zero.
-    pub fn is_valid(&self) -> bool {
+    pub fn is_valid(mut self) -> bool {
         let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
-        let spreads = [self.empty_launch_spread, self.group_median_spread];
-        let known =
-            [self.empty_launch_time, self.marginal_empty_launch, self.shared_error, self.averaged_resolution];
-        let always = [self.resolution, self.empty_span, self.overhead].into_iter().chain(spreads);
-        let mut all = always.chain(known.into_iter().flatten()).chain(stall.into_iter().flatten());
         let is_part = |error: f64| (0.0..1.0).contains(&error);
+        let relative_error = self.relative_error;
+        let mut all = self.readings().map(|reading| *reading).chain(stall.into_iter().flatten());
         all.all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
-            && self.relative_error.is_none_or(is_part)
+            && relative_error.is_none_or(is_part)
     }
 }

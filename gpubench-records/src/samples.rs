@@ -158,12 +158,12 @@ impl Samples {
             return times;
         }
         let medians = self.medians_of_groups(&times);
-        let mut left = &mut times[..];
-        for (group, median) in self.overheads.iter().zip(medians) {
-            let (these, rest) = left.split_at_mut(group.samples);
-            these.iter_mut().for_each(|time| *time += self.time.median - median);
-            left = rest;
-        }
+        let places = self
+            .overheads
+            .iter()
+            .zip(medians)
+            .flat_map(|(group, median)| std::iter::repeat_n(self.time.median - median, group.samples));
+        times.iter_mut().zip(places).for_each(|(time, by)| *time += by);
         times
     }
 

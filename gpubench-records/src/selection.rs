@@ -33,9 +33,6 @@ pub struct CaseSelection {
 impl CaseSelection {
     /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
     pub fn matches(&self, name: &str) -> bool {
-        if self.filters.is_empty() && self.skip.is_empty() {
-            return true;
-        }
         let hit = |filter: &NameFilter| self.hits(filter, name);
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
@@ -53,9 +50,7 @@ impl CaseSelection {
 
     /// Returns true if this benchmark is selected, in any cache state and on any device.
     pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
-        let takes_all = self.filters.is_empty() && self.skip.is_empty();
-        (takes_all || self.matches(&shown_name(benchmark, args)))
-            && args.iter().all(|arg| self.takes_value(arg))
+        self.matches(&shown_name(benchmark, args)) && args.iter().all(|arg| self.takes_value(arg))
     }
 
     /// Returns true if cases in this cache state are selected.

@@ -354,18 +354,21 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
         whole as f64 + parts.sum::<f64>()
     };
     // Between samples far apart lies a range below which half of them lie. Its middle is the usual median.
-    let end = |left: &dyn Fn(f64) -> bool| {
-        let (mut low, mut high) = (sorted[0] - half, sorted[sorted.len() - 1] + half);
-        while high - low > PART * half {
-            let time = f64::midpoint(low, high);
-            if time <= low || time >= high {
-                break;
-            }
-            if left(below(time)) { low = time } else { high = time }
-        }
-        f64::midpoint(low, high)
-    };
+    let ends = (sorted[0] - half, sorted[sorted.len() - 1] + half);
+    let end = |is_left: &dyn Fn(f64) -> bool| bisect(ends, PART * half, |time| is_left(below(time)));
     f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
+}
+
+/// Finds the place between two ends to its left of which `is_left` is true, to this width.
+fn bisect((mut low, mut high): (f64, f64), width: f64, is_left: impl Fn(f64) -> bool) -> f64 {
+    while high - low > width {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if is_left(middle) { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
 }
 
 /// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP`]
@@ -373,17 +376,9 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
 /// than a step it is the mean of the readings, which rounding from random places of a step leaves right. Where they scatter over many steps it
 /// is close to the median.
 fn location(sorted: &[f64], step: f64) -> f64 {
-    let (mut low, mut high) = (sorted[0], sorted[sorted.len() - 1]);
     let balance =
         |at: f64| sorted.iter().map(|time| (time - at).clamp(-CLIP * step, CLIP * step)).sum::<f64>();
-    while high - low > PART * step {
-        let time = f64::midpoint(low, high);
-        if time <= low || time >= high {
-            break;
-        }
-        if balance(time) > 0.0 { low = time } else { high = time }
-    }
-    f64::midpoint(low, high)
+    bisect((sorted[0], sorted[sorted.len() - 1]), PART * step, |time| balance(time) > 0.0)
 }
 
 /// A timer with a larger step is coarse. Times of an H200, whose timer steps by 32 ns, scatter over several steps.

@@ -7,10 +7,9 @@ use gpubench_records::verification::{Counters, NcuPass};
 use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
 
-use crate::room::Room;
+use crate::roof;
 use crate::rows::Row;
-use crate::text::plain;
-use crate::{roof, spread};
+use crate::text::{left, plain, right, shortened, width};
 
 /// Makes the cell of a row.
 type Cell = fn(&Row<'_>) -> String;
@@ -27,7 +26,7 @@ pub(super) struct Column {
     /// The tables that have it.
     tables: Tables,
     /// True for a column that is left out where it would be empty.
-    pub(super) optional: bool,
+    optional: bool,
     /// The place in the order in which columns fill a narrow page: the last ones are dropped first.
     pub(super) rank: u8,
     /// The cell of a row.
@@ -46,6 +45,11 @@ impl Column {
 
     const fn only(self, tables: Tables) -> Self {
         Self { tables, ..self }
+    }
+
+    /// Returns true if the column is shown in a table of these rows.
+    pub(super) fn is_used(&self, rows: &[Row<'_>]) -> bool {
+        !self.optional || rows.iter().any(|row| !(self.cell)(row).is_empty())
     }
 
     /// The same column, also where it is empty.
@@ -86,9 +90,7 @@ const COLUMNS: &[Column] = &[
     Column::new("range %", Room::Number(4, 3, 0), 5, |row| row.range().map(bare).unwrap_or_default())
         .with_title("range of devices, %")
         .only(Tables::Printed),
-    Column::new(spread::TITLE, Room::Words(spread::CELLS), 6, |row| of(row, spread::bar))
-        .only(Tables::Printed)
-        .always(),
+    Column::new(SPREAD, Room::Words(CELLS), 6, |row| of(row, bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Room::Number(4, 3, 0), 4, |row| {
         maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
     }),
@@ -129,10 +131,8 @@ pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
 
 /// The columns of the Markdown table of `run`.
 pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
-    let used = |column: &&Column| {
-        !column.optional || run.records.iter().any(|record| !(column.cell)(&Row::of(record)).is_empty())
-    };
-    COLUMNS.iter().filter(|column| column.tables != Tables::Printed).filter(used).collect()
+    let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
+    COLUMNS.iter().filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
 }
 
 /// The cell of a row that has a measurement; an empty one of any other.
@@ -198,6 +198,101 @@ fn half_width(time: &Summary) -> f64 {
     if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
 }
 
+/// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
+/// measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Room {
+    /// Words.
+    Words(usize),
+    /// A number, with room for so much before its decimal point, from the point on, and for its unit.
+    Number(usize, usize, usize),
+}
+
+impl Room {
+    /// The number of terminal columns.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Words(width) => width,
+            Self::Number(whole, fraction, unit) => whole + fraction + unit,
+        }
+    }
+
+    /// Returns true for numbers.
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Self::Number(..))
+    }
+
+    /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
+    pub(super) fn head(self, head: &str) -> String {
+        match self {
+            Self::Number(_, _, ..=SHORT_UNIT) => right(head, self.width()),
+            _ => left(head, self.width()),
+        }
+    }
+
+    /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
+    /// is too long is shortened; no number is, whose digits have room.
+    pub(super) fn fit(self, cell: &str) -> String {
+        let cell = &*shortened(cell, self.width());
+        let Self::Number(whole, fraction, unit) = self else { return left(cell, self.width()) };
+        let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
+        let (before, behind) = cell.split_at(point);
+        let digits = behind.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (behind, after) = behind.split_at(digits);
+        // A long number takes the room of digits that it does not have.
+        let before = right(before, whole);
+        let spare = (whole + fraction + unit).saturating_sub(width(&before) + width(after));
+        left(&format!("{before}{}{after}", left(behind, fraction.min(spare))), self.width())
+    }
+}
+
+/// Units of more columns have their head above the beginning of the cell.
+const SHORT_UNIT: usize = 4;
+
+/// The place behind the digits before the decimal point, seen or not.
+fn point(cell: &str) -> Option<usize> {
+    let first = cell.find(|c: char| c.is_ascii_digit())?;
+    let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
+    Some(digits.map_or(cell.len(), |digits| first + digits))
+}
+
+/// The name of the column of bars.
+pub(super) const SPREAD: &str = "spread";
+/// The number of cells of a bar.
+const CELLS: usize = 7;
+
+/// The bands end at these distances from the median: the cell in the middle has what is within 0.2 % of it.
+const BANDS: [f64; CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
+
+/// The sentence that explains the bar.
+pub(super) const SPREAD_MEANING: &str = "spread: the shares of the samples within 0.2 % of the median (the cell in the middle), \
+                                  within 1 %, within 5 % and beyond, faster ones on the left";
+
+const EMPTY: char = '·';
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The bar of a measurement; nothing if its median is not above zero.
+fn bar(measured: &Measurement) -> String {
+    let median = measured.median();
+    // The memory's stalls are told of the device, and not in each row.
+    let times = measured.samples.stall_corrected();
+    if median <= Nanoseconds::ZERO || times.is_empty() {
+        return String::new();
+    }
+    let mut counts = [0_usize; CELLS];
+    for time in &times {
+        let off = *time / median - 1.0;
+        counts[BANDS.partition_point(|band| *band < off)] += 1;
+    }
+    counts.iter().map(|count| height(*count, times.len())).collect()
+}
+
+/// The character for `count` of `all`.
+fn height(count: usize, all: usize) -> char {
+    let eighths = (HEIGHTS.len() * count).div_ceil(all);
+    eighths.checked_sub(1).map_or(EMPTY, |height| HEIGHTS[height])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +302,29 @@ mod tests {
         let mut ranks: Vec<u8> = printed().map(|column| column.rank).filter(|rank| *rank > 0).collect();
         ranks.sort_unstable();
         assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
+    }
+
+    #[test]
+    fn decimal_points_stand_under_each_other() {
+        let shown = ["12.54 µs", "601.1 ns", "1000 µs", "4.473 ms", "-3.000 ns", "failed"]
+            .map(|it| Room::Number(3, 4, 3).fit(it));
+        assert_eq!(
+            shown,
+            [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
+        );
+        let shares = ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"];
+        let shown = shares.map(|it| Room::Number(3, 3, 14).fit(it));
+        assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
+        let room = Room::Number(4, 3, 2);
+        assert_eq!(
+            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it)),
+            [" ± 0.42 %", "± 99.99 %", "± 150   %", "± >999  %", "    ± ?  "]
+        );
+    }
+
+    #[test]
+    fn a_few_samples_are_seen_and_all_are_the_highest() {
+        let heights = [0, 1, 13, 50, 100].map(|count| height(count, 100));
+        assert_eq!(heights, ['·', '▁', '▂', '▄', '█']);
     }
 }

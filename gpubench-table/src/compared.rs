@@ -152,8 +152,7 @@ fn regressions(run: &Run, page: Page) -> String {
     let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
     let mut text = format!("{colour}{count}{colour:#}{from}\n");
     for (case, ratio) in found {
-        let [change, changes] = together::changes(&ratio);
-        text += &paragraph(&format!("  {case}: {change} {changes}"), page);
+        text += &paragraph(&format!("  {case}: {}", together::change(&ratio)), page);
     }
     for line in gate::unjudged(&gate) {
         text += &styled(&wrapped(&line, "", page), NOTE);

@@ -4,6 +4,8 @@ use gpubench_records::comparison::Threshold;
 use gpubench_records::gate::{Gate, GateOutcome, GatedCase, Unjudged};
 use gpubench_stats::format;
 
+use crate::together;
+
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
 pub fn regressions(gate: &Gate) -> (String, String) {
     let from = match gate.threshold {
@@ -43,8 +45,7 @@ pub fn sentence(case: &GatedCase) -> Option<String> {
     match case.outcome {
         GateOutcome::Passed => None,
         GateOutcome::Regressed(ratio) => {
-            let (change, changes) = (format::change(ratio.value), format::changes(ratio.low, ratio.high));
-            Some(format!("regression: {change} {changes} {}", case.about))
+            Some(format!("regression: {} {}", together::change(&ratio), case.about))
         }
         GateOutcome::Unjudged(why) => Some(format!("not judged: {} ({})", words(why), case.about)),
     }

@@ -15,11 +15,8 @@ mod columns;
 mod compared;
 mod explain;
 mod launch;
-mod notes;
 mod page;
-mod room;
 mod rows;
-mod spread;
 mod table;
 mod verification;
 

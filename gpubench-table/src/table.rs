@@ -3,11 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{Column, printed};
-use super::notes::{Note, Notes};
+use super::columns::{Column, SPREAD, SPREAD_MEANING, printed};
 use super::page::Page;
-use super::rows::{self, Devices, Row};
-use super::spread;
+use super::rows::{self, Devices, Note, Notes, Row};
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
 use gpubench_records::id::{Arg, PlannedCase, shown_name};
@@ -183,9 +181,7 @@ impl TableWriter {
     /// Adds the columns that `rows` need. Returns true if that changes the heads.
     fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
         let is_used = |column: &&'static Column| {
-            !column.optional
-                || self.used.iter().any(|used| used.title == column.title)
-                || rows.iter().any(|row| !(column.cell)(row).is_empty())
+            self.used.iter().any(|used| used.title == column.title) || column.is_used(rows)
         };
         self.used = printed().filter(is_used).collect();
         let lineup = self.lineup();
@@ -277,7 +273,7 @@ impl TableWriter {
         let mut line = format!("{mark}{}", left(&name, self.lineup.name + GAP));
         for column in &self.lineup.columns {
             let cell = (column.cell)(row);
-            self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
+            self.has_bars |= column.title == SPREAD && !cell.is_empty();
             line += &spaces(GAP);
             line += &column.room.fit(&cell);
         }
@@ -317,7 +313,7 @@ impl TableWriter {
             lines.push(rows::MEANING.to_owned());
         }
         if self.has_bars {
-            lines.push(spread::MEANING.to_owned());
+            lines.push(SPREAD_MEANING.to_owned());
         }
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");

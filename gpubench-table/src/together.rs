@@ -79,6 +79,11 @@ pub(super) fn figures(finding: &Finding) -> Option<[String; 4]> {
     Some([time.to_string(), baseline_time.to_string(), change, interval])
 }
 
+/// Returns a change with its interval, such as `+2.04 % (+1.52 to +2.57 %)`.
+pub(super) fn change(ratio: &Ratio) -> String {
+    changes(ratio).join(" ")
+}
+
 /// Returns a change and its interval.
 pub(super) fn changes(ratio: &Ratio) -> [String; 2] {
     [format::change(ratio.value), format::changes(ratio.low, ratio.high)]

@@ -194,8 +194,8 @@ pub struct MeasuredRecord<'a> {
     pub measurement: &'a Measurement,
 }
 
-impl MeasuredRecord<'_> {
-    fn info(&self) -> Option<&DeviceInfo> {
+impl<'a> MeasuredRecord<'a> {
+    fn info(&self) -> Option<&'a DeviceInfo> {
         self.run.device_of(self.record)
     }
 
@@ -234,7 +234,7 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     if [now, then].iter().any(|it| it.info().is_some_and(|info| info.runs_program_code)) {
         hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
-    for (what, now, then) in properties(now.info(), then.info()) {
+    for (what, now, then) in properties(now, then) {
         if let (Value::Count(now), Value::Count(then)) = (now, then) {
             hold(what, now.to_string(), then.to_string());
         }
@@ -247,7 +247,7 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let devices = [now, then].map(|measured| &*measured.record.device);
-    for (what, now, then) in properties(now.info(), then.info()) {
+    for (what, now, then) in properties(now, then) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
@@ -257,23 +257,21 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
             _ => found.push(format!("another {what}")),
         }
     }
-    let only = |one: MeasuredRecord<'_>, other: MeasuredRecord<'_>, when: &str| -> Vec<String> {
-        let (one, other) = (device_properties(one.info()), device_properties(other.info()));
-        let alone = one.iter().filter(|property| !other.iter().any(|same| same.name == property.name));
-        let shown = alone.filter_map(|Property { name, value }| match value {
+    for (one, other, when) in [(now, then, "now, not told then"), (then, now, "then, not told now")] {
+        let others = device_properties(other);
+        let is_shared = |property: &&Property| others.iter().any(|same| same.name == property.name);
+        let alone = device_properties(one).iter().filter(|property| !is_shared(property));
+        found.extend(alone.filter_map(|Property { name, value }| match value {
             Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}")),
             _ => None,
-        });
-        shown.collect()
-    };
-    found.extend(only(now, then, "now, not told then"));
-    found.extend(only(then, now, "then, not told now"));
+        }));
+    }
     found
 }
 
 /// Returns true if both were measured on the same device, as far as devices can be told apart.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
-    properties(now.info(), then.info()).all(|(what, now, then)| what != UUID || now == then)
+    properties(now, then).all(|(what, now, then)| what != UUID || now == then)
 }
 
 /// The remark about a measurement on another device of the same model than then, named where that tells them apart.
@@ -289,8 +287,8 @@ fn device(measured: &MeasuredRecord<'_>) -> String {
 
 /// The properties that both have.
 fn properties<'a>(
-    now: Option<&'a DeviceInfo>,
-    then: Option<&'a DeviceInfo>,
+    now: MeasuredRecord<'a>,
+    then: MeasuredRecord<'a>,
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
     device_properties(now).iter().filter_map(move |property| {
         let other = device_properties(then).iter().find(|other| other.name == property.name)?;
@@ -298,8 +296,8 @@ fn properties<'a>(
     })
 }
 
-fn device_properties(info: Option<&DeviceInfo>) -> &[Property] {
-    info.map_or(&[], |info| &info.properties)
+fn device_properties(measured: MeasuredRecord<'_>) -> &[Property] {
+    measured.info().map_or(&[], |info| &info.properties)
 }
 
 /// Processes that share the processors or the memory of the host with other programs.

@@ -86,8 +86,11 @@ impl CeilingCache {
         folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder, machine })
     }
 
-    fn place(&self, owner: &Owner) -> PathBuf {
-        self.folder.join("ceilings").join(owner.file())
+    /// Returns the owner and the file of the ceilings of this device; nothing if the device is not known again.
+    fn place(&self, info: &DeviceInfo) -> Option<(Owner, PathBuf)> {
+        let owner = Owner::of(info, &self.machine)?;
+        let place = self.folder.join("ceilings").join(owner.file());
+        Some((owner, place))
     }
 
     /// Reads the ceilings of this device; none if it has no file.
@@ -95,8 +98,7 @@ impl CeilingCache {
     /// # Errors
     /// If its file cannot be used.
     pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, UnusableCeilings> {
-        let Some(owner) = Owner::of(info, &self.machine) else { return Ok(Vec::new()) };
-        let place = self.place(&owner);
+        let Some((owner, place)) = self.place(info) else { return Ok(Vec::new()) };
         read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
     }
 
@@ -105,8 +107,7 @@ impl CeilingCache {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget(&self, info: &DeviceInfo) -> Result<(), UnwrittenCeilings> {
-        let Some(owner) = Owner::of(info, &self.machine) else { return Ok(()) };
-        let place = self.place(&owner);
+        let Some((_, place)) = self.place(info) else { return Ok(()) };
         match fs::remove_file(&place) {
             Err(error) if place.exists() => Err(UnwrittenCeilings { place, error }),
             _ => Ok(()),
@@ -123,7 +124,7 @@ impl CeilingCache {
         info: &DeviceInfo,
         ceilings: &[Ceiling],
     ) -> Result<Option<PathBuf>, UnwrittenCeilings> {
-        let Some(owner) = Owner::of(info, &self.machine).filter(|_| !ceilings.is_empty()) else {
+        let Some((owner, place)) = self.place(info).filter(|_| !ceilings.is_empty()) else {
             return Ok(None);
         };
         // A damaged file is replaced.
@@ -131,7 +132,6 @@ impl CeilingCache {
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
-        let place = self.place(&owner);
         let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: merged };
         match write(&place, &contents) {
             Ok(()) => Ok(Some(place)),

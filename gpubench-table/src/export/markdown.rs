@@ -115,9 +115,8 @@ fn gated(run: &Run) -> String {
     let (count, from) = gate::regressions(&gate);
     let mut text = format!("**{count}**{from}\n\n");
     for (case, ratio) in gate.regressions() {
-        let changes = format::changes(ratio.low, ratio.high);
         // Writing to a string cannot fail.
-        _ = writeln!(text, "- {}: {} {changes}", escaped(&case), format::change(ratio.value));
+        _ = writeln!(text, "- {}: {}", escaped(&case), together::change(&ratio));
     }
     text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{line}**\n")));
     text
@@ -145,11 +144,8 @@ fn escaped(text: &str) -> Cow<'_, str> {
             // GitHub would notify a user of the name after it.
             '@' => escaped += "&#64;",
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '!' | '#' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.extend(c.escape_unicode().flat_map(|c| match c {
-                '\\' => vec!['\\', '\\'],
-                '{' | '}' => vec!['\\', c],
-                c => vec![c],
-            })),
+            // The same as `escape_unicode`, itself escaped.
+            c if c.is_control() => escaped += &format!(r"\\u\{{{:x}\}}", u32::from(c)),
             c => escaped.push(c),
         }
     }
