@@ -9,8 +9,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use gpubench_records::baseline::{Baseline, Place, check};
-use gpubench_records::files::{self, Store};
+use gpubench_records::baseline::{Baseline, check};
+use gpubench_records::files::{self, Place, Store};
 use gpubench_records::id::Arg;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Record, Run};

@@ -111,7 +111,11 @@ fn checked(check: &BaselineComparison, page: Page) -> String {
 
 /// The lines that say whether intervals contain the spread between processes.
 fn noise(check: &BaselineComparison) -> String {
-    let unknown = number_unknown(check);
+    // Compared without a known spread between processes, and without an assumed one.
+    let is_unknown = |line: &&CaseFinding| {
+        matches!(line.finding, Finding::Compared { noise_known: false, assumed_spread: None, .. })
+    };
+    let unknown = check.findings.iter().filter(is_unknown).count();
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
         Finding::Compared { processes, noise_known: true, remeasured, .. } => Some((remeasured, processes)),
@@ -134,14 +138,6 @@ fn noise(check: &BaselineComparison) -> String {
         );
     }
     text
-}
-
-/// The number of rows that were compared without a known spread between processes, and without an assumed one.
-fn number_unknown(check: &BaselineComparison) -> usize {
-    let unknown = |line: &&CaseFinding| {
-        matches!(line.finding, Finding::Compared { noise_known: false, assumed_spread: None, .. })
-    };
-    check.findings.iter().filter(unknown).count()
 }
 
 /// The cases that are slower than allowed, and those that could not be judged.

@@ -52,7 +52,7 @@ pub fn check(
 }
 
 /// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
-pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
+pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
     let cases = Cases::new(run, baseline);
     let rows = rows(run, baseline, &cases, Some(threshold), DECISION_ERROR);
     let seems = |row: &Row<'_>| row.decision.is_some_and(|decision| decision.seems_regressed);

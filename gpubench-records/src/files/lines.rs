@@ -91,7 +91,7 @@ impl Stored {
 pub fn read(from: impl Read) -> Result<Stored, ReadError> {
     let mut from = BufReader::new(from);
     let Head { mut run, is_summed } = head(&mut from)?;
-    let (mut remarks, mut records) = (Remarks::default(), RecordsByCase::default());
+    let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
         let line = next_line(&mut from)?;
@@ -102,18 +102,18 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
         match read_line(&line, is_summed) {
             Ok(Line::Record { at, record }) => match add(record.into_owned(), &mut records) {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
-                Err(why) => remarks.add(number, &why),
+                Err(why) => faults.push((number, why)),
             },
             Ok(Line::End { wall_time }) => {
                 has_ended = true;
                 run.wall_time = run.wall_time.max(wall_time);
             }
-            Ok(Line::Run(_)) => remarks.add(number, "begins a second run"),
-            Err(why) => remarks.add(number, &why),
+            Ok(Line::Run(_)) => faults.push((number, "begins a second run".to_owned())),
+            Err(why) => faults.push((number, why)),
         }
     }
     let run = with_records(run, records);
-    Ok(Stored { run, remarks: remarks.sentences(), is_cut_off, has_ended })
+    Ok(Stored { run, remarks: remark(&faults).into_iter().collect(), is_cut_off, has_ended })
 }
 
 /// The run of a file without its records, which are not read.
@@ -161,28 +161,14 @@ fn head(from: &mut impl BufRead) -> Result<Head, ReadError> {
     }
 }
 
-/// The faults of lines: the first in words, and the number of all others.
-#[derive(Default)]
-struct Remarks {
-    first: Option<String>,
-    others: usize,
-}
-
-impl Remarks {
-    fn add(&mut self, line: usize, what: &str) {
-        match self.first {
-            None => self.first = Some(format!("line {line} is no record ({what})")),
-            Some(_) => self.others += 1,
-        }
-    }
-
-    fn sentences(self) -> Vec<String> {
-        let others = match self.others {
-            0 => String::new(),
-            others => format!(", and {} like it", format::counted(others, "line")),
-        };
-        self.first.into_iter().map(|first| format!("{first}{others}: left out")).collect()
-    }
+/// Describes the faults of lines: the first of them, and the number of all others.
+fn remark(faults: &[(usize, String)]) -> Option<String> {
+    let ((line, why), others) = faults.split_first()?;
+    let others = match others.len() {
+        0 => String::new(),
+        others => format!(", and {} like it", format::counted(others, "line")),
+    };
+    Some(format!("line {line} is no record ({why}){others}: left out"))
 }
 
 /// Checks that a run can have this record. Returns the reason if none has.

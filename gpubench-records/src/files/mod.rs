@@ -3,6 +3,7 @@
 //! [`FileFormat`] reads every kind of file and checks its schema first; [`replace`] writes whole files, so that a reader
 //! never finds a part of one.
 
+mod baselines;
 pub mod ceilings;
 mod disk;
 mod folders;
@@ -12,6 +13,7 @@ mod replace;
 mod store;
 mod stored_runs;
 
+pub use self::baselines::{BaselineError, BaselineOptions, OpenBaselines, Place};
 pub use self::folders::{cache, fingerprint, home, kept, program, runs, time_of_day};
 pub(crate) use self::folders::{candidates, order, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};

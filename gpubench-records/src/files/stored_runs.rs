@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use gpubench_stats::format::counted;
 
+use super::baselines::{BaselineError, Place};
 use super::folders::{self, RECORDS, kept, run_names, state};
 use super::format::{RUN, ReadError};
 use super::lines::{Stored, head_of, read as read_lines, validated};
 use super::store;
-use crate::baseline::{BaselineError, Place};
 use crate::record::Run;
 use crate::task::Task;
 

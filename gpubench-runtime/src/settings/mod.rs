@@ -11,8 +11,8 @@ use serde::Deserialize;
 use self::values::{args, duration, list, positive_duration, text};
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
-use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::comparison::Threshold;
+use gpubench_records::files::{BaselineOptions, Place};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::selection::{CaseSelection, parse_filters};
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 
-use gpubench_records::baseline::{BaselineOptions, Place};
+use gpubench_records::files::{BaselineOptions, Place};
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::{Record, Run};

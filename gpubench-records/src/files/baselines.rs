@@ -7,9 +7,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Baseline, supersedes};
+use gpubench_stats::DECISION_ERROR;
+
+use crate::baseline::{Baseline, check, seem_regressed, supersedes};
+use crate::comparison::Threshold;
 use crate::files::{self, Destination, ReadError, candidates, order, time_of_name};
-use crate::record::Run;
+use crate::record::{Record, Run};
 
 /// The place of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +99,7 @@ impl Place {
         }
         // A file that the user has put there has its clock's place among ours.
         runs.sort_by_cached_key(|(file, run)| {
-            let order = order(name_of(file)).map(|(time, number)| (time.to_owned(), number));
+            let order = order_of(file).map(|(time, number)| (time.to_owned(), number));
             Reverse(order.unwrap_or_else(|| (time_of_name(run.started), 0)))
         });
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
@@ -132,10 +135,7 @@ impl Place {
     /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
     /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
     fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
-        let is_before = |file: &&PathBuf| {
-            let order_of = order(name_of(file));
-            order_of.is_some() && order_of < order(name_of(to))
-        };
+        let is_before = |file: &&PathBuf| order_of(file).is_some_and(|order| Some(order) < order_of(to));
         for file in self.files()?.iter().filter(is_before) {
             let Ok(run) = self.read(file) else { continue };
             if supersedes(newest, &run) {
@@ -185,9 +185,15 @@ impl Place {
     }
 }
 
-/// Returns the name of a file of ours without its ending.
+/// Returns the name of a file without its ending.
 fn name_of(file: &Path) -> &str {
     file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Returns the place of a file of ours among the others, which its name tells; nothing for one that has no name of ours.
+fn order_of(file: &Path) -> Option<(&str, u32)> {
+    let name = name_of(file);
+    order(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
 }
 
 fn is_json(path: &Path) -> bool {
@@ -197,6 +203,97 @@ fn is_json(path: &Path) -> bool {
 /// The folder of all baselines.
 fn baselines() -> PathBuf {
     files::kept().join("baselines")
+}
+
+/// The baselines that are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct BaselineOptions {
+    /// Hold the run against this baseline.
+    pub against: Option<Place>,
+    /// Store it as this one.
+    pub save: Option<Place>,
+}
+
+/// The baselines, read and checked.
+#[derive(Debug)]
+pub struct OpenBaselines {
+    against: Option<Baseline>,
+    save: Option<Place>,
+}
+
+impl BaselineOptions {
+    /// Reads the one, unless `last` is given in its place, and checks that the other can be written.
+    ///
+    /// # Errors
+    /// See [`BaselineError`].
+    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, BaselineError> {
+        let against = match last {
+            None => self.against.as_ref().map(Place::load).transpose()?,
+            last => last,
+        };
+        self.save.as_ref().map(Place::prepare).transpose()?;
+        Ok(OpenBaselines { against, save: self.save.clone() })
+    }
+}
+
+impl OpenBaselines {
+    /// Compares `run` with the baseline, if there is one. `wanted` returns true for a case of the baseline that the run
+    /// should have.
+    pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
+        let against = self.against.as_ref();
+        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted, DECISION_ERROR));
+    }
+
+    /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
+    pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
+        let against = self.against.as_ref();
+        against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))
+    }
+
+    /// Stores `run`, if that is asked for.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
+        self.save.as_ref().map_or(Ok(()), |place| place.save(run))
+    }
+}
+
+#[cfg(test)]
+mod open_tests {
+    use super::*;
+    use crate::baseline::fixture::stored_run;
+
+    /// What was measured is compared with the one, stored as the other, and cases of the one that it lacks are named.
+    #[test]
+    fn a_run_is_checked_and_stored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let whole = stored_run();
+        let place = |name: &str| Place::within(folder.path(), name);
+        let saving = BaselineOptions { against: None, save: Some(place("old")) };
+        saving.open(None).expect("it can be written").save(&whole).expect("it is written");
+
+        let both = BaselineOptions { against: Some(place("old")), save: Some(place("new")) };
+        let open = both.open(None).expect("it was stored");
+        let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
+        open.check(&mut part, &|_| true);
+        let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");
+        assert_eq!((check.baseline.as_str(), check.findings.len()), ("old", whole.records.len() - 1));
+        assert_eq!(check.missing, [whole.records[0].case.to_string()]);
+        open.check(&mut part, &|_| false);
+        assert_eq!(
+            part.baseline_comparison.as_ref().map(|check| check.missing.len()),
+            Some(0),
+            "nobody wanted it"
+        );
+        open.save(&part).expect("it is written");
+        let stored = place("new").load().expect("it was stored").into_run().expect("a run");
+        assert_eq!(stored.records.len(), part.records.len());
+
+        let mut alone = whole;
+        saving.open(None).expect("it can be written").check(&mut alone, &|_| true);
+        assert!(alone.baseline_comparison.is_none(), "there is nothing to hold it against");
+    }
 }
 
 #[cfg(test)]
@@ -234,7 +331,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let run = stored_run();
         let new = Run { started: run.started + 60, ..run.clone() };
-        let theirs = ["a.json", "2026-08-01.json", "5-0.json", "2026-08-01T00-00-00.json"];
+        let theirs = ["a.json", "2026-08-01.json", "5-0.json", "2026-08-01T00-00-00Z-mine.json"];
         fs::create_dir(folder.path().join("main")).expect("a folder");
         for name in theirs {
             files::replace(&folder.path().join("main").join(name), &|out| run.write(out))
