@@ -1,30 +1,35 @@
-//! An open adapter, with the results that were measured on it so far.
+//! An adapter as a device of gpubench, with the results that were measured on it so far.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
+use gpubench_records::device_info::{DRIVER, DeviceInfo, Value};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::launch::LaunchInfo;
 use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
-use gpubench_runtime::device::DeviceError;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_runtime::device::{
+    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, SampleOptions, Sampler, Work,
+};
+use gpubench_stats::units::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use crate::adapter;
-use crate::empty::EmptyKernel;
 use crate::encoder::Encoder;
-use crate::flush::{AssumedCache, FlushSweep};
+use crate::flush::{AssumedCache, Region};
+use crate::kernel::EmptyKernel;
+use crate::sampling::{Partner, Submissions};
+use crate::{adapter, peaks};
 
 /// The name of the kind on the command line and in records.
-pub(crate) const KIND: &str = "wgpu";
+const KIND: &str = "wgpu";
 
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
 pub struct Wgpu {
-    pub(crate) name: String,
+    name: String,
     pub(crate) info: AdapterInfo,
     pub(crate) encoder: Encoder,
-    pub(crate) empty: Rc<EmptyKernel>,
+    pub(crate) empty: EmptyKernel,
     pub(crate) cache: AssumedCache,
     /// The sweep, once a cold sample needed it.
-    pub(crate) sweep: Option<Rc<FlushSweep>>,
+    pub(crate) sweep: Option<Region>,
     pub(crate) timers: HashMap<Cache, Timer>,
     /// The time of one more empty launch in a row of them, with its standard error, once it was measured.
     pub(crate) one_more: Option<[Nanoseconds; 2]>,
@@ -51,7 +56,7 @@ impl Wgpu {
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
         let encoder = Encoder::new(device, queue);
-        let empty = Rc::new(EmptyKernel::new(&encoder));
+        let empty = EmptyKernel::new(&encoder);
         encoder.finish()?;
         Ok(Self {
             name: format!("{KIND}:{ordinal}"),
@@ -66,12 +71,130 @@ impl Wgpu {
         })
     }
 
-    /// Returns the sweep for this flush, if it needs one.
-    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Rc<FlushSweep>> {
-        if flush == Flush::None {
-            return None;
+    /// Returns the memory that this flush goes over, twice the cache, if it needs any.
+    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
+        let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
+        (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
+    }
+
+    /// Returns the facts of the adapter, without its peaks.
+    fn facts(&self) -> DeviceInfo {
+        let (adapter_info, gpu) = (&self.info, self.encoder.device());
+        let limits = gpu.limits();
+        let text = |text: &str| Value::Text(text.to_owned());
+        let kind = match adapter_info.device_type {
+            wgpu::DeviceType::DiscreteGpu => "discrete GPU",
+            wgpu::DeviceType::IntegratedGpu => "integrated GPU",
+            wgpu::DeviceType::VirtualGpu => "virtual GPU",
+            wgpu::DeviceType::Cpu => "software: the CPU does the work, and its times are no GPU's",
+            wgpu::DeviceType::Other => "of unknown kind",
+        };
+        let period = self.encoder.queue().get_timestamp_period();
+        let subgroup = match (adapter_info.subgroup_min_size, adapter_info.subgroup_max_size) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let driver = [&*adapter_info.driver, &*adapter_info.driver_info].map(str::trim).join(" ");
+        let mut info = DeviceInfo::new(&*self.name, adapter::name(adapter_info))
+            .with_property("adapter", text(kind))
+            .with_property("backend", text(&adapter_info.backend.to_string()))
+            .with_property(DRIVER, text(driver.trim()))
+            .with_property("subgroup size", Value::Text(subgroup))
+            .with_property(
+                "invocations in a workgroup",
+                Value::Count(limits.max_compute_invocations_per_workgroup.into()),
+            )
+            .with_property(
+                "memory of a workgroup",
+                Value::Bytes(Bytes(limits.max_compute_workgroup_storage_size.into())),
+            )
+            .with_property("largest buffer", Value::Bytes(Bytes(limits.max_buffer_size)))
+            .with_property("largest binding", Value::Bytes(Bytes(limits.max_storage_buffer_binding_size)))
+            .with_property("timestamps", Value::Text(format!("between commands, in ticks of {period} ns")));
+        if !adapter_info.device_pci_bus_id.is_empty() {
+            info = info.with_property("PCI bus", text(&adapter_info.device_pci_bus_id));
         }
-        let (encoder, size) = (&self.encoder, self.cache.size);
-        Some(Rc::clone(self.sweep.get_or_insert_with(|| Rc::new(FlushSweep::new(encoder, size)))))
+        if self.cache.is_assumed {
+            info = info.with_property("last-level cache (assumed)", Value::Bytes(self.cache.size));
+        } else {
+            info = info.with_last_level_cache(self.cache.size);
+        }
+        info
+    }
+}
+
+impl DeviceType for Wgpu {
+    const KIND: &'static str = KIND;
+    const LISTED: Option<&'static DeviceKind> = Some(&LISTED);
+
+    fn open(ordinal: usize) -> Result<Self, DeviceError> {
+        Self::open_adapter(ordinal)
+    }
+}
+
+/// The kind of such devices, as the command line lists them.
+const LISTED: DeviceKind = DeviceKind::new(KIND, "GPU that wgpu finds", list);
+
+fn list() -> Result<Vec<Available>, DeviceError> {
+    let adapters = adapter::all();
+    if adapters.is_empty() {
+        return Err(DeviceError::new(adapter::NONE));
+    }
+    let found = |(ordinal, adapter): (usize, &wgpu::Adapter)| {
+        let name = adapter::name(&adapter.get_info());
+        let fault = adapter::refusal(adapter.features(), &name);
+        let found = Available::new(format!("{KIND}:{ordinal}"), KIND).with_name(name);
+        fault.into_iter().fold(found, Available::with_fault)
+    };
+    Ok(adapters.iter().enumerate().map(found).collect())
+}
+
+impl LaunchStream for Encoder {
+    type Device = Wgpu;
+    type Owned = Self;
+
+    fn over(device: &mut Wgpu) -> Result<Self, DeviceError> {
+        Ok(device.encoder.clone())
+    }
+}
+
+impl Device for Wgpu {
+    fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+        let mut info = self.facts();
+        info.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
+        Ok(info)
+    }
+
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        self.encoder.finish()
+    }
+
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
+        self.encoder.forget_encoded();
+        work.launch()?;
+        // wgpu's errors come first: work that it refused may count as none.
+        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.encoder.check_encoded()?;
+        Ok(LaunchInfo::default())
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        self.encoder.remark()
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        Ok(Box::new(Submissions::new(self, work, Partner::Empty, wanted)?))
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        [work, other]: [&'a mut dyn Work; 2],
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        Ok(Box::new(Submissions::new(self, work, Partner::Case(other), wanted)?))
     }
 }

@@ -9,8 +9,7 @@ use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescrip
 
 use crate::errors::DeviceErrors;
 use crate::kernel::buffer;
-use crate::marks::Marks;
-use crate::spans::Span;
+use crate::timestamps::{Marks, Span};
 
 /// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
 ///

@@ -7,20 +7,14 @@
 
 mod adapter;
 mod device;
-mod device_info;
-mod empty;
 mod encoder;
 mod errors;
 mod flush;
 mod kernel;
-mod marks;
 mod peaks;
-mod proof;
 mod sampling;
-mod spans;
-mod submissions;
 mod timer;
-mod traits;
+mod timestamps;
 
 #[cfg(test)]
 mod tests;

@@ -3,18 +3,16 @@
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
-use gpubench_runtime::device::Work;
+use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
-use gpubench_stats::{format, median};
 use wgpu::{BufferUsages, Features};
 
 use crate::adapter::is_software;
 use crate::device::Wgpu;
 use crate::flush::{OF_WORKGROUP, Region, SHADERS};
 use crate::kernel::{Kernel, buffer};
-use crate::spans::Span;
-use crate::submissions::Submissions;
-use crate::timer::{self, Encoded};
+use crate::sampling::Submissions;
+use crate::timer;
 
 /// The timed launches, after as many that do not count.
 const LAUNCHES: usize = 8;
@@ -56,9 +54,9 @@ fn memory(device: &mut Wgpu, sizes: &Sizes) -> Result<Option<Peak>, Failure> {
     let (from, to) = (Region::new(&encoder, sizes.memory), Region::new(&encoder, sizes.memory));
     let size = from.size;
     let copy = Kernel::new(&encoder, (SHADERS, "copy_all"), &[], &[&to.buffer, &from.buffer]);
-    let read = rate(device, size, &mut Encoded(|| from.read(&encoder)))?;
-    let write = rate(device, size, &mut Encoded(|| to.fill(&encoder)))?;
-    let copied = rate(device, 2 * size, &mut Encoded(|| copy.launch(&encoder, size / OF_WORKGROUP)))?;
+    let read = rate(device, size, || from.read(&encoder))?;
+    let write = rate(device, size, || to.fill(&encoder))?;
+    let copied = rate(device, 2 * size, || copy.launch(&encoder, size / OF_WORKGROUP))?;
     let all = [("read", read), ("write", write), ("copy", copied)];
     let told =
         |(name, rate): &(&str, Option<Rate>)| Some(format!("{name} {}", format::bandwidth((*rate)?.into())));
@@ -80,19 +78,20 @@ fn arithmetic(
     let constants = [("STEPS", sizes.steps as f64)];
     let kernel = Kernel::new(&encoder, (&wgsl, "multiply_add"), &constants, &[&result]);
     let operations = sizes.workgroups * INVOCATIONS * sizes.steps * OF_STEP;
-    let best = rate(device, operations, &mut Encoded(|| kernel.launch(&encoder, sizes.workgroups)))?;
+    let best = rate(device, operations, || kernel.launch(&encoder, sizes.workgroups))?;
     let method = "fused multiply-adds in registers";
     Ok(best
         .map(|best| Peak::new(Quantity::Compute(precision.to_owned()), best, PeakSource::Measured, method)))
 }
 
 /// Returns the rate of a launch that does so much; nothing if its time is none.
-fn rate(device: &mut Wgpu, done: u64, work: &mut dyn Work) -> Result<Option<Rate>, Failure> {
+fn rate(device: &mut Wgpu, done: u64, encode: impl Fn()) -> Result<Option<Rate>, Failure> {
     let overhead = timer::of(device, Cache::Hot)?.overhead;
-    let mut alone = Submissions::alone(device, work, Flush::None);
-    alone.take(LAUNCHES)?;
-    let times: Vec<Nanoseconds> = alone.take(LAUNCHES)?.iter().map(Span::time).collect();
-    let time = median(&times).unwrap_or_default() - overhead;
+    let mut work = || {
+        encode();
+        Ok(())
+    };
+    let time = Submissions::alone(device, &mut work, Flush::None).median(LAUNCHES)? - overhead;
     let rate = done as f64 / time.as_seconds();
     Ok((time > Nanoseconds::ZERO && rate.is_finite()).then_some(Rate(rate)))
 }

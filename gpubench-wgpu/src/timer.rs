@@ -11,8 +11,8 @@ use gpubench_stats::{Summary, median, median_below_step, trimmed_error};
 
 use crate::device::Wgpu;
 use crate::flush::USUAL;
-use crate::spans::{Span, step};
-use crate::submissions::Submissions;
+use crate::sampling::Submissions;
+use crate::timestamps::{Span, step};
 
 /// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
 const SAMPLES: [usize; 2] = [4, 32];
@@ -24,25 +24,6 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// Work that a function encodes.
-pub(crate) struct Encoded<F>(pub(crate) F);
-
-impl<F: FnMut()> Work for Encoded<F> {
-    fn launch(&mut self) -> Result<(), Failure> {
-        (self.0)();
-        Ok(())
-    }
-}
-
-/// Work that encodes a row of this many launches.
-struct Row<F>(F, usize);
-
-impl<F: FnMut(usize) -> Result<(), Failure>> Work for Row<F> {
-    fn launch(&mut self) -> Result<(), Failure> {
-        (self.0)(self.1)
-    }
-}
-
 /// Returns the timer for samples in this state of the `cache`.
 pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&cache) {
@@ -50,9 +31,12 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     }
     let flush = if cache == Cache::Hot { Flush::None } else { USUAL };
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
-    let mut nothing = Encoded(|| ());
-    let nothing = readings(device, &mut nothing, flush)?;
-    let launches = readings(device, &mut Encoded(|| empty.launch(&encoder)), flush)?;
+    let nothing = readings(device, &mut || Ok(()), flush)?;
+    let mut launch = || {
+        empty.bound.launch(&encoder, 1);
+        Ok(())
+    };
+    let launches = readings(device, &mut launch, flush)?;
     let step = step(nothing.iter().chain(&launches).flatten());
     let times = |groups: &[Vec<Span>]| groups.iter().flatten().map(Span::time).collect::<Vec<_>>();
     let of_launches = times(&launches);
@@ -92,7 +76,7 @@ fn one_more(device: &mut Wgpu) -> Result<[Nanoseconds; 2], Failure> {
     }
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
     let slopes = slopes(device, |launches| {
-        empty.row(&encoder, launches);
+        empty.unbound.launch_many(&encoder, 1, launches);
         Ok(())
     })?;
     let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
@@ -108,8 +92,7 @@ pub(crate) fn slopes(
     mut encode: impl FnMut(usize) -> Result<(), Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
     let mut time = |launches| {
-        let mut row = Row(&mut encode, launches);
-        let spans = Submissions::alone(device, &mut row, Flush::None).take(1)?;
+        let spans = Submissions::alone(device, &mut || encode(launches), Flush::None).take(1)?;
         Ok::<_, Failure>(spans.first().map(Span::time).unwrap_or_default())
     };
     let mut slopes = Vec::with_capacity(ROWS);

@@ -14,21 +14,6 @@ const LARGEST: usize = 1 << 16;
 /// A batch is long enough if the fastest of so many is: what else the machine does makes a launch look longer than it is.
 const TRIES: usize = 3;
 
-/// Launches together.
-struct Batch<'a> {
-    work: &'a mut dyn Work,
-    launches: usize,
-}
-
-impl Work for Batch<'_> {
-    fn launch(&mut self) -> Result<(), Failure> {
-        for _ in 0..self.launches {
-            self.work.launch()?;
-        }
-        Ok(())
-    }
-}
-
 /// Returns true if a sample of one launch, which read `event`, is too short for the timer.
 pub(super) fn is_short(event: Nanoseconds, timer: Timer) -> bool {
     event - timer.overhead < STEPS * timer.resolution
@@ -42,8 +27,17 @@ pub(super) fn time<D: LaunchTimer>(
 ) -> Result<Nanoseconds, Failure> {
     match launches {
         1 => device.time(work),
-        _ => Ok(device.time(&mut Batch { work, launches })? / launches as f64),
+        _ => Ok(together(device, work, launches)? / launches as f64),
     }
+}
+
+/// Returns the event time of `launches` back-to-back launches.
+fn together<D: LaunchTimer>(
+    device: &mut D,
+    work: &mut dyn Work,
+    launches: usize,
+) -> Result<Nanoseconds, Failure> {
+    device.time(&mut || (0..launches).try_for_each(|_| work.launch()))
 }
 
 /// Returns the smallest power of two of launches that are long enough for the timer, by trying.
@@ -54,9 +48,9 @@ pub(super) fn size<D: LaunchTimer>(
 ) -> Result<usize, Failure> {
     let mut launches = 1;
     while launches < LARGEST {
-        let mut fastest = device.time(&mut Batch { work, launches })?;
+        let mut fastest = together(device, work, launches)?;
         for _ in 1..TRIES {
-            fastest = fastest.min(device.time(&mut Batch { work, launches })?);
+            fastest = fastest.min(together(device, work, launches)?);
         }
         if !is_short(fastest, timer) {
             break;

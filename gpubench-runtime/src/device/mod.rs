@@ -432,6 +432,13 @@ pub trait Work {
     }
 }
 
+/// A closure that enqueues one launch, of work that needs no reset.
+impl<F: FnMut() -> Result<(), Failure>> Work for F {
+    fn launch(&mut self) -> Result<(), Failure> {
+        self()
+    }
+}
+
 /// Work that launches nothing.
 pub(crate) struct Nothing;
 

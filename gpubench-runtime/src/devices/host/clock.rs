@@ -13,7 +13,6 @@ use super::{Stream, timed};
 use crate::device::Work;
 use crate::device::one_by_one::ThreadTime;
 use crate::system::machine::Stat;
-use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
@@ -85,31 +84,16 @@ fn step_of(differences: &[u64]) -> Nanoseconds {
 const LAUNCHES: usize = 256;
 const READINGS: usize = 25;
 
-/// A launch that runs an empty closure on its stream.
-struct Empty<'a>(&'a Stream);
-
-impl Work for Empty<'_> {
-    fn launch(&mut self) -> Result<(), Failure> {
-        self.0.run(|| ());
-        Ok(())
-    }
-}
-
-/// Launches of `work` back-to-back.
-struct Repeated<'a>(&'a mut dyn Work);
-
-impl Work for Repeated<'_> {
-    fn launch(&mut self) -> Result<(), Failure> {
-        (0..LAUNCHES).try_for_each(|_| self.0.launch())
-    }
-}
-
 /// Returns the time of an empty launch on `stream`.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
-    let mut empty = Empty(stream);
+    let mut empty = || {
+        stream.run(|| ());
+        Ok(())
+    };
     // Called as the launches of a case are: the compiler does not see what it calls.
     let empty: &mut dyn Work = black_box(&mut empty);
-    let readings = (0..READINGS).filter_map(|_| timed(&mut Repeated(empty)).ok());
+    let mut launches = || (0..LAUNCHES).try_for_each(|_| empty.launch());
+    let readings = (0..READINGS).filter_map(|_| timed(&mut launches).ok());
     readings.reduce(Nanoseconds::min).unwrap_or_default() / LAUNCHES as f64
 }
 
@@ -232,6 +216,7 @@ mod empty_launch_tests {
     use crate::device::{Device, DeviceType, SampleOptions};
     use crate::devices::host::Host;
     use crate::measure::measure;
+    use gpubench_records::failure::Failure;
     use gpubench_records::limits::DeclaredWork;
     use gpubench_records::method::Cache;
     use gpubench_records::sampling::Sampling;
