@@ -12,7 +12,7 @@
 //! Noise: processes differ by 0.1 % on a roof; cases beyond that by 0.05 to 1.5 %, as copies of 1 GiB and of 16 KiB do on an
 //! H200; one measurement of a hundred is disturbed by up to 20 %.
 
-use gpubench_report::fleet::{Fleet, FleetResult, FleetRules, Observation, Verdict, judge};
+use gpubench_report::fleet::{Fleet, FleetRules, Observation, RoofResult, Verdict, judge};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -108,7 +108,7 @@ impl Simulated {
         Self { observations, roofs, hosts, slow_everywhere, slow_on_one }
     }
 
-    pub(crate) fn judged(&self) -> FleetResult {
+    pub(crate) fn judged(&self) -> Vec<RoofResult> {
         let fleet = Fleet { observations: &self.observations, roofs: &self.roofs, hosts: &self.hosts };
         judge(fleet, FleetRules::default())
     }
@@ -183,12 +183,12 @@ pub(crate) struct Score {
 }
 
 /// True for each GPU that is slow on a roof.
-pub(crate) fn slow(result: &FleetResult) -> Vec<bool> {
+pub(crate) fn slow(result: &[RoofResult]) -> Vec<bool> {
     let is_slow = |gpu: usize| {
-        let mut standings = result.roofs.iter().filter_map(|roof| roof.gpus[gpu]);
+        let mut standings = result.iter().filter_map(|roof| roof.gpus[gpu]);
         standings.any(|standing| standing.verdict == Verdict::Slow)
     };
-    (0..result.roofs.first().map_or(0, |roof| roof.gpus.len())).map(is_slow).collect()
+    (0..result.first().map_or(0, |roof| roof.gpus.len())).map(is_slow).collect()
 }
 
 /// The GPUs that are slow everywhere, and those that are on a roof.

@@ -18,8 +18,6 @@
 
 mod axis;
 mod canvas;
-mod curves;
-mod frame;
 mod plot;
 mod rows;
 mod unit;
@@ -27,8 +25,7 @@ mod unit;
 pub use self::axis::{Axis, Scale};
 pub use self::canvas::Drawing;
 pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
-pub use self::curves::{Curves, Panels};
-pub use self::plot::{Mark, Panel, Point, Series, Style};
+pub use self::plot::{Curves, Mark, Panel, Panels, Point, Series, Style};
 pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;
 

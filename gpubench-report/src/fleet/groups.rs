@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::record::Program;
-use gpubench_records::verdict::State;
 use gpubench_stats::format::counted;
 
 use super::runs::{FleetRun, Reading, Row};
@@ -46,13 +45,9 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
             let host = run.head.environment.host.as_deref();
             let Some(info) = run.head.devices.iter().find(|info| info.device == *device) else {
                 // It failed before its GPU was known.
-                let (host, why) = (host.unwrap_or_default(), rows[0].reasons.join("; "));
-                let place = format!("{host} {device}");
-                missing.push(format!(
-                    "{}: {} was not opened, and is not judged: {why}",
-                    run.name,
-                    place.trim_start()
-                ));
+                let place = format!("{} {device}", host.unwrap_or_default());
+                let (place, why) = (place.trim_start(), rows[0].invalid.clone().unwrap_or_default());
+                missing.push(format!("{}: {place} was not opened, and is not judged: {why}", run.name));
                 continue;
             };
             if info.runs_program_code {
@@ -66,7 +61,7 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
             let gpu = group.gpu(uuid, info, host);
             let mut counts: HashMap<usize, usize> = HashMap::new();
             for row in rows {
-                if let Some(why) = why_invalid(row) {
+                if let Some(why) = &row.invalid {
                     let (case, gpu) = (&row.case, group.gpus[gpu].name());
                     missing.push(format!("{}: `{case}` is invalid on {gpu} and left out: {why}", run.name));
                     continue;
@@ -110,14 +105,6 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     groups.sort_by_key(|group| std::cmp::Reverse(group.gpus.len()));
     missing.extend(groups.iter_mut().flat_map(Group::settle));
     (groups, missing)
-}
-
-fn why_invalid(row: &Row) -> Option<String> {
-    if row.state == State::Invalid {
-        return Some(row.reasons.join("; "));
-    }
-    let is_timed = row.readings.iter().all(|reading| reading.median > 0.0);
-    (!is_timed).then(|| "its median is not above zero".to_owned())
 }
 
 /// Returns the group of a device that a build measured.

@@ -142,24 +142,16 @@ pub struct RoofResult {
     pub gpus: Vec<Option<Standing>>,
 }
 
-/// The result for a fleet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FleetResult {
-    /// The result for each roof.
-    pub roofs: Vec<RoofResult>,
-}
-
-/// Judges each GPU of `fleet` on each roof.
+/// Judges each GPU of `fleet` on each roof. Returns the result for each roof.
 ///
 /// # Panics
 /// If an observation's case has no roof, or its GPU no host.
 #[must_use]
-pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> FleetResult {
+pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<RoofResult> {
     let columns: Vec<Column> =
         effects(&fleet).into_iter().map(|gpus| Column::new(gpus, fleet.hosts)).collect();
     let found = slow(&columns, rules);
-    let roofs = columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect();
-    FleetResult { roofs }
+    columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect()
 }
 
 /// Finds the slow GPUs of each column. GPUs that are found leave the others, whose spread then shows the next: each round finds

@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use self::groups::{Entry, Group};
 pub use self::judge::{
-    FEWEST_GPUS, Fleet, FleetResult, FleetRules, Lack, MANY_GPUS, Observation, RoofResult, Spread, Standing,
-    Verdict, judge,
+    FEWEST_GPUS, Fleet, FleetRules, Lack, MANY_GPUS, Observation, RoofResult, Spread, Standing, Verdict,
+    judge,
 };
 pub use self::roof::FleetRoof;
 pub use self::runs::{FleetRuns, fleet_files};
@@ -148,16 +148,13 @@ impl FleetGroup {
         let reasons = sensors::differences(&group);
         let Group { program, mut gpus, cases, entries, .. } = group;
         let mut by_roof: BTreeMap<FleetRoof, BTreeSet<usize>> = BTreeMap::new();
-        for entry in &entries {
-            by_roof.entry(entry.reading.roof).or_default().insert(entry.case);
-        }
         let mut roof_of = vec![0; cases.len()];
-        for (number, cases) in by_roof.values().enumerate() {
-            cases.iter().for_each(|case| roof_of[*case] = number);
+        for Entry { case, reading, .. } in &entries {
+            by_roof.entry(reading.roof).or_default().insert(*case);
+            roof_of[*case] = reading.roof as usize;
         }
-        let mut hosts: Vec<String> = gpus.iter().map(FleetGpu::host).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
+        let hosts: Vec<String> =
+            gpus.iter().map(FleetGpu::host).collect::<BTreeSet<_>>().into_iter().collect();
         let host_of: Vec<usize> =
             gpus.iter().map(|gpu| hosts.binary_search(&gpu.host()).unwrap_or_default()).collect();
         let observation = |Entry { case, gpu, process, reading }: &Entry| Observation {
@@ -175,10 +172,10 @@ impl FleetGroup {
             rules,
         );
         for (number, (gpu, reasons)) in gpus.iter_mut().zip(reasons).enumerate() {
-            let standings = by_roof.keys().zip(&result.roofs);
-            gpu.roofs = standings
-                .filter_map(|(roof, of)| Some(GpuRoof { roof: *roof, standing: of.gpus[number]? }))
-                .collect();
+            let on = |roof: &FleetRoof| {
+                Some(GpuRoof { roof: *roof, standing: result[*roof as usize].gpus[number]? })
+            };
+            gpu.roofs = by_roof.keys().filter_map(on).collect();
             gpu.verdict =
                 gpu.roofs.iter().map(|on| on.standing.verdict).min().unwrap_or(Verdict::NotEnoughData);
             gpu.reasons = reasons;
@@ -188,17 +185,17 @@ impl FleetGroup {
         gpus.sort_by(|a, b| {
             slowest(a).total_cmp(&slowest(b)).then_with(|| (&a.hosts, &a.device).cmp(&(&b.hosts, &b.device)))
         });
-        let of_roof = |((roof, numbers), of): ((&FleetRoof, &BTreeSet<usize>), &RoofResult)| RoofOfFleet {
-            roof: *roof,
+        let of_roof = |(roof, numbers): (FleetRoof, BTreeSet<usize>)| RoofOfFleet {
+            roof,
             cases: numbers.iter().map(|case| cases[*case].clone()).collect(),
-            spread: of.spread,
+            spread: result[roof as usize].spread,
         };
         Self {
             model: gpus[0].info.name.clone(),
             fake: gpus[0].info.fake,
             build: build(&program),
             hosts,
-            roofs: by_roof.iter().zip(&result.roofs).map(of_roof).collect(),
+            roofs: by_roof.into_iter().map(of_roof).collect(),
             gpus,
         }
     }

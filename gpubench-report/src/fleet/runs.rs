@@ -45,8 +45,8 @@ pub(super) struct FleetRun {
 pub(super) struct Row {
     pub(super) case: String,
     pub(super) device: String,
-    pub(super) state: State,
-    pub(super) reasons: Vec<String>,
+    /// Why its numbers do not count.
+    pub(super) invalid: Option<String>,
     /// One for each process, the fastest first: a record does not tell which process measured what.
     pub(super) readings: Vec<Reading>,
 }
@@ -135,13 +135,14 @@ impl Row {
         let mut readings: Vec<Reading> =
             all.filter_map(|measured| Some(Reading::new(measured, record, info?, &head.program))).collect();
         readings.sort_by(|a, b| a.median.total_cmp(&b.median));
-        Self {
-            case: record.case.to_string(),
-            device: record.device.clone(),
-            state: record.verdict.state,
-            reasons: record.verdict.reasons.iter().map(ToString::to_string).collect(),
-            readings,
-        }
+        let invalid = if record.verdict.state == State::Invalid {
+            let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+            Some(reasons.join("; "))
+        } else {
+            let is_timed = readings.iter().all(|reading| reading.median > 0.0);
+            (!is_timed).then(|| "its median is not above zero".to_owned())
+        };
+        Self { case: record.case.to_string(), device: record.device.clone(), invalid, readings }
     }
 }
 

@@ -1,15 +1,22 @@
 //! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
-//! own, with a second line for its details.
+//! own, with a second line for its details. In a large run some rows have less, which the page says.
 
+use gpubench_records::conditions::GroupClock;
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::verdict::State;
+use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{SMALLEST_SAMPLE, format};
+use gpubench_table::text::plain;
+use gpubench_table::{roof, sentences};
 use maud::{Markup, html};
 
-use super::details::Details;
+use super::samples::{Drawn, drawn_of};
 use super::view::{PageCase, View};
-use gpubench_table::roof;
-use gpubench_table::text::plain;
+
+/// The most rows whose numbers are explained in words.
+const EXPLAINED: usize = 3000;
+/// The most readings of a clock that are drawn of a row.
+const MOST_CLOCKS: usize = 100;
 
 /// The text of a cell, and the number that it is sorted by.
 type Cell = fn(&Measurement) -> Option<(String, f64)>;
@@ -31,7 +38,6 @@ const COLUMNS: [(&str, bool, Cell); 7] = [
 
 /// The section with the table and its filters.
 pub(super) fn cases(view: &View<'_>) -> Markup {
-    let details = Details::new(view);
     html! {
         section #cases aria-labelledby="cases-title" {
             h2 #cases-title { "Cases" }
@@ -49,11 +55,11 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
                             th scope="col" data-kind="text" { "verdict" }
                         }
                     }
-                    @for case in &view.cases { (row(view, case, &details)) }
+                    @for case in &view.cases { (row(view, case)) }
                 }
             }
             p #more hidden { button type="button" { "Show more rows" } }
-            @for note in details.notes() { p.soft { (note) } }
+            @for note in notes(view) { p.soft { (note) } }
             @for skipped in &view.run.skipped {
                 p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
             }
@@ -84,7 +90,7 @@ fn controls() -> Markup {
     }
 }
 
-fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
+fn row(view: &View<'_>, case: &PageCase<'_>) -> Markup {
     let record = case.record;
     let number = case.number;
     let state = record.verdict.state.to_string();
@@ -100,7 +106,7 @@ fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
                 }
                 td class=(state) { (mark(record)) }
             }
-            tr.more #{ "m" (number) } { td colspan="11" { (details.of_case(case)) } }
+            tr.more #{ "m" (number) } { td colspan="11" { (details(view, case)) } }
         }
     }
 }
@@ -112,4 +118,109 @@ fn mark(record: &Record) -> String {
         None => "failed".to_owned(),
         Some(_) => format!("{fake}{}", record.verdict.state),
     }
+}
+
+/// The remarks on what the page leaves out.
+fn notes(view: &View<'_>) -> Vec<String> {
+    let drawn = drawn_of(view.cases.len());
+    let samples = view.cases.iter().filter_map(|case| case.record.measurement.as_ref());
+    let most = samples.map(|it| it.samples.event_times.len()).max().unwrap_or_default();
+    let thinned = (most > drawn).then(|| {
+        format!(
+            "Of more than {0} samples of a row, {0} are drawn over time: the lowest and the highest of each stretch. Its \
+             quantiles and its distribution are of all.",
+            drawn
+        )
+    });
+    let rows = view.cases.len();
+    let explained = (rows > EXPLAINED).then(|| {
+        format!("The first {EXPLAINED} rows of {rows} show the origin of their numbers; --explain shows it for all.")
+    });
+    thinned.into_iter().chain(explained).collect()
+}
+
+/// Returns the details of a row: the reasons against it, the origin of its numbers, and its samples for the page's script to draw.
+fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
+    let record = case.record;
+    html! {
+        @for reason in &record.verdict.reasons {
+            p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (plain(&reason.to_string())) }
+        }
+        @if let Some(measured) = &record.measurement {
+            (drawings(view, case, measured))
+            details open[case.number == 0 && view.cases.len() == 1] {
+                summary { "Method, launch and figures" }
+                dl {
+                    @for (what, value) in figures(measured) { dt { (what) } dd { (value) } }
+                    @if case.number < EXPLAINED {
+                        @for (what, sentence) in sentences(record, measured, view.info(record)) {
+                            dt { (what) } dd { (plain(&sentence)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The samples as data of an element that the script draws in, with their figures in words for readers who do not see
+/// it.
+fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
+    let Some(drawn) = Drawn::new(&measured.times(), drawn_of(view.cases.len())) else { return html! {} };
+    let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
+    let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
+    let time = &measured.samples.time;
+    let [p99, low_end, high_end] =
+        [time.p99, time.median_ci.low, time.median_ci.high].map(Nanoseconds::as_f64);
+    html! {
+        div.drawings
+            data-samples=(drawn.all)
+            data-quantiles=(quantiles.join(","))
+            data-p99=(p99)
+            data-interval={ (low_end) "," (high_end) }
+            data-histogram=(drawn.histogram)
+            data-order=(drawn.order)
+            data-clock=[clock(measured)]
+            data-partner=[case.partner.map(|partner| format!("r{partner}"))]
+            data-told={ (drawn.all) " samples: median " (median) ", half of them from " (low) " to " (high) } {}
+    }
+}
+
+/// The clock of the multiprocessors over the samples: for each reading, the number of samples so far and the clock in
+/// megahertz.
+fn clock(measured: &Measurement) -> Option<String> {
+    let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
+    let step = clock.over_time.len().div_ceil(MOST_CLOCKS);
+    let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.as_f64() / 1e6);
+    Some(clock.over_time.iter().step_by(step).map(shown).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the figures of the samples that have no column.
+fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
+    let (time, metrics) = (&measured.samples.time, &measured.metrics);
+    let [low, high, min, max, p5, p95, p99, mean, deviation] = [
+        time.median_ci.low,
+        time.median_ci.high,
+        time.min,
+        time.max,
+        time.p5,
+        time.p95,
+        time.p99,
+        time.mean,
+        time.standard_deviation,
+    ]
+    .map(format::time);
+    let item = measured.item.as_deref().unwrap_or("items");
+    let figures = [
+        ("interval", Some(format!("{low} to {high} (95 %)"))),
+        ("range", Some(format!("{min} to {max}"))),
+        ("p5, p95, p99", Some(format!("{p5}, {p95}, {p99}"))),
+        ("mean", Some(format!("{mean}, standard deviation {deviation}"))),
+        ("back-to-back", measured.samples.back_to_back.map(format::time)),
+        ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
+        ("throughput", metrics.throughput.map(format::throughput)),
+        ("items", metrics.items_per_second.map(|rate| plain(&format::items(rate, item)))),
+        ("cold/hot", metrics.cold_over_hot.map(format::ratio)),
+    ];
+    figures.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
 }

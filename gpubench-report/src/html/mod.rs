@@ -1,14 +1,11 @@
 //! The page of a run, one HTML file that a browser shows without a network: a summary, a table, drawings of all cases together, and the
 //! method at the end. It is read without its script too, which sorts and filters rows, and draws the samples of a row when that is opened.
 
-mod appendix;
 mod baseline;
 mod cases;
-mod details;
-mod roofline;
+mod plots;
+mod run;
 mod samples;
-mod summary;
-mod sweeps;
 mod view;
 
 use std::io::{self, Write};
@@ -28,10 +25,10 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let view = View::new(run);
     let parts = [
         ("cases", "Cases", cases::cases(&view)),
-        ("sweeps", "Sweeps", sweeps::sweeps(&view)),
-        ("roofline", "Roofline", roofline::rooflines(&view)),
+        ("sweeps", "Sweeps", plots::sweeps(&view)),
+        ("roofline", "Roofline", plots::rooflines(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
-        ("method", "Method", appendix::appendix(run)),
+        ("method", "Method", run::appendix(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();
     let title = title(run);
@@ -45,7 +42,7 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             }
         }
         main {
-            (summary::summary(&view))
+            (run::summary(&view))
             @for (_, _, part) in &parts { (part) }
         }
         footer { p.soft { "gpubench " (plain(&run.program.version)) } }

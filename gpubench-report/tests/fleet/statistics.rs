@@ -6,13 +6,13 @@ mod simulated;
 use std::fs;
 use std::path::Path;
 
-use gpubench_report::fleet::{Fleet, FleetResult, FleetRules, Lack, Observation, Standing, Verdict, judge};
+use gpubench_report::fleet::{Fleet, FleetRules, Lack, Observation, RoofResult, Standing, Verdict, judge};
 use serde_json::Value;
 
 use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
 
 /// A fleet of one roof and case, from the times of each GPU's processes.
-fn one_case(times: &[&[f64]]) -> FleetResult {
+fn one_case(times: &[&[f64]]) -> Vec<RoofResult> {
     let mut observations = Vec::new();
     for (gpu, times) in times.iter().enumerate() {
         for time in *times {
@@ -24,8 +24,8 @@ fn one_case(times: &[&[f64]]) -> FleetResult {
     judge(Fleet { observations: &observations, roofs: &[0], hosts: &hosts }, FleetRules::default())
 }
 
-fn standing(result: &FleetResult, gpu: usize) -> Standing {
-    result.roofs[0].gpus[gpu].expect("it was measured")
+fn standing(result: &[RoofResult], gpu: usize) -> Standing {
+    result[0].gpus[gpu].expect("it was measured")
 }
 
 /// `sum` of 1 GiB on four H200s of one host, three processes each.
@@ -93,9 +93,9 @@ fn a_small_difference_is_not_slow_however_sure() {
 #[test]
 fn nothing_measured_is_nothing_judged() {
     let result = judge(Fleet { observations: &[], roofs: &[0, 1], hosts: &[0; 3] }, FleetRules::default());
-    assert!(result.roofs.iter().all(|roof| roof.gpus.iter().all(Option::is_none)));
+    assert!(result.iter().all(|roof| roof.gpus.iter().all(Option::is_none)));
     let none = judge(Fleet { observations: &[], roofs: &[], hosts: &[] }, FleetRules::default());
-    assert_eq!(none.roofs.len(), 0);
+    assert_eq!(none.len(), 0);
 }
 
 /// The findings of a rule in the fleets of these seeds.
@@ -152,7 +152,7 @@ fn intervals_hold_the_planted_effect() {
         let fleet = Simulated::new(scenario, seed);
         let result = fleet.judged();
         for gpu in &fleet.slow_everywhere {
-            let standing = result.roofs[1].gpus[*gpu].expect("it was measured");
+            let standing = result[1].gpus[*gpu].expect("it was measured");
             all += 1;
             // The GPU's own nature is a part of its effect: half a standard deviation of 0.1 % to either side is allowed.
             held +=

@@ -1,14 +1,12 @@
 //! Changes of a series of positive values in the order of time: where its level moved, by how much, and how certain that is.
 //!
 //! Steps are searched in stretches of many lengths (`intervals`), and the strength that a step needs comes of the series' own noise in
-//! other orders, a permutation test (`noise`). The strongest step is a change; stretches with it inside are left; then the next. Each
+//! other orders, a permutation test. The strongest step is a change; stretches with it inside are left; then the next. Each
 //! change is then placed anew between its neighbours, and tested again there.
 
 mod intervals;
-mod noise;
 
-use self::intervals::{Step, Sums};
-use self::noise::{ORDERS, residuals, strengths_by_chance};
+use self::intervals::{ORDERS, Step, Sums, residuals, strengths_by_chance};
 use gpubench_stats::{CONFIDENCE, student};
 
 /// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
