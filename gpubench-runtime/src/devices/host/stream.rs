@@ -11,6 +11,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
+#[cfg(target_os = "linux")]
+use super::topology::allowed_processors;
 use crate::device::DeviceError;
 use gpubench_records::threads;
 
@@ -143,9 +145,7 @@ impl Placement {
     /// threads be pinned, or if the pool is of another size than what this process may use: then nobody knows which processors are
     /// best.
     fn of(pool: &ThreadPool) -> Option<Self> {
-        let allowed = sched_getaffinity(None).ok()?;
-        let allowed = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
-        let processors = processors(allowed, sched_getcpu(), pool.current_num_threads())?;
+        let processors = processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
             thread.index() == 0 || sched_setaffinity(None, &only(processors[thread.index()])).is_ok()
         });

@@ -77,19 +77,19 @@ fn first_processor() -> usize {
     allowed_processors().first().copied().unwrap_or(0)
 }
 
+/// Returns the processors that the calling thread may use.
+#[cfg(target_os = "linux")]
 pub(super) fn allowed_processors() -> Vec<usize> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    parse_list(list.unwrap_or("0"))
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    let allowed = sched_getaffinity(None);
+    allowed.map_or_else(|_| vec![0], |set| (0..CpuSet::MAX_CPU).filter(|it| set.is_set(*it)).collect())
 }
 
-/// `0-3,8` as 0, 1, 2, 3, 8.
-fn parse_list(list: &str) -> Vec<usize> {
-    let ranges = list.trim().split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
-    });
-    ranges.flatten().collect()
+/// Returns the first processor: no other system says which ones a thread may use.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn allowed_processors() -> Vec<usize> {
+    vec![0]
 }
 
 /// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
@@ -136,12 +136,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_lists_read_as_linux_writes_them() {
+    fn sizes_read_as_linux_writes_them() {
         assert_eq!(parse_size("33792K"), Some(Bytes(33_792 * 1024)));
         assert_eq!(parse_size("2M"), Some(Bytes(2 << 20)));
         assert_eq!(parse_size("?"), None);
-        assert_eq!(parse_list("0-3,8"), [0, 1, 2, 3, 8]);
-        assert_eq!(parse_list(""), [0; 0]);
     }
 }
 
