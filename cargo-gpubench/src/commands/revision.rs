@@ -105,14 +105,17 @@ impl Revisions {
         let mut cargo = Cargo::default();
         if let Some(hash) = hash {
             let folder = self.home().join("revisions").join(tree);
-            let tree = Tree::check_out(folder, &self.root, &hash, &name)?;
-            let sources = tree.sources();
+            let sources = folder.join("tree");
+            if !switch(&sources, &self.root, &hash, &name)? {
+                let message = format!("{name} cannot be checked out: git's message is above");
+                return Err(CommandError::failed(message));
+            }
             // Cargo's settings and toolchains depend on the folder: the user's, if the commit has it.
             let folders = [&self.folder, &self.workspace].map(|folder| sources.join(folder));
             cargo = Cargo {
                 manifest: Some(folders[1].join("Cargo.toml")),
                 folder: folders.into_iter().find(|folder| folder.is_dir()),
-                target: Some(tree.target()),
+                target: Some(folder.join("target")),
             };
         }
         // Cargo has read the workspace here before, so that a failure now is one of the revision's manifests.
@@ -218,58 +221,30 @@ pub(super) fn whole_hash(digits: &str) -> Option<String> {
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
-/// A work tree, in which cargo rebuilds what differs from the commit before.
-struct Tree(PathBuf);
-
-impl Tree {
-    /// Puts the commit `hash` into the work tree in `folder`, whatever was changed there. Files that git ignores stay.
-    fn check_out(folder: PathBuf, root: &Path, hash: &str, name: &str) -> Result<Self, CommandError> {
-        let tree = Self(folder);
-        if tree.switch(root, hash, name)? {
-            return Ok(tree);
+/// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit
+/// before. Files that git ignores stay. Returns false if git fails.
+fn switch(sources: &Path, root: &Path, hash: &str, name: &str) -> Result<bool, CommandError> {
+    let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(sources, words))?.is_some());
+    // Nothing if it is no work tree yet, or a damaged one.
+    let head = || ask(sources, &["rev-parse", "HEAD"]).ok()?;
+    let switched = if let Some(earlier) = sources.join(".git").exists().then(head).flatten() {
+        if earlier != hash {
+            output::note(&format!("{}: {name} replaces {}", sources.display(), short(&earlier)));
         }
-        Err(CommandError::failed(format!("{name} cannot be checked out: git's message is above")))
-    }
-
-    /// Returns the hash of its commit; `None` if it is no work tree yet, or a damaged one.
-    fn head(&self) -> Option<String> {
-        let sources = self.sources();
-        sources.join(".git").exists().then(|| ask(&sources, &["rev-parse", "HEAD"]).ok()?)?
-    }
-
-    /// Returns false if git fails.
-    fn switch(&self, root: &Path, hash: &str, name: &str) -> Result<bool, CommandError> {
-        let sources = self.sources();
-        let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(&sources, words))?.is_some());
-        let switched = if let Some(earlier) = self.head() {
-            if earlier != hash {
-                output::note(&format!("{}: {name} replaces {}", sources.display(), short(&earlier)));
-            }
-            succeeds(&["checkout", "--quiet", "--force", "--detach", hash])?
-                && succeeds(&["clean", "--quiet", "--force", "--force", "-d"])?
-        } else {
-            if sources.exists() {
-                fs::remove_dir_all(&sources).map_err(CommandError::at(&sources))?;
-            }
-            // By force, since git's list may have a tree that somebody removed. The list itself stays: it may name trees on disks that
-            // are not mounted now.
-            let mut add = git(root, &["worktree", "add", "--quiet", "--detach", "--force"]);
-            run(add.arg(&sources).arg(hash))?.is_some()
-        };
-        if !switched || !sources.join(".gitmodules").is_file() {
-            return Ok(switched);
+        succeeds(&["checkout", "--quiet", "--force", "--detach", hash])?
+            && succeeds(&["clean", "--quiet", "--force", "--force", "-d"])?
+    } else {
+        if sources.exists() {
+            fs::remove_dir_all(sources).map_err(CommandError::at(sources))?;
         }
-        Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
-            && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
+        // By force, since git's list may have a tree that somebody removed. The list itself stays: it may name trees on disks that are
+        // not mounted now.
+        let mut add = git(root, &["worktree", "add", "--quiet", "--detach", "--force"]);
+        run(add.arg(sources).arg(hash))?.is_some()
+    };
+    if !switched || !sources.join(".gitmodules").is_file() {
+        return Ok(switched);
     }
-
-    /// Returns the folder of the commit's files.
-    fn sources(&self) -> PathBuf {
-        self.0.join("tree")
-    }
-
-    /// Returns the folder that cargo builds them into.
-    fn target(&self) -> PathBuf {
-        self.0.join("target")
-    }
+    Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
+        && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
 }
