@@ -1,6 +1,6 @@
 //! The GPUs that may be compared with each other: of one model, measured by one build.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use gpubench_records::device_info::{DeviceInfo, UUID};
 use gpubench_records::record::Program;
@@ -35,67 +35,65 @@ pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut missing, mut unfinished) = (Vec::new(), Vec::new(), BTreeMap::new());
     let mut seen: HashMap<(String, [u64; 2]), String> = HashMap::new();
     let mut processes = 0;
-    for run in runs {
-        missing.extend(run.faults.iter().cloned());
-        unfinished.extend(run.unfinished.iter().map(|sentence| (run.name.clone(), sentence.clone())));
+    for FleetRun { name, head, rows, faults, unfinished: cut_off } in runs {
+        missing.extend(faults);
+        unfinished.extend(cut_off.map(|sentence| (name.clone(), sentence)));
         let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
-        let devices: BTreeSet<&String> = run.rows.iter().map(|row| &row.device).collect();
-        for device in devices {
-            let rows: Vec<&Row> = run.rows.iter().filter(|row| row.device == *device).collect();
-            let host = run.head.environment.host.as_deref();
-            let Some(info) = run.head.devices.iter().find(|info| info.device == *device) else {
+        let mut by_device: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+        rows.into_iter().for_each(|row| by_device.entry(row.device.clone()).or_default().push(row));
+        for (device, rows) in by_device {
+            let host = head.environment.host.as_deref();
+            let Some(info) = head.devices.iter().find(|info| info.device == device) else {
                 // It failed before its GPU was known.
                 let place = format!("{} {device}", host.unwrap_or_default());
-                let (place, why) = (place.trim_start(), rows[0].invalid.clone().unwrap_or_default());
-                missing.push(format!("{}: {place} was not opened, and is not judged: {why}", run.name));
+                let (place, why) = (place.trim_start(), rows[0].invalid.as_deref().unwrap_or_default());
+                missing.push(format!("{name}: {place} was not opened, and is not judged: {why}"));
                 continue;
             };
             if info.runs_program_code {
                 continue;
             }
             let Some(uuid) = info.text(UUID) else {
-                missing.push(format!("{}: {device} has no UUID, which tells GPUs apart: left out", run.name));
+                missing.push(format!("{name}: {device} has no UUID, which tells GPUs apart: left out"));
                 continue;
             };
-            let group = group_of(&mut groups, info, &run.head.program);
+            let group = group_of(&mut groups, info, &head.program);
             let gpu = group.gpu(uuid, info, host);
             let mut counts: HashMap<usize, usize> = HashMap::new();
-            for row in rows {
-                if let Some(why) = &row.invalid {
-                    let (case, gpu) = (&row.case, group.gpus[gpu].name());
-                    missing.push(format!("{}: `{case}` is invalid on {gpu} and left out: {why}", run.name));
+            for Row { case, invalid, readings, .. } in rows {
+                if let Some(why) = invalid {
+                    let gpu = group.gpus[gpu].name();
+                    missing.push(format!("{name}: `{case}` is invalid on {gpu} and left out: {why}"));
                     continue;
                 }
-                let case = number_of(&mut group.cases, |case| *case == row.case, || row.case.clone());
-                for reading in &row.readings {
+                let case = number_of(&mut group.cases, |known| *known == case, || case.clone());
+                for reading in readings {
                     let first =
-                        seen.entry((uuid.to_owned(), reading.identity)).or_insert_with(|| run.name.clone());
-                    if *first != run.name {
+                        seen.entry((uuid.to_owned(), reading.identity)).or_insert_with(|| name.clone());
+                    if *first != name {
                         *repeated.entry(first.clone()).or_default() += 1;
                         continue;
                     }
                     // `--runs 3` stores a record for each process.
                     let count = counts.entry(case).or_default();
-                    let (process, reading) = (processes + *count, reading.clone());
-                    group.entries.push(Entry { case, gpu, process, reading });
+                    group.entries.push(Entry { case, gpu, process: processes + *count, reading });
                     *count += 1;
                 }
             }
             processes += counts.values().max().unwrap_or(&0);
             if !counts.is_empty() {
-                group.gpus[gpu].runs.push(run.name.clone());
+                group.gpus[gpu].runs.push(name.clone());
             }
         }
         for (also, count) in repeated {
-            if run.head.resumed.is_some() {
+            if head.resumed.is_some() {
                 // The run finishes the earlier one, and has its measurements on purpose.
                 unfinished.remove(&also);
             } else {
                 let are = if count == 1 { "is" } else { "are" };
                 let measurements = counted(count, "measurement");
                 missing.push(format!(
-                    "{}: {measurements} {are} in {also} too: left out, so that each counts once",
-                    run.name
+                    "{name}: {measurements} {are} in {also} too: left out, so that each counts once"
                 ));
             }
         }
