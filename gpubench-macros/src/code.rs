@@ -7,6 +7,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
 use crate::errors::at;
+use crate::parse::bare;
 
 /// The form of the code in `setup` or `check`.
 pub(crate) enum Code {
@@ -42,15 +43,20 @@ impl Code {
 /// Returns true if `name` occurs in `code`, or might in a format string there. A field of that name counts
 /// too: the variable is then bound and not used, which is harmless.
 pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
-    fn within(tokens: TokenStream, name: &Ident, text: &str) -> bool {
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => within(group.stream(), name, text),
-            TokenTree::Ident(ident) => ident == *name,
-            TokenTree::Literal(literal) => literal.to_string().contains(text),
-            TokenTree::Punct(_) => false,
-        })
-    }
-    within(code.to_token_stream(), name, &format!("{{{name}"))
+    let in_text = format!("{{{name}");
+    any_token(code.to_token_stream(), &|token| match token {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Literal(literal) => literal.to_string().contains(&in_text),
+        _ => false,
+    })
+}
+
+/// Returns true if a token, also one within groups, is such a one.
+pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => any_token(group.stream(), is_such),
+        token => is_such(&token),
+    })
 }
 
 /// Returns the first place in `code` that uses the variable `name`, rather than a field of that name.
@@ -136,9 +142,7 @@ impl Exits {
 
     /// Counts the possible values of the expression.
     fn value(&mut self, expr: &Expr) {
-        match expr {
-            Expr::Group(group) => self.value(&group.expr),
-            Expr::Paren(paren) => self.value(&paren.expr),
+        match bare(expr) {
             Expr::Block(block) => self.last(&block.block.stmts),
             Expr::Unsafe(block) => self.last(&block.block.stmts),
             Expr::If(branches) => {
@@ -179,7 +183,8 @@ impl Visit<'_> for Exits {
     }
 
     fn visit_macro(&mut self, call: &syn::Macro) {
-        self.question |= has_question_mark(call.tokens.clone());
+        let is_question = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == '?');
+        self.question |= any_token(call.tokens.clone(), &is_question);
     }
 
     // Closures and async blocks have exits of their own.
@@ -209,9 +214,7 @@ fn leaves_error_open(value: &Expr) -> bool {
 
 /// Returns true for a value whose type follows from its use alone: `x.into()`, `From::from(x)`.
 fn converts(value: &Expr) -> bool {
-    match value {
-        Expr::Group(group) => converts(&group.expr),
-        Expr::Paren(paren) => converts(&paren.expr),
+    match bare(value) {
         Expr::Block(block) => match &block.block.stmts[..] {
             [Stmt::Expr(value, None)] => converts(value),
             _ => false,
@@ -238,14 +241,6 @@ fn is_conversion(function: &Expr) -> bool {
 fn ends_with(function: &Expr, name: &str) -> bool {
     let Expr::Path(function) = function else { return false };
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
-}
-
-fn has_question_mark(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => has_question_mark(group.stream()),
-        TokenTree::Punct(punct) => punct.as_char() == '?',
-        _ => false,
-    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use syn::{
     Token, Type, TypeImplTrait, Visibility, token,
 };
 
+use crate::code::any_token;
 use crate::errors::{Errors, did_you_mean, first, generated};
 use crate::parse::{AttributeOptions, Choices, written};
 
@@ -219,11 +220,7 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
 }
 
 fn names_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => names_self(group.stream()),
-        TokenTree::Ident(ident) => ident == "Self",
-        _ => false,
-    })
+    any_token(tokens, &|token| matches!(token, TokenTree::Ident(ident) if ident == "Self"))
 }
 
 /// Returns the attributes that apply to the registration too. Code that the function may use without a

@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
 
-use super::{number, skip_value, text, ungrouped, value};
+use super::{bare, number, skip_value, text, value};
 use crate::errors::{Errors, did_you_mean};
 use crate::errors::{first, generated, mixed};
 
@@ -78,7 +78,7 @@ impl GroupOption {
         if let Some(name) = name_of(option, &value, errors) {
             return Ok(name.map(Self::Name));
         }
-        if let Expr::Path(path) = ungrouped(&value) {
+        if let Expr::Path(path) = bare(&value) {
             return Ok(Some(Self::Defaults(path.path.clone())));
         }
         errors.at(value, "`group` is a string, or the name of a constant that `gpubench::group!` made");

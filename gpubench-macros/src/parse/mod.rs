@@ -247,21 +247,13 @@ fn number(value: &Expr) -> Option<f64> {
 
 /// Returns a literal string.
 fn text(value: &Expr) -> Option<&LitStr> {
-    match ungrouped(value) {
+    match bare(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
     }
 }
 
-/// Takes an expression out of the invisible groups that a macro adds when it passes one on.
-fn ungrouped(value: &Expr) -> &Expr {
-    match value {
-        Expr::Group(group) => ungrouped(&group.expr),
-        value => value,
-    }
-}
-
-/// Takes an expression out of parentheses too.
+/// Takes an expression out of parentheses, and out of the invisible groups that a macro adds when it passes one on.
 pub(crate) fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),
