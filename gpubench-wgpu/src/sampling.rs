@@ -97,9 +97,9 @@ impl<'a> Submissions<'a> {
                 }
                 encoder.mark();
                 if is_empty {
-                    empty.bound.launch(encoder, 1)
+                    empty.bound.launch(encoder, 1);
                 } else {
-                    work.launch()?
+                    work.launch()?;
                 }
                 encoder.mark();
             }

@@ -127,9 +127,8 @@ fn notes(view: &View<'_>) -> Vec<String> {
     let most = samples.map(|it| it.samples.event_times.len()).max().unwrap_or_default();
     let thinned = (most > drawn).then(|| {
         format!(
-            "Of more than {0} samples of a row, {0} are drawn over time: the lowest and the highest of each stretch. Its \
-             quantiles and its distribution are of all.",
-            drawn
+            "Of more than {drawn} samples of a row, {drawn} are drawn over time: the lowest and the highest of each stretch. \
+             Its quantiles and its distribution are of all."
         )
     });
     let rows = view.cases.len();
