@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, io};
 
+use clap::{ArgMatches, FromArgMatches};
 use serde::Deserialize;
 
 use self::values::{args, duration, list, positive_duration, text};
@@ -244,19 +245,6 @@ pub struct Settings {
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Settings {
-    /// Returns these settings, and those of `file` where these have none.
-    pub(crate) fn or(self, file: Self) -> Self {
-        macro_rules! each {
-            ($($field:ident)+) => { Self { $($field: Layer::or(self.$field, file.$field)),+ } };
-        }
-        each! {
-            filter exact skip tag ignored include_ignored arg cache device share
-            quick precision samples warmup min_time max_time timeout flush path energy verify lock_clocks runs in_process
-            json csv markdown explain baseline save_baseline fail_on_regression compare_with resume runs_dir quiet color
-            equivalence_margin no_wait one_at_a_time history cache_dir peaks
-        }
-    }
-
     /// Returns the selection of cases.
     pub(crate) fn selection(&self) -> Result<Selection, String> {
         let ignored = match (self.ignored, self.include_ignored) {
@@ -296,37 +284,6 @@ impl Settings {
     }
 }
 
-/// A setting that the command line or the file may have.
-trait Layer {
-    /// Returns this setting, or that of the file.
-    fn or(self, file: Self) -> Self;
-}
-
-impl<T> Layer for Option<T> {
-    fn or(self, file: Self) -> Self {
-        self.or(file)
-    }
-}
-
-impl Layer for bool {
-    fn or(self, file: Self) -> Self {
-        self | file
-    }
-}
-
-impl<T> Layer for Vec<T> {
-    fn or(self, file: Self) -> Self {
-        if self.is_empty() { file } else { self }
-    }
-}
-
-impl<K: Ord, V> Layer for BTreeMap<K, V> {
-    fn or(self, mut file: Self) -> Self {
-        file.extend(self);
-        file
-    }
-}
-
 /// The name of the file.
 const NAME: &str = "gpubench.toml";
 
@@ -348,24 +305,35 @@ fn plain(error: &toml::de::Error) -> String {
 }
 
 impl Settings {
-    /// Adds the settings of the environment without a flag, and those of the file that `GPUBENCH_CONFIG` names, else of the nearest
-    /// file at or above the package or the current folder.
+    /// Returns the settings of the command line and its variables, then those of the environment without a flag, then those of the
+    /// file that `GPUBENCH_CONFIG` names, else of the nearest file at or above the package or the current folder.
     ///
     /// # Errors
     /// Returns a sentence that names the file, if it cannot be used.
-    pub(crate) fn with_file(mut self) -> Result<Self, String> {
+    pub(crate) fn with_file(flags: &ArgMatches) -> Result<Self, String> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        self.cache_dir = self.cache_dir.or_else(|| variable("GPUBENCH_CACHE_DIR"));
-        // `cargo gpubench ab` sets it to `none`: its runs are not added to a history.
-        self.history = self.history.or_else(|| variable("GPUBENCH_HISTORY"));
         let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
         let nearest = || find(folders.iter().flatten().map(PathBuf::as_path));
-        let mut settings = match variable("GPUBENCH_CONFIG").or_else(nearest) {
-            Some(path) => self.or(read(&path)?),
-            None => self,
-        };
+        let file = variable("GPUBENCH_CONFIG").or_else(nearest).map(|path| read(&path));
+        let mut settings = file.transpose()?.unwrap_or_default().with_flags(flags)?;
+        settings.cache_dir = variable("GPUBENCH_CACHE_DIR").or(settings.cache_dir);
+        // `cargo gpubench ab` sets it to `none`: its runs are not added to a history.
+        settings.history = variable("GPUBENCH_HISTORY").or(settings.history);
         settings.history = settings.history.filter(|folder| folder.as_os_str() != "none");
         Ok(settings)
+    }
+
+    /// Returns these settings of a file, with those of the command line in their place. A switch of the file stays on.
+    fn with_flags(mut self, flags: &ArgMatches) -> Result<Self, String> {
+        let Self { exact, ignored, include_ignored, in_process, explain, quiet, .. } = self;
+        self.update_from_arg_matches(flags).map_err(|error| error.to_string())?;
+        self.exact |= exact;
+        self.ignored |= ignored;
+        self.include_ignored |= include_ignored;
+        self.in_process |= in_process;
+        self.explain |= explain;
+        self.quiet |= quiet;
+        Ok(self)
     }
 }
 
@@ -398,6 +366,8 @@ fn read(path: &Path) -> Result<Settings, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args, Command};
+
     use super::*;
 
     #[test]
@@ -409,15 +379,30 @@ mod tests {
             explain: true,
             ..Settings::default()
         };
-        let given = Settings {
-            quick: Some(false),
-            skip: vec!["x".into()],
-            timeout: Some(TIMEOUT),
-            ..Settings::default()
-        };
-        let both = given.or(file);
+        let switches = ["--exact", "--ignored", "--include-ignored", "--in-process", "--quiet"];
+        let given = [&["suite", "--quick=false", "--skip", "x", "--timeout", "60s"][..], &switches].concat();
+        let flags = Settings::augment_args(Command::new("suite")).try_get_matches_from(given);
+        let both = file.with_flags(&flags.expect("they are flags")).expect("they are settings");
         assert_eq!((both.quick, both.samples, both.explain), (Some(false), Some(7), true));
         assert_eq!((both.skip, both.timeout), (vec!["x".to_owned()], Some(TIMEOUT)));
+        assert!(both.exact && both.ignored && both.include_ignored && both.in_process && both.quiet);
+    }
+
+    /// The command line takes back no switch of the file.
+    #[test]
+    fn every_switch_of_the_file_stays_on() {
+        let command = Settings::augment_args(Command::new("suite"));
+        let is_switch = |arg: &&clap::Arg| matches!(arg.get_action(), clap::ArgAction::SetTrue);
+        let switches: Vec<_> =
+            command.get_arguments().filter(is_switch).map(|arg| arg.get_id().to_string()).collect();
+        assert_eq!(switches.len(), 6);
+        let flags = command.try_get_matches_from(["suite"]).expect("nothing is given");
+        for switch in switches {
+            let file: Settings =
+                toml::from_str(&format!("{} = true", switch.replace('_', "-"))).expect("a switch");
+            let kept = format!("{:?}", file.with_flags(&flags).expect("it is right"));
+            assert!(kept.contains(&format!("{switch}: true")), "{kept}");
+        }
     }
 }
 

@@ -124,16 +124,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         }
         matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
     };
-    let mut args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-    // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
-    if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
-        args.settings.filter = args.settings.filter.iter().flat_map(|names| split_names(names)).collect();
-    }
+    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let action = action(&args, &matches, caller);
     let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
     // The usage of the command line would distract from the line of the file.
     let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
-    let settings = args.settings.with_file().map_err(wrong_file)?;
+    let mut settings = Settings::with_file(&matches).map_err(wrong_file)?;
+    // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
+    if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
+        settings.filter = settings.filter.iter().flat_map(|names| split_names(names)).collect();
+    }
     settings.validate().map_err(|error| refused(&error))?;
     if matches!(action, Action::MeasurePeaks) && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused(
