@@ -383,6 +383,8 @@ impl Drop for DeviceThread<'_> {
 /// A job as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
+    /// Its number in the plan.
+    pub(super) number: usize,
     /// The number of the thread that measures it.
     pub(super) lane: usize,
     /// The number of its row: jobs that differ in their device alone have the same.
@@ -393,23 +395,22 @@ pub(super) struct Scheduled {
 
 impl Scheduled {
     fn runs_beside(&self, other: &Self) -> bool {
-        let is = |shared| self.shares == shared || other.shares == shared;
+        let both = self.shares.max(other.shares);
         let both_on_link = self.shares == SharedResource::Link && other.shares == SharedResource::Link;
-        self.lane != other.lane && !is(SharedResource::Machine) && !both_on_link
+        self.lane != other.lane && both != SharedResource::Machine && !both_on_link
     }
 }
 
-/// The jobs that are left, and those in progress, with their numbers.
+/// The jobs that are left, and those in progress.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    waiting: Vec<(usize, Scheduled)>,
-    running: Vec<(usize, Scheduled)>,
+    waiting: Vec<Scheduled>,
+    running: Vec<Scheduled>,
 }
 
 impl Schedule {
     /// Schedules `jobs` on this many lanes. Each kind is in the order of its rows.
-    pub(super) fn new(jobs: &[Scheduled], lanes: usize) -> Self {
-        let mut waiting: Vec<(usize, Scheduled)> = jobs.iter().copied().enumerate().collect();
+    pub(super) fn new(mut jobs: Vec<Scheduled>, lanes: usize) -> Self {
         let rank = |shares| match shares {
             _ if lanes < 2 => 0,
             // First: at the end other devices would have to wait for the link.
@@ -417,27 +418,32 @@ impl Schedule {
             SharedResource::Nothing => 1,
             SharedResource::Machine => 2,
         };
-        waiting.sort_by_key(|(_, job)| (rank(job.shares), job.row));
-        Self { waiting, running: Vec::new() }
+        jobs.sort_by_key(|job| (rank(job.shares), job.row));
+        Self { waiting: jobs, running: Vec::new() }
     }
 
     /// Begins the next job, if one may begin now.
-    pub(super) fn next(&mut self) -> Option<usize> {
-        let may_begin =
-            |(_, job): &(usize, Scheduled)| self.running.iter().all(|(_, other)| job.runs_beside(other));
+    pub(super) fn next(&mut self) -> Option<Scheduled> {
+        let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.runs_beside(other));
         let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);
         self.running.push(next);
-        Some(next.0)
+        Some(next)
     }
 
-    /// Ends a job in progress.
-    pub(super) fn end(&mut self, job: usize) {
-        self.running.retain(|(number, _)| *number != job);
+    /// Ends a job in progress. Returns true if it was the last of its row.
+    pub(super) fn end(&mut self, job: Scheduled) -> bool {
+        self.running.retain(|other| other.number != job.number);
+        self.waiting.iter().chain(&self.running).all(|other| other.row != job.row)
+    }
+
+    /// Returns true if no job is in progress.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty()
     }
 
     /// Returns the job in progress on a lane.
-    pub(super) fn on(&self, lane: usize) -> Option<usize> {
-        self.running.iter().find(|(_, job)| job.lane == lane).map(|(number, _)| *number)
+    pub(super) fn on(&self, lane: usize) -> Option<Scheduled> {
+        self.running.iter().find(|job| job.lane == lane).copied()
     }
 }
 
@@ -449,7 +455,8 @@ mod tests {
     fn jobs() -> Vec<Scheduled> {
         let shares =
             [SharedResource::Nothing, SharedResource::Link, SharedResource::Machine, SharedResource::Nothing];
-        let job = move |lane, row: usize| Scheduled { lane, row, shares: shares[row] };
+        let job =
+            move |lane, row: usize| Scheduled { number: 4 * lane + row, lane, row, shares: shares[row] };
         (0..2).flat_map(|lane| (0..4).map(move |row| job(lane, row))).collect()
     }
 
@@ -457,18 +464,18 @@ mod tests {
     fn steps(mut schedule: Schedule) -> Vec<Vec<usize>> {
         let mut steps = Vec::new();
         loop {
-            let together: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
+            let together: Vec<Scheduled> = std::iter::from_fn(|| schedule.next()).collect();
             if together.is_empty() {
                 return steps;
             }
-            together.iter().for_each(|job| schedule.end(*job));
-            steps.push(together);
+            together.iter().for_each(|job| _ = schedule.end(*job));
+            steps.push(together.iter().map(|job| job.number).collect());
         }
     }
 
     #[test]
     fn jobs_run_side_by_side_transfers_one_at_a_time_and_the_cpus_alone() {
-        let schedule = Schedule::new(&jobs(), 2);
+        let schedule = Schedule::new(jobs(), 2);
         assert_eq!(steps(schedule), [vec![1, 4], vec![5, 0], vec![3, 7], vec![2], vec![6]]);
     }
 
@@ -476,35 +483,33 @@ mod tests {
     fn jobs_that_all_run_alone_are_in_the_order_of_rows() {
         let alone: Vec<_> =
             jobs().into_iter().map(|job| Scheduled { shares: SharedResource::Machine, ..job }).collect();
-        assert_eq!(steps(Schedule::new(&alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
+        assert_eq!(steps(Schedule::new(alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
     }
 
     #[test]
     fn one_lane_measures_in_the_order_of_the_plan() {
         let jobs: Vec<_> = jobs().into_iter().filter(|job| job.lane == 0).collect();
-        assert_eq!(steps(Schedule::new(&jobs, 1)), [[0], [1], [2], [3]]);
+        assert_eq!(steps(Schedule::new(jobs, 1)), [[0], [1], [2], [3]]);
     }
 
     /// A lane that is done early waits for the others before anything runs alone.
     #[test]
     fn nothing_begins_beside_a_job_that_runs_alone() {
-        let mut schedule = Schedule::new(&jobs(), 2);
-        let first: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
-        assert_eq!(first, [1, 4]);
-        schedule.end(4);
-        assert_eq!(schedule.next(), Some(7), "the link is not free");
-        schedule.end(1);
-        schedule.end(7);
-        let next: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
-        assert_eq!(next, [5, 0]);
-        schedule.end(5);
-        assert_eq!(schedule.next(), None, "lane 0 is still at work");
-        schedule.end(0);
-        assert_eq!(schedule.next(), Some(3));
-        assert_eq!(schedule.next(), None);
-        schedule.end(3);
-        assert_eq!((schedule.next(), schedule.next()), (Some(2), None));
-        schedule.end(2);
-        assert_eq!((schedule.next(), schedule.on(1)), (Some(6), Some(6)));
+        let (mut schedule, all) = (Schedule::new(jobs(), 2), jobs());
+        let next = |schedule: &mut Schedule| schedule.next().map(|job| job.number);
+        assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(1), Some(4), None]);
+        assert!(!schedule.end(all[4]));
+        assert_eq!(next(&mut schedule), Some(7), "the link is not free");
+        assert!(!schedule.end(all[1]) && !schedule.end(all[7]));
+        assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(5), Some(0), None]);
+        assert!(schedule.end(all[5]), "job 1 was the other one of its row");
+        assert_eq!(next(&mut schedule), None, "lane 0 is still at work");
+        assert!(schedule.end(all[0]));
+        assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(3), None]);
+        assert!(schedule.end(all[3]));
+        assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(2), None]);
+        assert!(!schedule.end(all[2]));
+        assert_eq!([next(&mut schedule), schedule.on(1).map(|job| job.number)], [Some(6); 2]);
+        assert!(schedule.end(all[6]) && schedule.is_idle());
     }
 }

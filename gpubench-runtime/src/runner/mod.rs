@@ -1,9 +1,9 @@
 //! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
 //! collects the records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, thread};
 
@@ -98,9 +98,13 @@ impl RunConfig {
     }
 }
 
-/// What a run begins with, besides its plan.
-#[derive(Debug)]
-pub(crate) struct Beginning<'a> {
+/// A run before it begins.
+#[derive(Debug, Default)]
+pub(crate) struct RunSetup {
+    /// The cases to measure.
+    pub plan: Plan,
+    /// The devices to measure them on.
+    pub devices: Vec<Available>,
     /// The program that measures.
     pub program: Program,
     /// Notes that a reader must see first.
@@ -109,48 +113,41 @@ pub(crate) struct Beginning<'a> {
     pub resumed: ResumedRecords,
     /// The task that the run is, if it is one of several.
     pub task: Option<Task>,
-    /// The locks of its devices.
-    pub locks: &'a mut [Lock],
     /// The folder of its file, and true if the run fails without it.
-    pub store: Option<(&'a Path, bool)>,
+    pub store: Option<(PathBuf, bool)>,
 }
 
 /// Returns true if the user wants to stop.
 pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// The plans of a run.
-pub(crate) struct Plans<'a> {
-    /// The cases of the run.
-    pub plan: &'a Plan,
-    /// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
-    pub again: &'a mut dyn FnMut(&Run) -> Option<Plan>,
-}
+/// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
+pub(crate) type Again<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
 
-/// Measures the rest of the plan on `devices`, and what is measured again, until it is done or `stop` returns true. The run holds
-/// everything that was measured, even if it ended early.
+/// Measures the rest of the plan, and what is measured again, until it is done or `stop` returns true. The run holds everything that was
+/// measured, even if it ended early.
 pub(crate) fn measure(
-    plans: Plans<'_>,
-    devices: &[Available],
-    beginning: Beginning<'_>,
+    setup: RunSetup,
     config: &RunConfig,
+    locks: &mut [Lock],
+    again: &mut Again<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, RunFile, Result<(), RunError>) {
     let supervisor = |warn| Supervisor::new(config.in_process, config.driver.clone(), stop, warn);
-    measure_by(&supervisor, plans, devices, beginning, config, events, stop)
+    measure_by(&supervisor, setup, config, locks, again, events, stop)
 }
 
 /// Measures with the workers of supervisors that `supervisor` makes.
 fn measure_by<'a>(
     supervisor: &MakeSupervisor<'a>,
-    Plans { plan, again }: Plans<'_>,
-    devices: &[Available],
-    beginning: Beginning<'_>,
+    setup: RunSetup,
     config: &RunConfig,
+    locks: &mut [Lock],
+    again: &mut Again<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, RunFile, Result<(), RunError>) {
-    let Beginning { program, notes, resumed, task, locks, store } = beginning;
+    let RunSetup { plan, devices, program, notes, resumed, task, store } = setup;
     let begin = Instant::now();
     let skipped = plan.jobs.iter().filter_map(|(job, status)| match status {
         JobStatus::Skipped(reason) => {
@@ -184,12 +181,12 @@ fn measure_by<'a>(
         results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
     let ended = thread::scope(|scope| {
-        let threads = DeviceThreads::start(scope, devices, config, supervisor)?;
+        let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
         let (results, unusable) = (&mut results, BTreeMap::new());
         let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
-        runner.devices(devices, plan, store)?;
-        runner.repeat(plan)?;
-        runner.again(again)
+        runner.devices(&devices, &plan, store)?;
+        runner.repeat(&plan)?;
+        runner.again(&mut |run| again(&plan, run))
     });
     // Cases that were measured several times may have ended early.
     results.run.records = merged(std::mem::take(&mut results.run.records));
@@ -216,7 +213,7 @@ impl Runner<'_, '_> {
         &mut self,
         devices: &[Available],
         plan: &Plan,
-        store: Option<(&Path, bool)>,
+        store: Option<(PathBuf, bool)>,
     ) -> Result<(), RunError> {
         let beside_others = |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.beside_others);
         let some_beside = devices.iter().any(|found| beside_others(&found.device));
@@ -293,78 +290,79 @@ impl Runner<'_, '_> {
 
     /// Measures `plan` once. After an error nothing new begins, and jobs in progress come to their end.
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        self.results.begin(plan);
-        let scheduled = |(number, (job, _)): (usize, &(Job, JobStatus))| Scheduled {
-            lane: self.threads.of(&job.device),
-            row: self.results.row_of(number),
-            shares: job.shares,
-        };
-        let jobs: Vec<Scheduled> = plan.jobs.iter().enumerate().map(scheduled).collect();
-        let mut schedule = Schedule::new(&jobs, self.threads.count());
+        let (mut rows, mut jobs) = (HashMap::new(), Vec::with_capacity(plan.jobs.len()));
+        for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
+            let next = rows.len();
+            let row = *rows.entry((benchmark, args, with)).or_insert(next);
+            jobs.push(Scheduled { number, lane: self.threads.of(device), row, shares: *shares });
+        }
+        let mut schedule = Schedule::new(jobs, self.threads.count());
         let ended = self.scheduled(plan, &mut schedule);
-        self.results.end();
+        self.results.finish_all();
         ended
     }
 
     fn scheduled(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
-        let (mut ended, mut in_progress) = (Ok(()), 0);
+        let mut ended = Ok(());
         loop {
             while ended.is_ok()
-                && let Some(number) = schedule.next()
+                && let Some(next) = schedule.next()
             {
-                match self.begin(plan, number) {
-                    Ok(true) => in_progress += 1,
-                    Ok(false) => {
-                        schedule.end(number);
-                        self.results.job_done(number);
-                    }
-                    Err(error) => ended = Err(error),
+                match self.begin(plan, next) {
+                    Ok(true) => {}
+                    done => ended = self.end(schedule, next, done.map(drop)),
                 }
             }
-            if in_progress == 0 {
+            if schedule.is_idle() {
                 return ended;
             }
-            let done = loop {
+            let (last, done) = loop {
                 let (thread, reply) = self.threads.wait()?;
-                let Some(number) = schedule.on(thread) else { continue };
-                let job = &plan.jobs[number].0;
+                let Some(scheduled) = schedule.on(thread) else { continue };
+                let job = &plan.jobs[scheduled.number].0;
                 match reply {
                     Ok(Reply::Step(step)) => self.results.event(&RunEvent::StepReached(job, step)),
                     Ok(Reply::Interval { samples, half_width }) => {
                         self.results.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
                     }
-                    Ok(Reply::Record(record)) => self.results.add((number, job), *record),
+                    Ok(Reply::Record(record)) => self.results.add((scheduled, job), *record),
                     Ok(Reply::Remark(remark)) => self.results.warn(&remark),
-                    Ok(Reply::Done) => {
-                        self.results.job_done(number);
-                        break number;
-                    }
+                    Ok(Reply::Done) => break (scheduled, Ok(())),
                     Ok(_) => {}
-                    Err(error) => {
-                        ended = ended.and(Err(error));
-                        break number;
-                    }
+                    Err(error) => break (scheduled, Err(error)),
                 }
             };
-            schedule.end(done);
-            in_progress -= 1;
+            ended = ended.and(self.end(schedule, last, done));
         }
     }
 
+    /// Ends a job. The last of its row finishes that, unless it has failed.
+    fn end(
+        &mut self,
+        schedule: &mut Schedule,
+        job: Scheduled,
+        done: Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        if schedule.end(job) && done.is_ok() {
+            self.results.finish(job.row);
+        }
+        done
+    }
+
     /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it.
-    fn begin(&mut self, plan: &Plan, number: usize) -> Result<bool, RunError> {
-        let (job, status) = &plan.jobs[number];
+    fn begin(&mut self, plan: &Plan, scheduled: Scheduled) -> Result<bool, RunError> {
+        let (job, status) = &plan.jobs[scheduled.number];
         let mut left = job.clone();
         left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
-                self.results.keep((number, job), record);
+                self.results.keep((scheduled, job), record);
                 false
             }
             None => true,
         });
         match status {
             JobStatus::Skipped(_) => {}
-            JobStatus::Broken(failure) => self.results.fail((number, job), &left, failure),
+            JobStatus::Broken(failure) => self.results.fail((scheduled, job), &left, failure),
             JobStatus::Measured if left.caches.is_empty() => {}
             JobStatus::Measured => {
                 if (self.stop)() {
@@ -375,7 +373,7 @@ impl Runner<'_, '_> {
                 let info = self.results.run.devices.iter().find(|info| info.device == job.device);
                 let Some(info) = info.cloned() else {
                     let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
-                    self.results.fail((number, job), &left, &Failure::new(Stage::Device, why));
+                    self.results.fail((scheduled, job), &left, &Failure::new(Stage::Device, why));
                     return Ok(false);
                 };
                 let (sampling, limit, verify) =

@@ -1,9 +1,10 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use super::device_thread::Scheduled;
 use super::{RunEvent, RunEvents};
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Failure;
@@ -31,24 +32,16 @@ pub(super) struct RunResults<'a> {
     file: RunFile,
     /// True if only the file of the run needs samples.
     drops_samples: bool,
-    rows: Vec<RowInProgress>,
-    /// The row of each job.
-    row_of: Vec<usize>,
+    /// The records of each row in progress, each with the number of its job and its place in that.
+    rows: BTreeMap<usize, Vec<((usize, usize), Record)>>,
     /// True if the cases have been measured before.
     is_again: bool,
 }
 
-/// The number of jobs that are not done, and the records, each with its place in the row.
-#[derive(Default)]
-struct RowInProgress {
-    left: usize,
-    records: Vec<((usize, usize), Record)>,
-}
-
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
-        let (store, file, rows, row_of) = (None, RunFile::None, Vec::new(), Vec::new());
-        Self { run, events, store, file, drops_samples, rows, row_of, is_again: false }
+        let (store, file, rows) = (None, RunFile::None, BTreeMap::new());
+        Self { run, events, store, file, drops_samples, rows, is_again: false }
     }
 
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
@@ -61,13 +54,13 @@ impl<'a> RunResults<'a> {
 
     /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run
     /// without a file has failed.
-    pub(super) fn start(&mut self, resumed: &[&Record], store: Option<(&Path, bool)>) {
+    pub(super) fn start(&mut self, resumed: &[&Record], store: Option<(PathBuf, bool)>) {
         self.events.event(&RunEvent::RunStarted(&self.run, resumed));
         // A run with nothing left to measure already has a file.
         let Some((folder, required)) = store.filter(|_| resumed.len() < self.run.planned_cases) else {
             return;
         };
-        match Store::create(folder, &self.run, resumed) {
+        match Store::create(&folder, &self.run, resumed) {
             Ok(store) => {
                 (self.store, self.file) = (Some(store), RunFile::Stored);
             }
@@ -92,32 +85,14 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Begins the rows of a plan.
-    pub(super) fn begin(&mut self, plan: &Plan) {
-        let mut numbers = HashMap::new();
-        self.rows.clear();
-        self.row_of.clear();
-        for (job, _) in &plan.jobs {
-            let row = *numbers.entry((&job.benchmark, &job.args, &job.with)).or_insert(self.rows.len());
-            self.rows.resize_with(self.rows.len().max(row + 1), RowInProgress::default);
-            self.rows[row].left += 1;
-            self.row_of.push(row);
-        }
-    }
-
-    /// Returns the number of a job's row.
-    pub(super) fn row_of(&self, job: usize) -> usize {
-        self.row_of[job]
-    }
-
     /// Begins to measure cases again, those of `plan`.
     pub(super) fn begin_again(&mut self, plan: &Plan) {
         self.event(&RunEvent::MeasuredAgain(plan));
         self.is_again = true;
     }
 
-    /// Adds a new record of `job`, which has this number in its plan.
-    pub(super) fn add(&mut self, (number, job): (usize, &Job), mut record: Record) {
+    /// Adds a new record of `job`.
+    pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
         if let Some(info) = self.run.device_of(&record) {
             record.measured_on(info);
         }
@@ -125,38 +100,32 @@ impl<'a> RunResults<'a> {
         self.event(&RunEvent::RecordFinished(&record));
         let written = self.store.as_mut().map_or(Ok(()), |store| store.add(&record));
         self.lose_file(written);
-        self.keep((number, job), record);
+        self.keep((scheduled, job), record);
     }
 
     /// Adds a record of an earlier run.
-    pub(super) fn keep(&mut self, (number, job): (usize, &Job), record: Record) {
+    pub(super) fn keep(&mut self, (Scheduled { number, row, .. }, job): (Scheduled, &Job), record: Record) {
         let place = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        self.rows[self.row_of[number]].records.push(((number, place), record));
+        self.rows.entry(row).or_default().push(((number, place), record));
     }
 
     /// Records the same failure for the cases `left` of `job`.
-    pub(super) fn fail(&mut self, numbered: (usize, &Job), left: &Job, failure: &Failure) {
+    pub(super) fn fail(&mut self, scheduled: (Scheduled, &Job), left: &Job, failure: &Failure) {
         for cache in &left.caches {
-            self.add(numbered, Record::failed(left.case(*cache), failure.clone()));
-        }
-    }
-
-    /// Counts a job as done. The last of a row finishes it.
-    pub(super) fn job_done(&mut self, number: usize) {
-        let row = self.row_of[number];
-        self.rows[row].left -= 1;
-        if self.rows[row].left == 0 {
-            self.finish(row);
+            self.add(scheduled, Record::failed(left.case(*cache), failure.clone()));
         }
     }
 
     /// Finishes all rows as they are.
-    pub(super) fn end(&mut self) {
-        (0..self.rows.len()).for_each(|row| self.finish(row));
+    pub(super) fn finish_all(&mut self) {
+        while let Some((row, _)) = self.rows.first_key_value() {
+            self.finish(*row);
+        }
     }
 
-    fn finish(&mut self, row: usize) {
-        let mut records = std::mem::take(&mut self.rows[row].records);
+    /// Finishes a row, whose jobs are done.
+    pub(super) fn finish(&mut self, row: usize) {
+        let mut records = self.rows.remove(&row).unwrap_or_default();
         records.sort_by_key(|(place, _)| *place);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::results::check_completeness as check;
 use super::resume::ResumedRecords;
 use super::supervisor::{Loss, Supervisor, Warn, Worker};
-use super::{Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, Stop, measure_by};
+use super::{Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, SharedResource};
@@ -241,24 +241,17 @@ struct Outcome {
 
 impl Outcome {
     fn of(plan: &Plan, script: Script, runs: usize, stop: &Stop<'_>) -> Self {
-        Self::beginning_with(plan, script, beginning(), &config(runs), stop)
+        Self::of_setup(setup(plan), script, &config(runs), stop)
     }
 
-    fn beginning_with(
-        plan: &Plan,
-        script: Script,
-        beginning: Beginning,
-        config: &RunConfig,
-        stop: &Stop<'_>,
-    ) -> Self {
-        let plans = Plans { plan, again: &mut |_| None };
-        Self::of_plans(plans, script, beginning, config, stop)
+    fn of_setup(setup: RunSetup, script: Script, config: &RunConfig, stop: &Stop<'_>) -> Self {
+        Self::with_again(setup, &mut |_, _| None, script, config, stop)
     }
 
-    fn of_plans(
-        plans: Plans<'_>,
+    fn with_again(
+        setup: RunSetup,
+        again: &mut Again<'_>,
         script: Script,
-        beginning: Beginning,
         config: &RunConfig,
         stop: &Stop<'_>,
     ) -> Self {
@@ -274,14 +267,8 @@ impl Outcome {
             };
             Supervisor::with_workers(Box::new(start), stop, warn)
         };
-        let mut devices: Vec<Available> = Vec::new();
-        for (job, _) in &plans.plan.jobs {
-            if devices.iter().all(|known| known.device != job.device) {
-                devices.push(Available::new(&job.device, "fake"));
-            }
-        }
         let mut heard = Heard::default();
-        let (run, _, ended) = measure_by(&supervisor, plans, &devices, beginning, config, &mut heard, stop);
+        let (run, _, ended) = measure_by(&supervisor, setup, config, &mut [], again, &mut heard, stop);
         let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
@@ -297,9 +284,16 @@ impl Outcome {
     }
 }
 
-fn beginning() -> Beginning<'static> {
-    let (notes, resumed) = (Vec::new(), ResumedRecords::default());
-    Beginning { program: Program::default(), notes, resumed, task: None, locks: &mut [], store: None }
+/// Returns the setup of a run of `plan`, on its devices.
+fn setup(plan: &Plan) -> RunSetup {
+    let mut devices: Vec<Available> = Vec::new();
+    for (job, _) in &plan.jobs {
+        if devices.iter().all(|known| known.device != job.device) {
+            devices.push(Available::new(&job.device, "fake"));
+        }
+    }
+    let plan = Plan { jobs: plan.jobs.clone(), ..Plan::default() };
+    RunSetup { plan, devices, ..RunSetup::default() }
 }
 
 pub(super) fn config(runs: usize) -> RunConfig {
@@ -586,12 +580,11 @@ fn skipped_and_broken_jobs_reach_no_worker() {
 fn what_is_measured_again_joins_its_row() {
     let all = plan(&["a", "b", "c"], &["fake"]);
     let mut seen = Vec::new();
-    let mut again = |run: &Run| {
+    let mut again = |_: &Plan, run: &Run| {
         seen.push(run.records.iter().map(|record| record.remeasured).collect::<Vec<_>>());
         (seen.len() <= 2).then(|| plan(&["b"], &["fake"]))
     };
-    let plans = Plans { plan: &all, again: &mut again };
-    let done = Outcome::of_plans(plans, Script::default(), beginning(), &config(1), &|| false);
+    let done = Outcome::with_again(setup(&all), &mut again, Script::default(), &config(1), &|| false);
     assert!(done.ended.is_ok());
     assert_eq!(done.rows(), ["a hot", "a cold", "b hot", "b cold", "c hot", "c cold"].map(valid));
     assert_eq!(seen, [[0; 6], [0, 0, 1, 1, 0, 0], [0, 0, 2, 2, 0, 0]]);
@@ -609,11 +602,8 @@ fn no_worker_at_all_ends_the_run() {
     let stop = || false;
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
     let supervisor = |warn| Supervisor::with_workers(Box::new(start), &stop, warn);
-    let device = Available::new("fake", "fake");
-    let plan = plan(&["a"], &["fake"]);
-    let plans = Plans { plan: &plan, again: &mut |_| None };
-    let (run, _, ended) =
-        measure_by(&supervisor, plans, &[device], beginning(), &config(1), &mut Heard::default(), &stop);
+    let (setup, heard) = (setup(&plan(&["a"], &["fake"])), &mut Heard::default());
+    let (run, _, ended) = measure_by(&supervisor, setup, &config(1), &mut [], &mut |_, _| None, heard, &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();
     assert_eq!(error, "cannot start a process to measure in: no more processes");

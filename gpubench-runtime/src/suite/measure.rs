@@ -9,12 +9,11 @@ use clap::{ArgMatches, Command};
 
 use super::cli::Exit;
 use super::prepare::with_commit;
-use super::prepare::{Planner, RunSetup, Task, runs_folder};
+use super::prepare::{Planner, Task, runs_folder};
 use super::printer::Printer;
 use super::progress::Progress;
 use super::share::Share;
 use super::{SuiteError, peaks};
-use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, Selection};
 use crate::registry::{BenchmarkOptions, Entry};
@@ -22,7 +21,7 @@ use crate::runner::clock_lock::ClockLock;
 use crate::runner::lock::{self, Lock};
 use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::supervisor::Supervisor;
-use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvent, RunEvents, RunFile};
+use crate::runner::{self, RunConfig, RunError, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
 use crate::system::stopping::SignalWatch;
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
@@ -43,12 +42,9 @@ pub(super) struct Prepared<'a> {
     options: &'a Settings,
     selection: Selection,
     entries: Vec<&'static Entry>,
-    program: Program,
-    runs_folder: Option<PathBuf>,
     setup: RunSetup,
     peak_sources: PeakSources,
     baselines: OpenBaselines,
-    share: Share,
     /// The path of the driver's library, if it was found.
     driver: Option<PathBuf>,
 }
@@ -85,19 +81,19 @@ impl<'a> Prepared<'a> {
         let entries = task.entries();
         let selection = options.selection().map_err(SuiteError::usage)?;
         // Ceilings are stored elsewhere, and are no run of the suite.
-        let (runs_folder, share) = match task {
+        let (store, share) = match task {
             Task::Measure => (runs_folder(options)?, Share::new(options).map_err(SuiteError::usage)?),
             _ => (Ok(None), Share::default()),
         };
-        let runs_folder = runs_folder.unwrap_or_else(|warning| {
+        let store = store.unwrap_or_else(|warning| {
             events.event(&RunEvent::Warning(&warning));
             None
         });
-        let is_stored = runs_folder.is_some() || task == Task::Extension;
+        let is_stored = store.is_some() || task == Task::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
         let mut planner = Planner::new(task, &entries, options, share)?;
-        let mut setup = planner.run_setup(&program, runs_folder.as_deref())?;
-        let (driver, share) = (planner.lister.library.take(), std::mem::take(&mut planner.share));
+        let mut setup = planner.run_setup(program, store)?;
+        let driver = planner.lister.library.take();
         drop(planner);
         if task == Task::MeasurePeaks {
             peaks::set_cache_states(&mut setup.plan);
@@ -109,36 +105,24 @@ impl<'a> Prepared<'a> {
         setup.notes.extend(remarks);
         let (wanted, last) = match task {
             Task::Extension => (BaselineOptions::default(), None),
-            _ => (options.baselines(), last_baseline(&program.suite, options)?),
+            _ => (options.baselines(), last_baseline(&setup.program.suite, options)?),
         };
         let baselines = wanted.open(last).map_err(SuiteError::usage)?;
         if let Some(folder) = history_of(task, options) {
             let history = |error| SuiteError::usage(format_args!("history: {error}"));
             history::prepare(folder).map_err(history)?;
         }
-        if program.opt_level == "0" {
+        if setup.program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
-        Ok(Self {
-            task,
-            options,
-            selection,
-            entries,
-            program,
-            runs_folder,
-            setup,
-            peak_sources,
-            baselines,
-            share,
-            driver,
-        })
+        Ok(Self { task, options, selection, entries, setup, peak_sources, baselines, driver })
     }
 
     /// Returns a sentence if no case is this task's.
     pub(super) fn empty_share(&self) -> Option<String> {
-        let task = self.share.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
+        let task = self.setup.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "case");
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
     }
@@ -153,32 +137,22 @@ impl<'a> Prepared<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let (options, RunSetup { plan, devices, notes, resumed }) =
-            (self.options, std::mem::take(&mut self.setup));
+        let (options, mut setup) = (self.options, std::mem::take(&mut self.setup));
         let watch = SignalWatch::start();
-        let is_measured = resumed.of(&plan).len() < plan.planned_cases().count();
-        events.event(&RunEvent::Planned(&plan, options.repeats()));
-        let (mut locks, clock_lock) = self.lock(&devices, &watch, events)?;
+        let is_measured = setup.resumed.of(&setup.plan).len() < setup.plan.planned_cases().count();
+        events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
+        let (mut locks, clock_lock) = lock(&setup, options, &watch, events)?;
         events.event(&RunEvent::DevicesOpening);
-        self.program.package = self.program.package.map(with_commit);
-        let required = matches!(options.runs_dir, Some(RunsDir::In(_)));
-        let beginning = Beginning {
-            program: self.program,
-            notes,
-            resumed,
-            task: self.share.task,
-            locks: &mut locks,
-            store: self.runs_folder.as_deref().map(|folder| (folder, required)),
-        };
+        setup.program.package = setup.program.package.map(with_commit);
         let mut config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
-        let mut again = MeasureAgain::new(&plan, &self.baselines, threshold);
-        let plans = Plans { plan: &plan, again: &mut |run| again.next(run) };
+        let mut again = MeasureAgain::new(&self.baselines, threshold);
+        let mut next = |plan: &Plan, run: &Run| again.next(plan, run);
         let (mut run, file, ended) =
-            runner::measure(plans, &devices, beginning, &config, events, &|| watch.has_signal());
+            runner::measure(setup, &config, &mut locks, &mut next, events, &|| watch.has_signal());
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
@@ -209,9 +183,9 @@ impl<'a> Prepared<'a> {
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
-        let RunSetup { plan, mut devices, notes, .. } = std::mem::take(&mut self.setup);
+        let mut setup = std::mem::take(&mut self.setup);
         let mut jobs = Vec::new();
-        for (job, status) in plan.jobs {
+        for (job, status) in std::mem::take(&mut setup.plan.jobs) {
             let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
             if let Some(entry) = entry.filter(|entry| (extension.is_for)(&entry.options)) {
                 let one =
@@ -219,16 +193,17 @@ impl<'a> Prepared<'a> {
                 jobs.extend(job.caches.iter().map(one));
             }
         }
-        devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
+        setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         let watch = SignalWatch::start();
-        let (_locks, clock_lock) = self.lock(&devices, &watch, progress)?;
-        self.program.package = self.program.package.map(with_commit);
+        let (_locks, clock_lock) = lock(&setup, self.options, &watch, progress)?;
+        let (mut program, notes) = (setup.program, setup.notes);
+        program.package = program.package.map(with_commit);
         let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let stops = || watch.has_signal();
         let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, Box::new(drop));
         progress.begin_uncounted();
         let cases = SingleCases::new(supervisor, &config);
-        let (program, sampling) = (self.program, config.sampling);
+        let sampling = config.sampling;
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
         session.cases.dismiss();
@@ -238,25 +213,24 @@ impl<'a> Prepared<'a> {
             ended => released.and(ended),
         }
     }
+}
 
-    /// Locks the devices, and their clocks if the user wants that.
-    fn lock(
-        &self,
-        devices: &[Available],
-        watch: &SignalWatch,
-        events: &mut dyn RunEvents,
-    ) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
-        let wait = !self.options.no_wait;
-        let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
-        let locks = lock::lock(devices, &self.program.suite, wait, &mut warn, &|| watch.has_signal());
-        let locks = locks.map_err(|cause| ended_early(cause, watch, false))?;
-        // If clocks cannot be locked, nothing is measured with other clocks instead.
-        let clocks = self.options.lock_clocks.map(|target| {
-            ClockLock::lock(devices, target)
-                .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))
-        });
-        Ok((locks, clocks.transpose()?))
-    }
+/// Locks the devices of a run, and their clocks if the user wants that.
+fn lock(
+    RunSetup { devices, program, .. }: &RunSetup,
+    options: &Settings,
+    watch: &SignalWatch,
+    events: &mut dyn RunEvents,
+) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
+    let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
+    let locks = lock::lock(devices, &program.suite, !options.no_wait, &mut warn, &|| watch.has_signal());
+    let locks = locks.map_err(|cause| ended_early(cause, watch, false))?;
+    // If clocks cannot be locked, nothing is measured with other clocks instead.
+    let clocks = options.lock_clocks.map(|target| {
+        ClockLock::lock(devices, target)
+            .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))
+    });
+    Ok((locks, clocks.transpose()?))
 }
 
 /// Unlocks clocks.
@@ -343,7 +317,6 @@ const LEAST_BUDGET: Duration = Duration::from_secs(60);
 
 /// The plans of what is measured again.
 struct MeasureAgain<'a> {
-    plan: &'a Plan,
     baselines: &'a OpenBaselines,
     /// The gate; without one nothing is measured again.
     threshold: Option<Threshold>,
@@ -354,14 +327,14 @@ struct MeasureAgain<'a> {
 }
 
 impl<'a> MeasureAgain<'a> {
-    /// Begins with a run of `plan`.
-    fn new(plan: &'a Plan, baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
-        Self { plan, baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
+    /// Begins with a run.
+    fn new(baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
+        Self { baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
     }
 
-    /// Returns the plan of the next pass, if one is needed and there is time. Both cases of a job, hot and cold, are measured again:
-    /// they are measured together.
-    fn next(&mut self, run: &Run) -> Option<Plan> {
+    /// Returns the next pass of `plan`, if one is needed and there is time. Both cases of a job, hot and cold, are measured again: they
+    /// are measured together.
+    fn next(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
         let threshold = self.threshold?;
         let now = Instant::now();
         let measured = *self.measured.get_or_insert(now);
@@ -372,7 +345,7 @@ impl<'a> MeasureAgain<'a> {
         self.passes += 1;
         let slower = self.baselines.seem_regressed(run, threshold);
         let slower: HashSet<_> = slower.into_iter().map(Record::planned).collect();
-        let jobs = self.plan.jobs.iter().filter(|(job, _)| {
+        let jobs = plan.jobs.iter().filter(|(job, _)| {
             job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
         });
         let plan = Plan { jobs: jobs.cloned().collect(), ..Plan::default() };

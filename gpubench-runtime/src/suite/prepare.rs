@@ -16,6 +16,7 @@ use crate::devices::select::{self, Devices, Selected};
 use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
+use crate::runner::RunSetup;
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
@@ -44,15 +45,6 @@ impl Task {
             Self::Measure | Self::Test | Self::Extension => registry::entries(),
         }
     }
-}
-
-/// The cases to measure, and the devices to measure them on.
-#[derive(Default)]
-pub(super) struct RunSetup {
-    pub(super) plan: Plan,
-    pub(super) devices: Vec<Available>,
-    pub(super) notes: Vec<String>,
-    pub(super) resumed: ResumedRecords,
 }
 
 /// Plans cases on devices.
@@ -87,12 +79,12 @@ impl<'a> Planner<'a> {
     /// rest is measured on the devices of that run, unless the user or the scheduler names others.
     pub(super) fn run_setup(
         &mut self,
-        program: &Program,
-        runs: Option<&Path>,
+        program: Program,
+        store: Option<(PathBuf, bool)>,
     ) -> Result<RunSetup, SuiteError> {
         let options = self.options;
-        let earlier = match (&options.resume, runs) {
-            (Some(name), Some(runs)) => self.earlier_run(runs, name, &program.suite)?,
+        let earlier = match (&options.resume, &store) {
+            (Some(name), Some((runs, _))) => self.earlier_run(runs, name, &program.suite)?,
             _ => None,
         };
         // A task that is started again is given other devices, perhaps on another node.
@@ -107,9 +99,10 @@ impl<'a> Planner<'a> {
         let plan = self.share.narrow(planned);
         let resumed = earlier.map(|earlier| {
             let limit = options.time_limit().into();
-            ResumedRecords::from_earlier(earlier, &plan, program, &options.sampling(), limit)
+            ResumedRecords::from_earlier(earlier, &plan, &program, &options.sampling(), limit)
         });
-        Ok(RunSetup { plan, devices, notes, resumed: resumed.unwrap_or_default() })
+        let (resumed, task) = (resumed.unwrap_or_default(), self.share.task.take());
+        Ok(RunSetup { plan, devices, program, notes, resumed, task, store })
     }
 
     /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
@@ -212,24 +205,24 @@ fn note_unmatched(plan: &Plan) -> Option<String> {
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
 }
 
-/// Returns the folder for this run and earlier ones, or a warning. Without the folder the run is not stored, which is an error if the
-/// user needs it.
-pub(super) fn runs_folder(options: &Settings) -> Result<Result<Option<PathBuf>, String>, SuiteError> {
-    let (folder, required) = match &options.runs_dir {
+/// Returns the folder for this run and earlier ones, and true if the run fails without its file there; or a warning. Without the folder the
+/// run is not stored, which is an error if the user needs it.
+pub(super) fn runs_folder(options: &Settings) -> Result<Result<Option<(PathBuf, bool)>, String>, SuiteError> {
+    let (folder, is_named) = match &options.runs_dir {
         Some(RunsDir::Nowhere) => return Ok(Ok(None)),
         Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
-        None => (store::runs(), options.resume.is_some()),
+        None => (store::runs(), false),
     };
-    let made = match &folder {
+    let made = match folder {
         None => Err("this program has no folder for its runs: --runs-dir names one".to_owned()),
-        Some(folder) => {
-            fs::create_dir_all(folder).map_err(|error| format!("--runs-dir {}: {error}", folder.display()))
-        }
+        Some(folder) => match fs::create_dir_all(&folder) {
+            Ok(()) => Ok(Some((folder, is_named))),
+            Err(error) => Err(format!("--runs-dir {}: {error}", folder.display())),
+        },
     };
     match made {
-        Ok(()) => Ok(Ok(folder)),
-        Err(error) if required => Err(SuiteError::usage(error)),
-        Err(error) => Ok(Err(format!("this run is not kept: {error}"))),
+        Err(error) if is_named || options.resume.is_some() => Err(SuiteError::usage(error)),
+        made => Ok(made.map_err(|error| format!("this run is not kept: {error}"))),
     }
 }
 

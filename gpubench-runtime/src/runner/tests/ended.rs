@@ -26,11 +26,8 @@ fn a_thread_that_panics_ends_the_run() {
             _ => panic!("this test wants it"),
         });
         let supervisor = |warn| scripted.supervisor(&|| false, warn);
-        let plan = plan(&["a"], &["fake"]);
-        let plans = Plans { plan: &plan, again: &mut |_| None };
-        let devices = [Available::new("fake", "fake")];
-        let mut heard = Heard::default();
-        measure_by(&supervisor, plans, &devices, beginning(), &config(1), &mut heard, &|| false)
+        let (setup, mut heard) = (setup(&plan(&["a"], &["fake"])), Heard::default());
+        measure_by(&supervisor, setup, &config(1), &mut [], &mut |_, _| None, &mut heard, &|| false)
     });
     assert!(ended.is_err());
 }

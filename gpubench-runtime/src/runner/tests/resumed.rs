@@ -21,10 +21,9 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));
     let resumed = ResumedRecords::from_earlier(earlier, plan, &program, &sampling, limit.into());
-    let beginning =
-        Beginning { program, notes: Vec::new(), resumed, task: None, locks: &mut [], store: None };
+    let setup = RunSetup { program, resumed, ..setup(plan) };
     let config = RunConfig { sampling, timeout: limit, ..config(1) };
-    Outcome::beginning_with(plan, Script::default(), beginning, &config, &|| false)
+    Outcome::of_setup(setup, Script::default(), &config, &|| false)
 }
 
 /// Returns what is valid of `earlier` for `plan`, with the settings of then.
@@ -197,15 +196,8 @@ fn other_peaks_of_the_user_measure_everything_again() {
         let mut config = config(1);
         let peak = BTreeMap::from([("memory".to_owned(), format!("{}GB/s", bytes / 1e9))]);
         config.peak_sources.stated.insert("fake".to_owned(), peak);
-        let beginning = Beginning {
-            program: program(),
-            notes: Vec::new(),
-            resumed,
-            task: None,
-            locks: &mut [],
-            store: None,
-        };
-        Outcome::beginning_with(&plan, Script::default(), beginning, &config, &|| false)
+        let setup = RunSetup { program: program(), resumed, ..setup(&plan) };
+        Outcome::of_setup(setup, Script::default(), &config, &|| false)
     };
     let mut then = with_peak(1e12, ResumedRecords::default()).run;
     then.program = program();
@@ -249,8 +241,7 @@ fn damage_of_the_earlier_file_is_told() {
     let earlier = EarlierRun { name: "then".to_owned(), run, remarks };
     let limit = Duration::from_secs(7);
     let resumed = ResumedRecords::from_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
-    let beginning =
-        Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [], store: None };
-    let done = Outcome::beginning_with(&plan, Script::default(), beginning, &config(1), &|| false);
+    let setup = RunSetup { program: program(), resumed, ..setup(&plan) };
+    let done = Outcome::of_setup(setup, Script::default(), &config(1), &|| false);
     assert_eq!(done.heard.warnings, ["resuming then: line 3 is damaged"]);
 }

@@ -6,7 +6,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// Measures with these settings.
 fn measured_with(plan: &Plan, config: &RunConfig) -> Outcome {
-    Outcome::beginning_with(plan, Script::default(), beginning(), config, &|| false)
+    Outcome::of_setup(setup(plan), Script::default(), config, &|| false)
 }
 
 /// Returns the worker that was asked for this.

@@ -20,10 +20,8 @@ fn run(
     let supervisor = |warn| scripted.supervisor(&stop, warn);
     let plan =
         Plan { jobs: jobs.into_iter().map(|job| (job, JobStatus::Measured)).collect(), ..Plan::default() };
-    let plans = Plans { plan: &plan, again: &mut |_| None };
-    let devices = [Available::new("fake", "fake")];
-    let (run, _, ended) =
-        measure_by(&supervisor, plans, &devices, beginning(), config, &mut Heard::default(), &stop);
+    let (setup, heard) = (setup(&plan), &mut Heard::default());
+    let (run, _, ended) = measure_by(&supervisor, setup, config, &mut [], &mut |_, _| None, heard, &stop);
     ended.expect("nothing ends it");
     let asked = scripted.asked();
     (run, asked.into_iter().filter(|(_, request)| !matches!(request, Request::DeviceInfo { .. })).collect())
