@@ -27,11 +27,6 @@ pub use gpubench_records::selection::ArgValues;
 mod validate;
 mod values;
 
-// The topics of --help, in its order.
-const CASES: &str = "Cases";
-const METHOD: &str = "Method";
-const RESULTS: &str = "Results";
-
 /// The cases to measure, how to measure them, and the output of the results.
 ///
 /// Each field is a flag of the command line and a line of `gpubench.toml`, unless its description says otherwise. The default is
@@ -53,164 +48,164 @@ const RESULTS: &str = "Results";
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
     /// Measure only cases with this text, or /regex/, in their names
-    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", help_heading = CASES)]
+    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER")]
     #[serde(deserialize_with = "list")]
     pub filter: Vec<String>,
 
     /// Match whole names, in filters and in --skip
-    #[arg(long, hide_short_help = true, help_heading = CASES)]
+    #[arg(long)]
     pub exact: bool,
 
     /// Skip cases with FILTER in their names
-    #[arg(long, value_name = "FILTER", help_heading = CASES)]
+    #[arg(long, value_name = "FILTER")]
     #[serde(deserialize_with = "list")]
     pub skip: Vec<String>,
 
     /// Measure only benchmarks with one of these tags
-    #[arg(long, hide_short_help = true, value_name = "TAG,…", value_delimiter = ',', help_heading = CASES)]
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub tag: Vec<String>,
 
     /// Measure only benchmarks marked `ignore`
-    #[arg(long, hide_short_help = true, help_heading = CASES)]
+    #[arg(long)]
     pub ignored: bool,
 
     /// Also measure benchmarks marked `ignore`
-    #[arg(long, hide_short_help = true, help_heading = CASES)]
+    #[arg(long)]
     pub include_ignored: bool,
 
     /// Replace the values of an argument, as in n=1024,1Mi
     ///
     /// Of types and constants, such as T=f32, choose among the values that the benchmark lists. A number may end in k, M, G or T
     /// (powers of 1000), or in Ki, Mi, Gi or Ti (powers of 1024).
-    #[arg(long, value_name = "NAME=VALUE,…", help_heading = CASES)]
+    #[arg(long, value_name = "NAME=VALUE,…")]
     #[serde(deserialize_with = "args")]
     pub arg: Vec<ArgValues>,
 
     /// Measure with hot caches, cold caches or both
-    #[arg(long, value_name = "STATE", help_heading = CASES)]
+    #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
     /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host, all
-    #[arg(long, env = "GPUBENCH_DEVICE", help_heading = CASES)]
+    #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
-    #[arg(long, hide_short_help = true, env = "GPUBENCH_SHARE", help_heading = CASES)]
+    #[arg(long, env = "GPUBENCH_SHARE")]
     #[serde(deserialize_with = "text")]
     pub share: Option<ShareChoice>,
 
     /// Measure roughly: sample for at most 50 ms per case
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
     /// Sample until the median is this precise [default: 0.5%]
-    #[arg(long, value_name = "PERCENT", help_heading = METHOD)]
+    #[arg(long, value_name = "PERCENT")]
     #[serde(deserialize_with = "text")]
     pub precision: Option<Percent>,
 
     /// Take exactly N samples per case
-    #[arg(long, hide_short_help = true, value_name = "N", help_heading = METHOD)]
+    #[arg(long, value_name = "N")]
     pub samples: Option<usize>,
 
     /// Warm up for at least this time, or with exactly N launches [default: 2ms, and until times are steady]
-    #[arg(long, hide_short_help = true, value_name = "TIME|N", help_heading = METHOD)]
+    #[arg(long, value_name = "TIME|N")]
     #[serde(deserialize_with = "text")]
     pub warmup: Option<WarmUp>,
 
     /// Sample each case for at least this time
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time)]
     #[serde(deserialize_with = "duration")]
     pub min_time: Option<Duration>,
 
     /// Sample each case for at most this time [default: 3s]
-    #[arg(long, value_name = "TIME", value_parser = values::parse_time, help_heading = METHOD)]
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time)]
     #[serde(deserialize_with = "duration")]
     pub max_time: Option<Duration>,
 
     /// Kill the process of a case that takes longer than this [default: 60s, or the benchmark's own]
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = values::parse_positive_time, help_heading = METHOD)]
+    #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time)]
     #[serde(deserialize_with = "positive_duration")]
     pub timeout: Option<Duration>,
 
     /// Flush the last-level cache this way before cold samples [default: what suits the device]
-    #[arg(long, hide_short_help = true, value_name = "HOW", help_heading = METHOD)]
+    #[arg(long, value_name = "HOW")]
     pub flush: Option<FlushChoice>,
 
     /// Time launches in a captured CUDA graph (`graph`) or on the stream (`stream`) [default: auto]
-    #[arg(long, hide_short_help = true, value_name = "PATH", hide_possible_values = true, help_heading = METHOD)]
+    #[arg(long, value_name = "PATH", hide_possible_values = true)]
     pub path: Option<PathChoice>,
 
     /// Measure the energy of a launch, in 1 to 2 s after the hot samples of each case
-    #[arg(long, hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL", help_heading = METHOD)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub energy: Option<bool>,
 
     /// Trace launches after the samples with `cupti`, and compare the times
-    #[arg(long, hide_short_help = true, value_name = "TOOL", hide_possible_values = true, help_heading = METHOD)]
+    #[arg(long, value_name = "TOOL", hide_possible_values = true)]
     pub verify: Option<Verifier>,
 
     /// Lock the GPU's clock to `base`, `max` or a number of MHz during the run (needs root)
-    #[arg(long, hide_short_help = true, value_name = "CLOCK", help_heading = METHOD)]
+    #[arg(long, value_name = "CLOCK")]
     #[serde(deserialize_with = "text")]
     pub lock_clocks: Option<ClockTarget>,
 
     /// Measure everything N times, in new processes, and report the spread (from 5 on)
-    #[arg(long, hide_short_help = true, value_name = "N", help_heading = METHOD)]
+    #[arg(long, value_name = "N")]
     pub runs: Option<usize>,
 
     /// Measure in this process, for debuggers: a crash ends the run, and --timeout has no effect
-    #[arg(long, hide_short_help = true, help_heading = METHOD)]
+    #[arg(long)]
     pub in_process: bool,
 
     /// Write everything as JSON; `-` is standard output
-    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
     /// Write one line per case as CSV
-    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = RESULTS)]
+    #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
     /// Write the table as Markdown
-    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = RESULTS)]
+    #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
     /// Explain each result below the table
-    #[arg(long, help_heading = RESULTS)]
+    #[arg(long)]
     pub explain: bool,
 
     /// Compare with a baseline: a name, a file, or `last`
-    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
+    #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
     /// Save the results as a baseline: a name or a file
-    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
+    #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
     /// Exit with 3 if a case is slower by PERCENT or more; with `noise`, by more than processes differ
-    #[arg(long, hide_short_help = true, value_name = "PERCENT", help_heading = RESULTS)]
+    #[arg(long, value_name = "PERCENT")]
     #[serde(deserialize_with = "text")]
     pub fail_on_regression: Option<Threshold>,
 
     /// Compare with this benchmark, as in sum[BLOCK=128]
-    #[arg(long, value_name = "NAME", help_heading = RESULTS)]
+    #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "text")]
     pub compare_with: Option<BenchmarkId>,
 
     /// Resume an interrupted run, the last one or RUN
-    #[arg(long, hide_short_help = true, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last", help_heading = RESULTS)]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last")]
     pub resume: Option<String>,
 
     /// Store runs in this folder, or nowhere with `none` [default: gpubench/runs in cargo's target folder]
-    #[arg(long, hide_short_help = true, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = RESULTS)]
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR")]
     #[serde(deserialize_with = "text")]
     pub runs_dir: Option<RunsDir>,
 
     /// Show no progress; in test mode, print a letter for each case
-    #[arg(hide_short_help = true, short, long, help_heading = RESULTS)]
+    #[arg(short, long)]
     pub quiet: bool,
 
     /// Use colours: auto, always or never [default: auto]
-    #[arg(long, hide_short_help = true, value_name = "WHEN", hide_possible_values = true, help_heading = RESULTS)]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     #[serde(deserialize_with = "text")]
     pub color: Option<clap::ColorChoice>,
 

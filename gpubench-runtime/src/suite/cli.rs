@@ -19,6 +19,29 @@ pub(crate) use gpubench_records::exit::Exit;
 
 const INSTEAD: &str = "Instead of measuring";
 
+/// The topics of --help, each with its first flag: those after it have the same topic.
+const TOPICS: [(&str, &str); 4] =
+    [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD)];
+
+/// The flags of -h.
+const SHORT: [&str; 15] = [
+    "filter",
+    "skip",
+    "arg",
+    "cache",
+    "device",
+    "quick",
+    "precision",
+    "max_time",
+    "json",
+    "explain",
+    "baseline",
+    "save_baseline",
+    "compare_with",
+    "list",
+    "test",
+];
+
 /// The flags.
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -40,19 +63,19 @@ struct Args {
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the cases
-    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"], help_heading = INSTEAD)]
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
-    #[arg(long, hide_short_help = true, value_name = "FORMAT", hide_possible_values = true, help_heading = INSTEAD)]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
-    #[arg(long, help_heading = INSTEAD)]
+    #[arg(long)]
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["test", "resume"], help_heading = INSTEAD)]
+    #[arg(long, conflicts_with_all = ["test", "resume"])]
     measure_peaks: bool,
 }
 
@@ -286,9 +309,16 @@ pub(super) fn command(caller: &Caller) -> Command {
     let flag = |name: &'static str, short, action, help: &'static str| {
         Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
     };
+    let mut topic = INSTEAD;
+    let own = Args::command().mut_args(|arg| {
+        let id = arg.get_id().as_str();
+        topic = TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
+        let is_short = SHORT.contains(&id);
+        arg.help_heading(topic).hide_short_help(!is_short)
+    });
     let command = match caller.extension {
-        Some(extension) => (extension.add_flags)(Args::command()),
-        None => Args::command(),
+        Some(extension) => (extension.add_flags)(own),
+        None => own,
     };
     command
         .name("suite")
@@ -314,11 +344,11 @@ pub(super) fn short(command: Command) -> Command {
 struct LibtestArgs {
     /// Added by `cargo bench`: a bench target measures
     #[arg(long, hide = true)]
-    pub(super) bench: bool,
+    pub bench: bool,
 
     /// Test mode launches nothing more after a failure
     #[arg(long, hide = true)]
-    pub(super) fail_fast: bool,
+    pub fail_fast: bool,
 
     /// Changes nothing
     #[arg(long = "nocapture", aliases = ["no-capture", "show-output", "ensure-time", "shuffle", "force-run-in-process", "exclude-should-panic"], hide = true)]
