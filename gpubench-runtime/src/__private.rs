@@ -8,8 +8,9 @@ pub use crate::suite::program;
 /// For `cargo gpubench`, which asks what a machine has.
 pub mod machine {
     pub use crate::device::finding::{Finding, Level};
-    pub use crate::doctor::{examine, run_as_child};
+    pub use crate::doctor::examine;
     pub use crate::runner::clock_lock::{ClockedDevice, clocked_devices};
+    pub use crate::suite::run_as_child;
 }
 
 /// For `cargo gpubench`, which prints as suites do and starts them.

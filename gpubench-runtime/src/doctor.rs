@@ -1,20 +1,18 @@
 //! Examines what a machine has for measuring and what it lacks. Changes nothing.
 
-use std::ffi::OsStr;
-use std::process::ExitCode;
+use std::io;
 use std::time::Duration;
-use std::{env, io};
 
 use crate::device::finding::{Finding, Level};
 use crate::devices::kinds::KINDS;
 use crate::runner::supervisor::Supervisor;
-use crate::worker::{self, Reply, Request};
+use crate::worker::{Reply, Request};
 
 /// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Examines this machine, kind by kind of device, in a worker process: a driver may hang, or end the process that asks it. The program
-/// must call [`run_as_child`] first in its `main`.
+/// must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
 ///
 /// # Errors
 /// Returns an error if no process can be started.
@@ -40,11 +38,4 @@ pub fn examine() -> io::Result<Vec<Finding>> {
     }
     supervisor.dismiss();
     Ok(findings)
-}
-
-/// Does the work of a worker process, if this is one.
-pub fn run_as_child() -> Option<ExitCode> {
-    let flag = env::args_os().nth(1)?;
-    (flag == OsStr::new(worker::FLAG))
-        .then(|| worker::serve().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }

@@ -8,11 +8,8 @@ use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use crate::device::DeviceType;
 use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
-use crate::registry::{self, Entry};
-use gpubench_records::files::ceilings::Ceiling;
+use crate::registry;
 use gpubench_records::id::DeviceId;
-use gpubench_records::method::Cache;
-use gpubench_records::record::Run;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [
@@ -42,7 +39,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
 ];
 
 /// The benchmarks of the limits of a GPU. No other kind has such benchmarks.
-pub(crate) const CEILINGS: Ceilings = cuda::limits::CEILINGS_OF_A_GPU;
+pub(crate) use super::cuda::limits as ceilings;
 
 /// The kind of which the user's cache keeps the peaks, which it measures itself.
 pub(crate) const KEEPS_PEAKS: &str = Host::KIND;
@@ -75,15 +72,4 @@ pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
 /// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.
 pub(crate) fn kind_of(device: &str) -> Option<&'static DeviceKind> {
     kind(DeviceId::parse(device).kind)
-}
-
-/// Benchmarks that measure the limits of a device.
-#[derive(Clone, Copy)]
-pub(crate) struct Ceilings {
-    /// The benchmarks, in the order in which they are measured.
-    pub entries: fn() -> Vec<&'static Entry>,
-    /// Returns the cache state of this benchmark; `None` for other benchmarks.
-    pub cache: fn(&str) -> Option<Cache>,
-    /// Returns the ceilings that this device reached in a run of these benchmarks.
-    pub reached: fn(&Run, &str) -> Vec<Ceiling>,
 }

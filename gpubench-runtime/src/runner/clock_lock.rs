@@ -28,7 +28,7 @@ pub(crate) struct ClockLock {
     messages: BufReader<ChildStdout>,
     gpus: Vec<[String; 2]>,
     /// Each device with its locked clock.
-    pub(crate) locked: Vec<(String, String)>,
+    pub locked: Vec<(String, String)>,
 }
 
 impl ClockLock {

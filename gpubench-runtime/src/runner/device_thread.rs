@@ -303,7 +303,7 @@ impl DeviceThread<'_> {
                     record.into_iter().for_each(|record| record.set_cupti(pass.clone()));
                 }
                 Reply::NoDevice(message) => refused = Some(message),
-                Reply::Step(_) | Reply::Interval { .. } => (tries.reply)(reply),
+                Reply::Step(_) => (tries.reply)(reply),
                 _ => {}
             });
             if was_traced {
@@ -384,13 +384,13 @@ impl Drop for DeviceThread<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
     /// Its number in the plan.
-    pub(super) number: usize,
+    pub number: usize,
     /// The number of the thread that measures it.
-    pub(super) lane: usize,
+    pub lane: usize,
     /// The number of its row: jobs that differ in their device alone have the same.
-    pub(super) row: usize,
+    pub row: usize,
     /// What it shares with jobs on other devices.
-    pub(super) shares: SharedResource,
+    pub shares: SharedResource,
 }
 
 impl Scheduled {

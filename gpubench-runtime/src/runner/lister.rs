@@ -22,7 +22,7 @@ pub(crate) struct WorkerLister<'a> {
     /// The limit for one list of arguments.
     limit: Duration,
     /// The path of the driver's library, once devices were listed.
-    pub(crate) library: Option<PathBuf>,
+    pub library: Option<PathBuf>,
 }
 
 impl<'a> WorkerLister<'a> {

@@ -35,17 +35,16 @@ impl Lock {
         if keep(&self.file, &self.path) {
             return Ok(());
         }
-        match try_lock(&self.path) {
-            Ok(Tried::Locked(mut file)) => {
-                sign(&mut file, &self.suite);
-                self.file = file;
+        match acquire(&self.path, &self.device, &self.suite) {
+            Ok(Ok(lock)) => {
+                *self = lock;
                 Ok(())
             }
-            Ok(Tried::Held(file)) => Err(format!(
+            Ok(Err(held)) => Err(format!(
                 "device `{}` is now being measured by {} too: {} was removed while this suite had it locked; keep cleaners of \
                  temporary files away from it",
                 self.device,
-                holder(file),
+                holder(held),
                 self.path.display()
             )),
             // The path is no lock file, and other programs do not take it for one.
@@ -95,13 +94,9 @@ fn one(
 ) -> Result<io::Result<Lock>, RunError> {
     let mut warned = false;
     loop {
-        let held = match try_lock(path) {
-            Ok(Tried::Locked(mut file)) => {
-                sign(&mut file, suite);
-                let [device, suite] = [device, suite].map(str::to_owned);
-                return Ok(Ok(Lock { file, path: path.to_owned(), device, suite }));
-            }
-            Ok(Tried::Held(file)) => file,
+        let held = match acquire(path, device, suite) {
+            Ok(Ok(lock)) => return Ok(Ok(lock)),
+            Ok(Err(held)) => held,
             Err(error) => return Ok(Err(error)),
         };
         if !wait || !warned {
@@ -146,28 +141,24 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
 /// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
 const EVERYBODY: u32 = 0o666;
 
-/// The result of a try to lock a file.
-enum Tried {
-    /// It is locked until this is dropped.
-    Locked(File),
-    /// Another has it locked: the file, for reading who.
-    Held(File),
-}
-
-/// Tries to lock the file at `path`, and makes it if it is missing.
+/// Tries to lock the file at `path`, and makes it if it is missing. Returns the file if another has it locked, for reading who.
 ///
 /// # Errors
 /// If it is no lock file, or cannot be opened or locked.
-fn try_lock(path: &Path) -> io::Result<Tried> {
+fn acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<Lock, File>> {
     loop {
-        let file = open(path)?;
+        let mut file = open(path)?;
         match file.try_lock() {
             // Another process may have removed the file meanwhile. The lock is then on a file that others do
             // not see.
             Ok(()) if !is_at(&file, path) => {}
-            Ok(()) => return Ok(Tried::Locked(file)),
+            Ok(()) => {
+                sign(&mut file, suite);
+                let [device, suite] = [device, suite].map(str::to_owned);
+                return Ok(Ok(Lock { file, path: path.to_owned(), device, suite }));
+            }
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => return Ok(Tried::Held(file)),
+            Err(TryLockError::WouldBlock) => return Ok(Err(file)),
         }
     }
 }

@@ -322,9 +322,6 @@ impl Runner<'_, '_> {
                 let job = &plan.jobs[scheduled.number].0;
                 match reply {
                     Ok(Reply::Step(step)) => self.results.event(&RunEvent::StepReached(job, step)),
-                    Ok(Reply::Interval { samples, half_width }) => {
-                        self.results.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
-                    }
                     Ok(Reply::Record(record)) => self.results.add((scheduled, job), *record),
                     Ok(Reply::Remark(remark)) => self.results.warn(&remark),
                     Ok(Reply::Done) => break (scheduled, Ok(())),
@@ -402,15 +399,6 @@ pub enum RunEvent<'a> {
     JobStarted(&'a Job),
     /// The current case of a job has come to this step.
     StepReached(&'a Job, Step),
-    /// The median of the current case of a job is known to this relative precision.
-    IntervalNarrowed {
-        /// The job.
-        job: &'a Job,
-        /// The number of samples so far.
-        samples: usize,
-        /// Half of the interval over the median.
-        half_width: f64,
-    },
     /// A case is finished: measured or failed.
     RecordFinished(&'a Record),
     /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. The records are in

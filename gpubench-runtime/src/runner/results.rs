@@ -26,7 +26,7 @@ pub(crate) enum RunFile {
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all rows that are finished.
-    pub(super) run: Run,
+    pub run: Run,
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
     file: RunFile,

@@ -19,9 +19,9 @@ pub(crate) struct SingleCases<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// The facts of the devices that were used so far.
-    pub(crate) devices: Vec<DeviceInfo>,
+    pub devices: Vec<DeviceInfo>,
     /// Notes on their peaks.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     confirmed: ConfirmedFailures,
 }
 

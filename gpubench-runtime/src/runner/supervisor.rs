@@ -91,7 +91,7 @@ pub(crate) enum Loss {
 #[error("{loss}")]
 pub(crate) struct Lost {
     loss: Loss,
-    pub(super) step: Option<Step>,
+    pub step: Option<Step>,
 }
 
 impl Lost {

@@ -53,11 +53,11 @@ pub(super) struct Prepared<'a> {
 #[derive(Debug)]
 pub(super) struct MeasuredRun {
     /// Everything that was measured.
-    pub(super) run: Run,
+    pub run: Run,
     /// The problems, in the order in which they happened.
-    pub(super) problems: Vec<SuiteError>,
+    pub problems: Vec<SuiteError>,
     /// The file of the run.
-    pub(super) file: RunFile,
+    pub file: RunFile,
 }
 
 impl MeasuredRun {

@@ -38,7 +38,7 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
     // A worker too: it writes a file in memory, and starts without what this process has set.
     stopping::outlive_file_limits();
     if let Some(ended) = run_as_child() {
-        return conclude(ended).into();
+        return ended;
     }
     children::remember_ends();
     match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
@@ -55,7 +55,7 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
 }
 
 /// Measures, keeps clocks locked or launches for a profiler, for the process that started this one. Returns `None` in any other process.
-fn run_as_child() -> Option<Result<Exit, SuiteError>> {
+pub fn run_as_child() -> Option<ExitCode> {
     let mut arguments = env::args_os().skip(1);
     let served = match arguments.next()? {
         flag if flag == worker::FLAG => worker::serve(),
@@ -65,7 +65,7 @@ fn run_as_child() -> Option<Result<Exit, SuiteError>> {
         }
         _ => return None,
     };
-    Some(served.map(|()| Exit::Done).map_err(SuiteError::failed))
+    Some(conclude(served.map(|()| Exit::Done).map_err(SuiteError::failed)).into())
 }
 
 /// Returns the program as its help and its version name it.
@@ -239,11 +239,7 @@ impl Settings {
 /// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own exit code;
 /// any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
 pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn StdError>>) -> ExitCode {
-    let exit = match run_as_child() {
-        Some(ended) => conclude(ended),
-        None => body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done),
-    };
-    exit.into()
+    run_as_child().unwrap_or_else(|| body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done).into())
 }
 
 /// Prints the error of a program, and returns its exit code.

@@ -19,7 +19,7 @@ use gpubench_table as report;
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
 pub(super) fn set_cache_states(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
-        if let Some(cache) = (kinds::CEILINGS.cache)(&job.benchmark) {
+        if let Some(cache) = kinds::ceilings::cache(&job.benchmark) {
             job.caches = vec![cache];
         }
     }
@@ -35,7 +35,7 @@ fn cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
     let reached: Vec<_> =
-        run.devices.iter().map(|info| (kinds::CEILINGS.reached)(run, &info.device)).collect();
+        run.devices.iter().map(|info| kinds::ceilings::reached(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
         match cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
             Ok(Some(file)) => {

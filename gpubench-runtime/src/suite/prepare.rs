@@ -41,7 +41,7 @@ impl Task {
     /// Returns the benchmarks for this task.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
         match self {
-            Self::MeasurePeaks => (kinds::CEILINGS.entries)(),
+            Self::MeasurePeaks => kinds::ceilings::entries(),
             Self::Measure | Self::Test | Self::Extension => registry::entries(),
         }
     }
@@ -56,9 +56,9 @@ pub(super) struct Planner<'a> {
     /// The kinds of device that the entries run on.
     kinds: Vec<&'static str>,
     /// Lists arguments and devices.
-    pub(super) lister: WorkerLister<'static>,
+    pub lister: WorkerLister<'static>,
     /// The share that is this task's.
-    pub(super) share: Share,
+    pub share: Share,
 }
 
 impl<'a> Planner<'a> {

@@ -21,9 +21,9 @@ use gpubench_table::{self as report, Page, TableWriter};
 #[derive(Debug, Default)]
 pub(super) struct LiveOutput {
     /// The table with all rows, if they are printed.
-    pub(super) table: Option<TableWriter>,
+    pub table: Option<TableWriter>,
     /// The first error of printing.
-    pub(super) problem: Option<SuiteError>,
+    pub problem: Option<SuiteError>,
 }
 
 /// Standard output and the exports of a benchmark binary.

@@ -12,8 +12,8 @@ use gpubench_records::text::printable;
 use gpubench_stats::format;
 use gpubench_table::{self as report, Planned, TableWriter};
 
-/// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its samples and
-/// interval so far, and the number of cases done.
+/// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its step or its samples so far,
+/// and the number of cases done.
 #[derive(Debug)]
 pub struct Progress<'a> {
     bar: ProgressBar,
@@ -158,10 +158,6 @@ impl RunEvents for Progress<'_> {
             }
             RunEvent::JobStarted(job) => self.show(self.name(job)),
             RunEvent::StepReached(job, step) => self.show(format!("{step}: {}", self.name(job))),
-            RunEvent::IntervalNarrowed { job, samples, half_width } => {
-                let samples = format::counted(samples, "sample");
-                self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
-            }
             RunEvent::RecordFinished(_) => self.bar.inc(1),
             RunEvent::JobFinished(records) => {
                 let records: Vec<_> = records.iter().collect();
@@ -194,7 +190,7 @@ impl Drop for Progress<'_> {
 mod tests {
     use super::*;
     use crate::plan::SharedResource;
-    use gpubench_records::failure::{Failure, Stage};
+    use gpubench_records::failure::{Failure, Stage, Step};
     use gpubench_records::method::Cache;
     use gpubench_records::record::Record;
 
@@ -217,9 +213,8 @@ mod tests {
         progress.event(&RunEvent::Planned(&Plan { jobs, ..Plan::default() }, 3));
         let failure = Failure::new(Stage::Launch, "no");
         progress.event(&RunEvent::RecordFinished(&Record::failed(job("copy").case(Cache::Hot), failure)));
-        let (job, samples, half_width) = (&job("dot\u{1b}"), 64, 0.012);
-        progress.event(&RunEvent::IntervalNarrowed { job, samples, half_width });
+        progress.event(&RunEvent::StepReached(&job("dot\u{1b}"), Step::Samples(64)));
         assert_eq!((progress.bar.position(), progress.bar.length()), (1, Some(12)));
-        assert_eq!(progress.bar.message(), "64 samples, ± 1.20 %: dot\\u{1b}", "no escape of a name");
+        assert_eq!(progress.bar.message(), "after 64 samples: dot\\u{1b}", "no escape of a name");
     }
 }

@@ -15,7 +15,7 @@ const GAPS: &str = "--share split: the numbers of this job array have gaps, so t
 #[derive(Clone, Debug, Default)]
 pub(super) struct Share {
     /// The task that the run is, if it is one of several.
-    pub(super) task: Option<Task>,
+    pub task: Option<Task>,
     /// The GPUs that this task was given, as its environment names them.
     given: Option<String>,
 }

@@ -1,12 +1,10 @@
 //! Starts child processes, each the leader of a group with everything that it starts, and ends the whole group.
 
 use std::env;
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitStatus};
 use std::sync::{Arc, Once};
 
@@ -92,15 +90,6 @@ pub fn remember_ends() {
 
 /// The path of this running program, which stays valid if its file was replaced: a run uses one build only.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
-
-/// Sets the name of this process, so that `top` shows the program's and not `exe`, the name of `/proc/self/exe`.
-pub(crate) fn set_process_name() {
-    let name = env::args_os().next().map(PathBuf::from);
-    if let Some(name) = name.as_deref().and_then(Path::file_name) {
-        // The name is for people only, and may be missing.
-        _ = fs::write("/proc/self/comm", name.as_encoded_bytes());
-    }
-}
 
 /// Returns the end of a process in words.
 pub(crate) fn end_in_words(status: ExitStatus) -> String {

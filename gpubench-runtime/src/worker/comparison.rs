@@ -140,10 +140,6 @@ impl StepObserver for &RefCell<StepReporter<'_>> {
     fn step_reached(&mut self, step: Step) {
         self.borrow_mut().step_reached(step);
     }
-
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        self.borrow_mut().interval_narrowed(samples, half_width);
-    }
 }
 
 /// Two launches whose inputs exist at the same time.

@@ -22,13 +22,13 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A job whose cases are measured one after the other.
 pub(super) struct JobInProgress<'a> {
-    pub(super) task: &'a MeasureRequest,
-    pub(super) device: &'a mut dyn Device,
-    pub(super) reply: &'a mut dyn FnMut(Reply),
+    pub task: &'a MeasureRequest,
+    pub device: &'a mut dyn Device,
+    pub reply: &'a mut dyn FnMut(Reply),
     /// The cases without a record.
     left: &'a [Cache],
     /// The time at which this process is killed, with the samples of the case in progress.
-    pub(super) deadline: Instant,
+    pub deadline: Instant,
 }
 
 impl<'a> JobInProgress<'a> {
@@ -354,11 +354,9 @@ fn drawn<const N: usize>(samples: &Samples) -> [u64; N] {
 /// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
 /// doubled: a message between groups costs microseconds, and one for each group would be too many.
 pub(super) struct StepReporter<'a> {
-    pub(super) step: Step,
+    pub step: Step,
     /// The number of samples to report next.
     next: usize,
-    /// The time of the last report of an interval.
-    interval_reported: Option<Instant>,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -366,7 +364,7 @@ impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
-        Self { step, next: 0, interval_reported: None, reply }
+        Self { step, next: 0, reply }
     }
 }
 
@@ -385,16 +383,4 @@ impl measure::StepObserver for StepReporter<'_> {
             self.next = 2 * taken.max(1);
         }
     }
-
-    /// Reports the interval a few times a second.
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        let is_due = self.interval_reported.is_none_or(|reported| reported.elapsed() >= BETWEEN_INTERVALS);
-        if is_due && half_width.is_finite() {
-            self.interval_reported = Some(Instant::now());
-            (self.reply)(Reply::Interval { samples, half_width });
-        }
-    }
 }
-
-/// The time between two reports of the interval of a case.
-const BETWEEN_INTERVALS: Duration = Duration::from_millis(200);

@@ -49,7 +49,6 @@ pub enum Request {
         /// The device.
         device: String,
         /// The store of peaks that need not be measured again.
-        #[serde(default)]
         ceilings: Option<CeilingCache>,
     },
     /// Measure the cases of a job.
@@ -116,11 +115,9 @@ pub struct MeasureRequest {
     /// The longest wall time of a case.
     pub limit: Duration,
     /// True if CUPTI traces launches after the samples.
-    #[serde(default)]
     pub verify: bool,
     /// True for a race, which tests each variant itself: outputs and writes are not checked, and after the samples there is neither
     /// another launch nor a second method.
-    #[serde(default)]
     pub unchecked: bool,
 }
 
@@ -132,13 +129,6 @@ pub enum Reply {
     DeviceInfo(DeviceInfo),
     /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
-    /// The relative precision of the median of the current case.
-    Interval {
-        /// The number of samples so far.
-        samples: usize,
-        /// Half of the interval over the median.
-        half_width: f64,
-    },
     /// The samples of the current case are taken. This is its result if the worker is lost before the record comes.
     Sampled(Box<Record>),
     /// A case is done, with a result or a failure.
@@ -218,7 +208,7 @@ pub(crate) struct WorkerState {
 impl WorkerState {
     /// Returns a worker with no device open yet. Each request makes its own device current.
     pub(crate) fn new() -> Self {
-        let entries = registry::entries().into_iter().chain((kinds::CEILINGS.entries)()).collect();
+        let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
         Self { entries, devices: HashMap::new() }
     }
 

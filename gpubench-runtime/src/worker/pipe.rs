@@ -23,7 +23,6 @@ use gpubench_records::threads;
 pub fn serve() -> io::Result<()> {
     // Before any launch function's code, which may open the driver. `interposed` has the reason if this fails.
     _ = gpubench_driver::interpose();
-    children::set_process_name();
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();

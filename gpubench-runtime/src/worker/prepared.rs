@@ -20,13 +20,13 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {
-    pub(super) counts: Counts,
-    pub(super) checked: bool,
-    pub(super) seen: LaunchInfo,
+    pub counts: Counts,
+    pub checked: bool,
+    pub seen: LaunchInfo,
     /// The time that making the inputs took; zero for those of another that shares them.
-    pub(super) set_up: Duration,
+    pub set_up: Duration,
     /// The time that the first launch took, with everything that is looked at.
-    pub(super) first_launch: Duration,
+    pub first_launch: Duration,
 }
 
 impl PreparedCase {
@@ -276,17 +276,17 @@ const ELSEWHERE: f64 = 2.5;
 
 /// The case that is launched, and its device.
 pub(super) struct Afterwards<'a> {
-    pub(super) case: &'a mut dyn Case,
-    pub(super) device: &'a mut dyn Device,
+    pub case: &'a mut dyn Case,
+    pub device: &'a mut dyn Device,
     /// True if the host's part belongs to the launch, whose time then says nothing about its inputs.
-    pub(super) host_work: bool,
+    pub host_work: bool,
 }
 
 /// Launches on the first inputs, after the samples.
 #[derive(Default)]
 pub(super) struct OnUsedInputs {
     /// Their findings. Nothing if the device makes none.
-    pub(super) relaunch: Option<Relaunch>,
+    pub relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
     check_failed: Option<Failure>,
 }

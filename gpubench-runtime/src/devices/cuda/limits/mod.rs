@@ -7,7 +7,6 @@ use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use super::device_info::CAPABILITY;
 use crate::device::listed_ordinal;
 use crate::devices::cuda::{self, RawStream};
-use crate::devices::kinds::Ceilings;
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
@@ -19,10 +18,8 @@ use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";
 
-/// The ceilings' row in the table of kinds.
-pub(crate) const CEILINGS_OF_A_GPU: Ceilings = Ceilings { entries, cache, reached };
-
-fn entries() -> Vec<&'static Entry> {
+/// Returns the benchmarks, in the order in which they are measured.
+pub(crate) fn entries() -> Vec<&'static Entry> {
     ENTRIES.iter().collect()
 }
 
@@ -77,7 +74,7 @@ const fn options(limit: CeilingLimit) -> BenchmarkOptions {
 
 /// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
 /// the launch before left in the L2, so that as much is written back.
-fn cache(benchmark: &str) -> Option<Cache> {
+pub(crate) fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = named(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
 }
@@ -98,7 +95,7 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 
 /// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
 /// as one that may be off.
-fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+pub(crate) fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
     let capability = info.and_then(|info| info.text(CAPABILITY)).and_then(parse_capability);
