@@ -10,7 +10,7 @@ use std::{io, thread};
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::lock::Lock;
 use self::results::{RunResults, check_completeness};
-use self::supervisor::Supervisor;
+use self::supervisor::{Supervisor, Warn};
 use crate::device::Available;
 use crate::devices::kinds;
 use crate::environment::environment;
@@ -82,6 +82,11 @@ pub(crate) struct RunConfig {
 }
 
 impl RunConfig {
+    /// Returns a supervisor of workers, until `stop` returns true.
+    pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Supervisor<'a> {
+        Supervisor::new(self.in_process, self.driver.clone(), stop, warn)
+    }
+
     /// Returns the wall time that a case of `job` may take.
     pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
@@ -123,22 +128,9 @@ pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 /// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
 pub(crate) type Again<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
 
-/// Measures the rest of the plan, and what is measured again, until it is done or `stop` returns true. The run holds everything that was
-/// measured, even if it ended early.
-pub(crate) fn measure(
-    setup: RunSetup,
-    config: &RunConfig,
-    locks: &mut [Lock],
-    again: &mut Again<'_>,
-    events: &mut dyn RunEvents,
-    stop: &Stop<'_>,
-) -> (Run, RunFile, Result<(), RunError>) {
-    let supervisor = |warn| Supervisor::new(config.in_process, config.driver.clone(), stop, warn);
-    measure_by(&supervisor, setup, config, locks, again, events, stop)
-}
-
-/// Measures with the workers of supervisors that `supervisor` makes.
-fn measure_by<'a>(
+/// Measures the rest of the plan, and what is measured again, until it is done or `stop` returns true. Each device has workers of its own
+/// `supervisor`. The run holds everything that was measured, even if it ended early.
+pub(crate) fn measure<'a>(
     supervisor: &MakeSupervisor<'a>,
     setup: RunSetup,
     config: &RunConfig,

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::results::check_completeness as check;
 use super::resume::ResumedRecords;
 use super::supervisor::{Loss, Supervisor, Warn, Worker};
-use super::{Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure_by};
+use super::{Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, SharedResource};
@@ -268,7 +268,7 @@ impl Outcome {
             Supervisor::with_workers(Box::new(start), stop, warn)
         };
         let mut heard = Heard::default();
-        let (run, _, ended) = measure_by(&supervisor, setup, config, &mut [], again, &mut heard, stop);
+        let (run, _, ended) = measure(&supervisor, setup, config, &mut [], again, &mut heard, stop);
         let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
@@ -603,7 +603,7 @@ fn no_worker_at_all_ends_the_run() {
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
     let supervisor = |warn| Supervisor::with_workers(Box::new(start), &stop, warn);
     let (setup, heard) = (setup(&plan(&["a"], &["fake"])), &mut Heard::default());
-    let (run, _, ended) = measure_by(&supervisor, setup, &config(1), &mut [], &mut |_, _| None, heard, &stop);
+    let (run, _, ended) = measure(&supervisor, setup, &config(1), &mut [], &mut |_, _| None, heard, &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();
     assert_eq!(error, "cannot start a process to measure in: no more processes");

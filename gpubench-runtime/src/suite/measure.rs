@@ -20,7 +20,6 @@ use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::lock::{self, Lock};
 use crate::runner::single_cases::{Answer, SingleCases};
-use crate::runner::supervisor::Supervisor;
 use crate::runner::{self, RunConfig, RunError, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
 use crate::system::stopping::SignalWatch;
@@ -151,8 +150,10 @@ impl<'a> Prepared<'a> {
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let mut again = MeasureAgain::new(&self.baselines, threshold);
         let mut next = |plan: &Plan, run: &Run| again.next(plan, run);
+        let stops = || watch.has_signal();
+        let supervisor = |warn| config.supervisor(&stops, warn);
         let (mut run, file, ended) =
-            runner::measure(setup, &config, &mut locks, &mut next, events, &|| watch.has_signal());
+            runner::measure(&supervisor, setup, &config, &mut locks, &mut next, events, &stops);
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
@@ -200,9 +201,8 @@ impl<'a> Prepared<'a> {
         program.package = program.package.map(with_commit);
         let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let stops = || watch.has_signal();
-        let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, Box::new(drop));
         progress.begin_uncounted();
-        let cases = SingleCases::new(supervisor, &config);
+        let cases = SingleCases::new(config.supervisor(&stops, Box::new(drop)), &config);
         let sampling = config.sampling;
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);

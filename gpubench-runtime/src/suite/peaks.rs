@@ -10,7 +10,6 @@ use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
 use crate::plan::Plan;
 use crate::registry::Entry;
 use crate::runner::single_cases::info_with_peaks;
-use crate::runner::supervisor::Supervisor;
 use crate::runner::{RunEvent, RunEvents};
 use crate::settings::Settings;
 use gpubench_records::record::Run;
@@ -73,7 +72,7 @@ pub(super) fn measure_again(
     let ceilings = cache(options)?;
     let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
     let config = run_config(options, sources, None, None);
-    let mut supervisor = Supervisor::new(config.in_process, None, &|| false, Box::new(drop));
+    let mut supervisor = config.supervisor(&|| false, Box::new(drop));
     let mut info = || info_with_peaks(&mut supervisor, &config, device);
     // The device knows which file is its own.
     ceilings.forget(&info()?.0).map_err(SuiteError::failed)?;

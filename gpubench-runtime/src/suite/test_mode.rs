@@ -16,8 +16,6 @@ use super::share::Share;
 use crate::peaks::PeakSources;
 use crate::plan::{Plan, PlanError};
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
-use crate::runner::supervisor::Supervisor;
-
 use crate::settings::Settings;
 use crate::system::stopping::SignalWatch;
 use gpubench_records::text::{printable, printable_lines};
@@ -49,8 +47,7 @@ pub(super) fn test(
     let config = run_config(options, PeakSources::default(), None, driver);
     let stops = || watch.has_signal();
     let show_warning = Box::new(|warning: String| warn(&warning));
-    let supervisor = Supervisor::new(config.in_process, config.driver.clone(), &stops, show_warning);
-    let mut cases = SingleCases::new(supervisor, &config);
+    let mut cases = SingleCases::new(config.supervisor(&stops, show_warning), &config);
     let (mut trials, ended) = run_trials(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));
     drop(cases);
     drop(progress);
