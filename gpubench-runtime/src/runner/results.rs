@@ -23,6 +23,9 @@ pub(crate) enum RunFile {
     Failed,
 }
 
+/// A record with the number of its job and its place in that.
+type PlacedRecord = ((usize, usize), Record);
+
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all rows that are finished.
@@ -32,8 +35,8 @@ pub(super) struct RunResults<'a> {
     file: RunFile,
     /// True if only the file of the run needs samples.
     drops_samples: bool,
-    /// The records of each row in progress, each with the number of its job and its place in that.
-    rows: BTreeMap<usize, Vec<((usize, usize), Record)>>,
+    /// The records of each row in progress.
+    rows: BTreeMap<usize, Vec<PlacedRecord>>,
     /// True if the cases have been measured before.
     is_again: bool,
 }
