@@ -30,125 +30,25 @@
 //! ```
 //!
 //! The stream's type says which device measures: [`host::Stream`] this machine's CPU; an NVIDIA GPU a stream of `cust` (feature
-//! `cust`, on by default) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; a GPU of any vendor `wgpu::Encoder` (feature `wgpu`); and any
+//! `cust`) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; a GPU of any vendor `wgpu::Encoder` (feature `wgpu`); and any
 //! type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
 
-use std::process::ExitCode;
-
+pub use gpubench_core::{CaseError, Group, LaunchStream, StreamSource, host, listed_ordinal, pow2};
 pub use gpubench_macros::gpu_bench;
-pub use gpubench_records::exit::Exit;
-pub use gpubench_records::peer::Peer;
-pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
-pub use gpubench_runtime::device::{self, LaunchStream};
-pub use gpubench_runtime::devices::{cuda, host};
-pub use gpubench_runtime::{Error, Group, Progress, RunEvent, RunEvents, Settings, Suite, pow2};
-pub use gpubench_stats::{format, units};
-#[cfg(feature = "tune")]
-pub use gpubench_tune as tuning;
 #[cfg(feature = "wgpu")]
 pub use gpubench_wgpu as wgpu;
 
-/// What other clocks and the hardware's counters say of a row.
-pub mod verification {
-    pub use gpubench_records::verification::{
-        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, Slowdown,
-        StallReason, TracedActivity, Verification,
-    };
-}
+#[cfg(feature = "runtime")]
+mod runtime;
+#[cfg(feature = "runtime")]
+pub use self::runtime::*;
 
-/// Comparisons of two benchmarks, and with a baseline.
-pub mod comparison {
-    pub use gpubench_records::comparison::{
-        Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, InvalidThreshold, Round,
-        Threshold,
-    };
-}
-
-/// The values of [`Settings`].
-pub mod settings {
-    pub use gpubench_records::comparison::Threshold;
-    pub use gpubench_records::id::BenchmarkId;
-    pub use gpubench_records::task::{InvalidPart, Part, ShareMode};
-    pub use gpubench_runtime::device::ClockTarget;
-    pub use gpubench_runtime::{
-        ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
-    };
-}
-
-/// The jobs of a run, as [`RunEvents`] are told them.
-pub mod plan {
-    pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
-}
-
-/// A run and its records.
-pub mod record {
-    pub use gpubench_records::record::{
-        Compared, Environment, Measurement, Package, Program, Record, Run, Skipped,
-    };
-}
-
-/// The texts of a run: its table, its explanations, and the formats that other programs read.
-pub mod report {
-    pub use gpubench_table::export::Format;
-    pub use gpubench_table::{Page, explain, render};
-}
-
-/// The samples of a case.
-pub mod samples {
-    pub use gpubench_records::samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp};
-}
-
-/// The statistics of samples.
-pub mod stats {
-    pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
-}
-
-/// Verdicts and their reasons.
-pub mod verdict {
-    pub use gpubench_records::verdict::{Reason, State, Verdict};
-}
-
-/// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
-/// reads the runs that come of it.
-///
-/// ```no_run
-/// use std::process::ExitCode;
-///
-/// use gpubench::settings::{ArgValues, Percent};
-/// use gpubench::{Settings, gpu_bench, host};
-///
-/// #[gpu_bench(args(n = [1 << 20]), setup = |n| Ok(vec![1_u8; n]), bytes = 2 * x.len())]
-/// fn reverse(x: &mut [u8], stream: &host::Stream) {
-///     stream.run(|| x.reverse());
-/// }
-///
-/// fn main() -> ExitCode {
-///     gpubench::program(|suite| {
-///         for n in [1 << 12, 1 << 16, 1 << 20] {
-///             let settings = Settings {
-///                 filter: vec!["reverse".into()],
-///                 arg: vec![ArgValues::new("n", [n])],
-///                 precision: Some(Percent(1.0)),
-///                 ..Settings::default()
-///             };
-///             let run = suite.measure(&settings)?;
-///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
-///             println!("{n}: {}", gpubench::format::time(measured.median()));
-///         }
-///         Ok(())
-///     })
-/// }
-/// ```
-///
-/// Measuring prints nothing; [`Suite::measure_with`] and [`Progress`] show how far it is. An error that `body` returns is
-/// printed on standard error. An [`Error`] has its own exit code, as it has in a suite; any other ends with 1.
-///
-/// A worker process of this program comes here too, and measures instead of calling `body`.
-pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error>>) -> ExitCode {
-    let this = std::env::current_exe().unwrap_or_default();
-    let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    gpubench_runtime::__private::program(__private::build(None, &name), body)
+/// Streams of NVIDIA GPUs, of any binding.
+pub mod cuda {
+    pub use gpubench_core::cuda::{CudaStream, Gpu, Handle, RawStream};
+    #[cfg(feature = "runtime")]
+    pub use gpubench_runtime::devices::cuda::{Cuda, Replay};
 }
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
@@ -163,6 +63,7 @@ pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error
 /// # }
 /// # fn main() {}
 /// ```
+#[cfg(feature = "runtime")]
 #[macro_export]
 macro_rules! main {
     ($($kernels:ident),* $(,)?) => {
@@ -193,6 +94,19 @@ macro_rules! main {
                 );
             }
         };
+    };
+}
+
+/// Says that a benchmark binary needs the feature `runtime`.
+#[cfg(not(feature = "runtime"))]
+#[macro_export]
+macro_rules! main {
+    ($($kernels:tt)*) => {
+        ::core::compile_error!(
+            "gpubench::main! needs gpubench's feature `runtime`: add gpubench with `features = [\"runtime\"]` to [dev-dependencies]"
+        );
+
+        fn main() {}
     };
 }
 
@@ -239,61 +153,17 @@ mod attribute {}
 /// Names for the expansions of `#[gpu_bench]` and `main!`. Not public: they change without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use gpubench_macros::group;
-    pub use gpubench_records::record::{Package, Program};
-    pub use gpubench_records::work::{Counts, Link};
-    pub use gpubench_runtime::__private::{
-        BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory,
-    };
-    pub use gpubench_runtime::Group;
-    pub use gpubench_runtime::bind::{
+    #[cfg(feature = "runtime")]
+    pub use super::runtime::main;
+    pub use gpubench_core::bind::{
         Checked, Exact, Launched, Values, axis, count, count_exact, exact, memory, pow2, set_up,
     };
-
-    /// Runs a benchmark binary, with the races of feature `tune`.
-    #[must_use]
-    pub fn main(program: Program, bench_target: bool) -> std::process::ExitCode {
-        #[cfg(feature = "tune")]
-        let extension = Some(gpubench_tune::extension());
-        #[cfg(not(feature = "tune"))]
-        let extension = None;
-        gpubench_runtime::__private::main(program, bench_target, extension)
-    }
-
-    /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.
-    #[must_use]
-    pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        let (version, folder) = (text(version), text(folder));
-        name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
-    }
-
-    /// Returns true if the module of this path is the crate itself.
-    #[must_use]
-    pub const fn is_crate_root(module_path: &str) -> bool {
-        let (path, mut at) = (module_path.as_bytes(), 0);
-        while at < path.len() {
-            if path[at] == b':' {
-                return false;
-            }
-            at += 1;
-        }
-        true
-    }
-
-    /// The build of a suite: its package, where cargo builds it, its module, and gpubench.
-    #[must_use]
-    pub fn build(package: Option<Package>, module: &str) -> Program {
-        let suite = package.as_ref().map(|package| format!("{}/{module}", package.name));
-        Program {
-            suite: suite.unwrap_or_else(|| module.to_owned()),
-            package,
-            fingerprint: None,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: option_env!("GPUBENCH_COMMIT").map(str::to_owned),
-            dirty: option_env!("GPUBENCH_DIRTY").map(|dirty| dirty == "true"),
-            opt_level: env!("GPUBENCH_OPT_LEVEL").to_owned(),
-            target: env!("GPUBENCH_TARGET").to_owned(),
-        }
-    }
+    #[cfg(feature = "runtime")]
+    pub use gpubench_core::inventory;
+    pub use gpubench_core::{
+        BenchmarkOptions, Bound, Counts, Entry, Generic, Group, Link, Variant, Visitor, submit,
+    };
+    pub use gpubench_macros::group;
+    #[cfg(feature = "runtime")]
+    pub use gpubench_runtime::__private::{build, is_crate_root, package};
 }

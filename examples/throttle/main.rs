@@ -22,7 +22,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpubench::cuda::Cuda;
-use gpubench::device::DeviceType as _;
 use gpubench::device_info::DeviceInfo;
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,8 @@ use gpubench::cuda::Cuda;
 use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
+use gpubench::stats;
 use gpubench::units::{Hertz, Nanoseconds, Watts};
-use gpubench::{LaunchStream as _, stats};
 use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub(crate) fn measure(
     seconds: f64,
 ) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
     let sensors = device.monitor().ok().map(SensorReader::over);
-    let stream = Stream::over(device)?;
+    let stream = device.stream::<Stream>()?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;
     let mut product = Product { kernels, a, b, c, stream };
     // Ends lazy loading, and reports errors.

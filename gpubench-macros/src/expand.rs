@@ -31,7 +31,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
 
             #(#variants)*
 
-            __gb::inventory::submit! { #entry }
+            __gb::submit! { #entry }
         };
     }
 }
@@ -57,8 +57,8 @@ impl Benchmark {
         // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
         let stream_type = variant.placed(&self.stream().ty);
         let stream = first(&stream_type);
-        let (of, new) = if self.stream_is_assumed { ("of_last", "new_on_last") } else { ("of", "new") };
-        let (of, new) = (format_ident!("{of}", span = stream), format_ident!("{new}", span = stream));
+        let new = if self.stream_is_assumed { "new_on_last" } else { "new" };
+        let new = format_ident!("{new}", span = stream);
         let bound = quote_spanned!(stream=> __gb::Bound::#new(setup, #launch));
         let case = quote_spanned!(stream=> &mut case);
         generated! {
@@ -70,7 +70,7 @@ impl Benchmark {
                     let mut case = #bound #counts #reset #check #memory #skip_if;
                     __gb::Visitor::visit(visitor, #sweeps, #case);
                 }
-                __gb::Variant::#of::<#stream_type>(#generics, __visit)
+                __gb::Variant::#new::<#stream_type>(#generics, __visit)
             };
         }
     }

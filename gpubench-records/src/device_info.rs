@@ -1,6 +1,7 @@
 //! The facts of a device: its name, its properties and its peaks, each peak with its source. Filled by the
 //! devices, kept in every run, read by `metrics` and the reports.
 
+use gpubench_core::Link;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
@@ -214,6 +215,18 @@ gpubench_stats::stored! {
 }
 
 impl Quantity {
+    /// Returns the limit of bytes that move over `link`: that of the link, and not of the memory at its ends; without a link,
+    /// that of the memory.
+    pub fn moved_over(link: Option<Link>) -> Self {
+        match link {
+            None | Some(Link::D2d) => Self::MemoryBandwidth,
+            Some(Link::H2d) => Self::HostToDevice,
+            Some(Link::D2h) => Self::DeviceToHost,
+            Some(Link::P2p) => Self::PeerToPeer,
+            Some(Link::L2) => Self::CacheBandwidth,
+        }
+    }
+
     /// The quantity with this name: one of the words for bytes per second, else a precision.
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTHS.iter().find(|(word, _)| *word == name);

@@ -9,7 +9,6 @@ use crate::failure::Stage;
 use crate::method::{Cache, Flush, Path};
 use crate::task::ShareMode;
 use crate::verdict::State;
-use crate::work::Link;
 
 macro_rules! display_by_name {
     ($($name:ty),+) => {$(
@@ -21,4 +20,4 @@ macro_rules! display_by_name {
     )+};
 }
 
-display_by_name!(Answer, Cache, Flush, Link, Path, ShareMode, Stage, State);
+display_by_name!(Answer, Cache, Flush, Path, ShareMode, Stage, State);

@@ -96,12 +96,12 @@ pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) ->
             least_time: least,
         })
     };
-    let bytes = match Link::quantity(claim.link) {
+    let bytes = match Quantity::moved_over(claim.link) {
         Quantity::MemoryBandwidth => crossing(claim, info.last_level_cache),
         // No cache here keeps the data at the other end of a link from one launch to the next.
         _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
     };
-    let moved = limit(Link::quantity(claim.link), bytes);
+    let moved = limit(Quantity::moved_over(claim.link), bytes);
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.data_type.to_owned()), flops));
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))

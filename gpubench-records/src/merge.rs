@@ -73,7 +73,8 @@ fn judge_work(record: &mut Record) {
     let mut counts =
         record.measurement.iter().chain(&record.other_processes).map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };
-    let Some(differences) = counts.map(|other| first.differences(other)).find(|found| !found.is_empty())
+    let Some(differences) =
+        counts.map(|other| crate::work::differences(first, other)).find(|found| !found.is_empty())
     else {
         return;
     };

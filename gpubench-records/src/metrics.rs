@@ -70,7 +70,7 @@ impl Metrics {
             let of_peak = value? / info.peak(&quantity).filter(is_known)?.value;
             Some(PeakFraction { quantity, fraction: of_peak })
         };
-        let moved = Link::quantity(link);
+        let moved = Quantity::moved_over(link);
         let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
         let shares = [
             share(moved, bandwidth.map(Rate::from)),

@@ -1,4 +1,5 @@
-pub use crate::registry::{BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory};
+use gpubench_records::record::{Package, Program};
+
 /// For `cargo gpubench`, which reads times as benchmark binaries do.
 pub use crate::settings::parse_positive_time;
 pub use crate::suite::cli::without_empty_variables;
@@ -38,7 +39,7 @@ pub mod steps {
     pub use crate::devices::select::asks_for;
     pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
     pub use crate::plan::{Ignored, Selection};
-    pub use crate::registry::{ArgAxis, Case, entries};
+    pub use crate::registry::{CaughtCase, entries};
     pub use crate::runner::resume::ResumedRecords;
     pub use crate::suite::cli::{Caller, parse};
     pub use crate::worker::{FLAG, Reply, Request, serve};
@@ -57,5 +58,42 @@ pub mod steps {
     pub fn plan_of(cases: impl Iterator<Item = gpubench_records::id::PlannedCase>) -> crate::Plan {
         let jobs = cases.map(|case| (case.into(), crate::JobStatus::Measured)).collect();
         crate::Plan { jobs, ..crate::Plan::default() }
+    }
+}
+
+/// Returns the package of a suite, as cargo describes it to its compiler. Its commit is found when a run begins.
+#[must_use]
+pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let (version, folder) = (text(version), text(folder));
+    name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
+}
+
+/// Returns true if the module of this path is the crate itself.
+#[must_use]
+pub const fn is_crate_root(module_path: &str) -> bool {
+    let (path, mut at) = (module_path.as_bytes(), 0);
+    while at < path.len() {
+        if path[at] == b':' {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Returns the build of a suite: its package, where cargo builds it, its module, and gpubench.
+#[must_use]
+pub fn build(package: Option<Package>, module: &str) -> Program {
+    let suite = package.as_ref().map(|package| format!("{}/{module}", package.name));
+    Program {
+        suite: suite.unwrap_or_else(|| module.to_owned()),
+        package,
+        fingerprint: None,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("GPUBENCH_COMMIT").map(str::to_owned),
+        dirty: option_env!("GPUBENCH_DIRTY").map(|dirty| dirty == "true"),
+        opt_level: env!("GPUBENCH_OPT_LEVEL").to_owned(),
+        target: env!("GPUBENCH_TARGET").to_owned(),
     }
 }

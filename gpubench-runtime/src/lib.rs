@@ -2,12 +2,10 @@
 //!
 //! `registry` → `plan` → `runner` → `worker` ([`device`] and `measure`) → records
 //!
-//! `doctor` says what a machine has for that and what it lacks. `bind` holds the building blocks of an expansion of `#[gpu_bench]`. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
+//! `doctor` says what a machine has for that and what it lacks. `gpubench-core` has what annotated functions link. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
 //! `gpubench-records` defines, compares and stores records; `gpubench-table` prints them. Users of gpubench
 //! name what is public here through the `gpubench` crate.
 
-#[doc(hidden)]
-pub mod bind;
 mod catch;
 pub mod device;
 pub mod devices;
@@ -23,9 +21,7 @@ mod suite;
 mod system;
 mod worker;
 
-pub use self::bind::pow2;
 pub use self::plan::{Job, JobStatus, Plan, SharedResource};
-pub use self::registry::Group;
 pub use self::runner::{RunEvent, RunEvents};
 pub use self::settings::{
     ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, Verifier,

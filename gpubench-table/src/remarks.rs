@@ -119,7 +119,8 @@ fn no_energy(run: &Run) -> String {
 fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
-    let shared = |measured: &&Measurement| measured.metrics.share(&Link::quantity(Some(link))).is_some();
+    let shared =
+        |measured: &&Measurement| measured.metrics.share(&Quantity::moved_over(Some(link))).is_some();
     let (shared, unshared): (Vec<_>, Vec<_>) = rows.partition(shared);
     let line = |rows: Vec<&Measurement>, what: &str| {
         let count = format::counted(rows.len(), "row");

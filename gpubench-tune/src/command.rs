@@ -10,12 +10,13 @@ use crate::elimination::race;
 use crate::table::table;
 use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
 use crate::variants::Variants;
+use gpubench_core::Entry;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::Destination;
 use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_runtime::__private::extension::{Extension, RunError, Session, SuiteError, environment};
-use gpubench_runtime::__private::{Entry, parse_positive_time};
+use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::units::Nanoseconds;
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use gpubench_core::{CaseError, LaunchStream, StreamSource, inventory};
 use gpubench_records::device_info::{DRIVER, DeviceInfo, Value};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchInfo;
 use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
 use gpubench_runtime::device::{
-    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, SampleOptions, Sampler, Work,
+    Available, Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work,
 };
 use gpubench_stats::units::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
@@ -123,17 +124,19 @@ impl Wgpu {
     }
 }
 
-impl DeviceType for Wgpu {
+impl StreamSource for Wgpu {
     const KIND: &'static str = KIND;
-    const LISTED: Option<&'static DeviceKind> = Some(&LISTED);
+}
 
+impl DeviceType for Wgpu {
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         Self::open_adapter(ordinal)
     }
 }
 
-/// The kind of such devices, as the command line lists them.
-const LISTED: DeviceKind = DeviceKind::new(KIND, "GPU that wgpu finds", list);
+inventory::submit! {
+    DeviceKind::new::<Wgpu>().with_list("GPU that wgpu finds", list)
+}
 
 fn list() -> Result<Vec<Available>, DeviceError> {
     let adapters = adapter::all();
@@ -150,10 +153,10 @@ fn list() -> Result<Vec<Available>, DeviceError> {
 }
 
 impl LaunchStream for Encoder {
-    type Device = Wgpu;
+    type Source = Wgpu;
     type Owned = Self;
 
-    fn over(device: &mut Wgpu) -> Result<Self, DeviceError> {
+    fn open(device: &mut Wgpu) -> Result<Self, CaseError> {
         Ok(device.encoder.clone())
     }
 }

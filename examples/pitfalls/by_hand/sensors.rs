@@ -2,7 +2,7 @@
 
 use gpubench::conditions::Reading;
 use gpubench::cuda::Cuda;
-use gpubench::device::{Device as _, DeviceType as _};
+use gpubench::device::Device as _;
 
 use crate::common::Result;
 

@@ -14,7 +14,7 @@ use crate::id::{CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
-use crate::work::{Link, was};
+use crate::work::{self, Link, was};
 
 /// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
 /// `error`, the probability that one of them is wrong: [`DECISION_ERROR`](gpubench_stats::DECISION_ERROR), or less for one of several
@@ -209,7 +209,7 @@ impl<'a> MeasuredRecord<'a> {
 /// The reasons that `now` and `then` cannot be compared; none if they can.
 pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
-    let mut found = new.counts.differences(&old.counts);
+    let mut found = work::differences(&new.counts, &old.counts);
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {
             found.push(format!("{what} {now}, {} {then}", was(what)));

@@ -140,7 +140,7 @@ fn exceeds(claimed: Bytes, seen: Bytes, and: Bytes) -> bool {
 /// Returns true if the bytes are those of the device's memory. Bytes over a link are at another end too, and those of a cache
 /// are the same again and again.
 fn in_memory(link: Option<Link>) -> bool {
-    Link::quantity(link) == Quantity::MemoryBandwidth
+    Quantity::moved_over(link) == Quantity::MemoryBandwidth
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
 use super::finding::Finding;
-use super::{Available, ClockTarget, DeviceError};
+use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
 
 /// A kind of device: its name, and what can be asked before one is opened.
 pub struct DeviceKind {
@@ -9,6 +9,8 @@ pub struct DeviceKind {
     pub(crate) name: &'static str,
     /// Lists this machine's devices of this kind. The error says in a few words why there are none.
     pub(crate) list: fn() -> Result<Vec<Available>, DeviceError>,
+    /// Opens the device of this kind with this number.
+    pub(crate) open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
     /// The words for a device of this kind, such as `CUDA device`.
     pub(crate) noun: &'static str,
     /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
@@ -27,18 +29,16 @@ pub struct DeviceKind {
 }
 
 impl DeviceKind {
-    /// Returns a kind whose devices are measured beside those of other kinds: if the user names none, the first that works. `noun`
-    /// is a device of this kind in words, and `list` lists them, each as `name:number`.
+    /// Returns the kind of a device type. One device of this kind is assumed to be there, until opening it fails.
+    ///
+    /// If the user names no device, the first that works of each such kind is measured, with those of other kinds.
     #[must_use]
-    pub const fn new(
-        name: &'static str,
-        noun: &'static str,
-        list: fn() -> Result<Vec<Available>, DeviceError>,
-    ) -> Self {
+    pub const fn new<D: DeviceType>() -> Self {
         Self {
-            name,
-            list,
-            noun,
+            name: D::KIND,
+            list: || Ok(vec![Available::new(D::KIND, D::KIND)]),
+            open: |ordinal| Ok(Box::new(D::open(ordinal)?)),
+            noun: D::KIND,
             beside_others: false,
             examine: Vec::new,
             choice: DefaultChoice::Beside,
@@ -47,7 +47,20 @@ impl DeviceKind {
             profiled: false,
         }
     }
+
+    /// Lists the devices of this kind with `list`, each as `name:number`. `noun` is a device of this kind in words.
+    #[must_use]
+    pub const fn with_list(
+        self,
+        noun: &'static str,
+        list: fn() -> Result<Vec<Available>, DeviceError>,
+    ) -> Self {
+        Self { noun, list, ..self }
+    }
 }
+
+// Sent to the runtime by the crate that has such a device.
+gpubench_core::inventory::collect!(DeviceKind);
 
 /// The rule for choosing devices of a kind if the user names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

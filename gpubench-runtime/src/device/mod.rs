@@ -10,26 +10,21 @@ pub(crate) mod finding;
 mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
-mod listed;
-mod memory;
 mod monitor;
 pub mod one_by_one;
 pub(crate) mod turns;
 
 use std::any::Any;
-use std::borrow::Borrow;
 
 pub use available::Available;
 pub(crate) use available::Missing;
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub use kind::DeviceKind;
-pub use listed::listed_ordinal;
-pub(crate) use listed::while_listed;
-pub use memory::Memory;
 pub use monitor::Monitor;
 pub use turns::swapped;
 
+pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::device_info::{DeviceInfo, Peak};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchInfo;
@@ -39,71 +34,9 @@ use gpubench_records::relaunch::Relaunch;
 use gpubench_records::verification::CuptiTimes;
 use gpubench_stats::units::{Bytes, Hertz, Nanoseconds};
 
-/// A stream type that launch functions take by reference, and the device it belongs to.
-///
-/// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`, and by the
-/// feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a stream type of your own, and
-/// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
-///
-/// ```
-/// use gpubench_runtime::devices::cuda::{Cuda, RawStream};
-/// use gpubench_runtime::device::{DeviceError, LaunchStream};
-///
-/// struct MyStream(RawStream);
-///
-/// impl LaunchStream for MyStream {
-///     type Device = Cuda;
-///     type Owned = Self;
-///
-///     fn over(device: &mut Cuda) -> Result<Self, DeviceError> {
-///         Ok(Self(device.raw_stream()?))
-///     }
-/// }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a stream that gpubench can measure",
-    label = "expected `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or `cudarc`",
-    note = "the stream is the parameter named `stream`, else the last one",
-    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
-    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
-)]
-pub trait LaunchStream: Sized + 'static {
-    /// The device that runs the work of such a stream.
-    type Device: DeviceType;
-    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only behind one.
-    type Owned: Borrow<Self> + 'static;
-
-    /// Returns a stream of `device`, for all launches of one case.
-    ///
-    /// # Errors
-    /// Returns an error if the device cannot make one.
-    fn over(device: &mut Self::Device) -> Result<Self::Owned, DeviceError>;
-}
-
-/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it
-/// is one. Every [`LaunchStream`] implements it. It has a name of its own, so that the compiler explains the assumption
-/// if the type is something else.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a stream that gpubench can measure",
-    label = "this last parameter was taken as the stream, since none is named `stream`",
-    note = "a launch function takes `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or \
-            `cudarc`: add one, or say which parameter it is with `stream = name`",
-    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
-    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
-)]
-pub trait LastParameter: LaunchStream {}
-
-#[diagnostic::do_not_recommend]
-impl<S: LaunchStream> LastParameter for S {}
-
-/// A [`Device`] that can be found and opened by its type.
-pub trait DeviceType: Device + Sized {
-    /// The kind's name on the command line and in records.
-    const KIND: &'static str;
-    /// The rest of what is known of its kind before a device is opened, above all how to list them: `--device` then names each by
-    /// its number. Without it, one device of this kind is taken to be there, until opening it fails.
-    const LISTED: Option<&'static DeviceKind> = None;
-
+/// A [`Device`] in a crate of your own, which makes the streams of its kind. Tell the runtime of it with
+/// `gpubench::device_kind!`.
+pub trait DeviceType: Device + StreamSource + Sized {
     /// Opens device `ordinal` of this kind; the first is 0.
     ///
     /// # Errors
@@ -116,6 +49,16 @@ pub trait DeviceType: Device + Sized {
 ///
 /// Methods that need records of one kind of device, such as CUPTI's, have defaults and are hidden: they change without notice.
 pub trait Device: Any {
+    /// Returns what makes the streams of this device, if it is not the device itself.
+    #[doc(hidden)]
+    fn stream_source(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// Begins a case on the stream that was just made.
+    #[doc(hidden)]
+    fn begin_case(&mut self) {}
+
     /// Returns the facts of the device, and measures the peaks that nothing states. May take a second.
     ///
     /// # Errors

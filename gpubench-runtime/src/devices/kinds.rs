@@ -6,15 +6,17 @@ use std::sync::OnceLock;
 
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use crate::device::DeviceType;
 use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
-use crate::registry;
+use gpubench_core::cuda::Gpu;
+use gpubench_core::host::Stream;
+use gpubench_core::{StreamSource as _, inventory};
 use gpubench_records::id::DeviceId;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [
     DeviceKind {
-        name: Cuda::KIND,
+        name: Gpu::KIND,
+        open: |ordinal| Ok(Box::new(Cuda::open(ordinal)?)),
         list: cuda::list,
         examine: cuda::examine::examine,
         noun: "CUDA device",
@@ -25,7 +27,8 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         profiled: true,
     },
     DeviceKind {
-        name: Host::KIND,
+        name: Stream::KIND,
+        open: |_| Ok(Box::new(Host::open()?)),
         list: || Ok(vec![host::this_machine()]),
         examine: host::examine::examine,
         noun: "CPU",
@@ -42,15 +45,14 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
 pub(crate) use super::cuda::limits as ceilings;
 
 /// The kind of which the user's cache keeps the peaks, which it measures itself.
-pub(crate) const KEEPS_PEAKS: &str = Host::KIND;
+pub(crate) const KEEPS_PEAKS: &str = Stream::KIND;
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
 pub(crate) fn listed() -> &'static [&'static DeviceKind] {
     static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
     LISTED.get_or_init(|| {
         let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
-        let variants = registry::entries().into_iter().flat_map(|entry| entry.variants);
-        for kind in variants.filter_map(|variant| variant.listed) {
+        for kind in inventory::iter::<DeviceKind>() {
             if kinds.iter().all(|known| known.name != kind.name) {
                 kinds.push(kind);
             }

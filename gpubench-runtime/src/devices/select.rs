@@ -68,8 +68,10 @@ impl Devices {
                 }
             }
         }
-        let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
-        devices.there.extend(unknown.map(|kind| Available::new(kind, kind)));
+        for kind in kinds.iter().copied().filter(|name| kinds::kind(name).is_none()) {
+            let why = format!("`{kind}` is no known kind of device: `gpubench::device_kind!` adds one");
+            devices.absent.push(Missing { kind, why, is_lost: false });
+        }
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
         let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
         devices.there.retain(|found| place(found).is_some());

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arg, BenchmarkId, Job, JobStatus, Lister, PlanError, SharedResource};
 use crate::catch::catch;
-use crate::device::while_listed;
-use crate::registry::{ArgAxis, Entry, Variant, select};
+use crate::registry::{self, Entry, select, show};
+use gpubench_core::{ArgAxis, Variant, while_listed};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::id::DeviceId;
 use gpubench_records::selection::amount;
@@ -37,7 +37,7 @@ pub(super) fn list(
     given: &ArgValues,
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
-    variant.show(|sweeps, case| {
+    show(variant, |sweeps, case| {
         let rows = sweeps.iter().map(|axes| AxisRows::of(axes, given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
@@ -233,8 +233,8 @@ pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> R
         .first()
         .ok_or_else(|| format!("that does not run on {device}; only what runs on one device is compared"))?;
     let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
-    let axes = while_listed(device, || {
-        first.show(|sweeps, _| {
+    let axes = while_listed(DeviceId::parse(device).ordinal, || {
+        show(first, |sweeps, _| {
             Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
         })
     });
@@ -257,13 +257,13 @@ pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> R
     if let Some(arg) = job.args.iter().find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name)) {
         return Err(format!("only this has the argument `{}`", arg.name));
     }
-    let variant = variants.iter().find(|variant| variant.has(&args)).ok_or_else(|| {
+    let variant = variants.iter().find(|variant| registry::is_chosen(variant, &args)).ok_or_else(|| {
         let generics: Vec<String> = args.iter().take(first.generics.len()).map(Arg::to_string).collect();
         let generics = generics.join(", ");
         format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
     })?;
-    let skipped = while_listed(device, || {
-        variant.show(|sweeps, case| {
+    let skipped = while_listed(DeviceId::parse(device).ordinal, || {
+        show(variant, |sweeps, case| {
             select(&args, sweeps)?;
             Ok(case.skipped().map(str::to_owned))
         })

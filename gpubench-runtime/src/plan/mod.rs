@@ -8,11 +8,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::listing::list;
-use crate::device::{Missing, while_listed};
+use crate::device::Missing;
 use crate::devices::kinds;
-use crate::registry::{BenchmarkOptions, Entry, Generic, Variant};
+use crate::registry::{self, BenchmarkOptions, Entry};
+use gpubench_core::{Variant, while_listed};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
+use gpubench_records::id::{Arg, BenchmarkId, DeviceId, PlannedCase, shown_name};
 use gpubench_records::method::Cache;
 use gpubench_records::selection::{CaseSelection, NameFilter, is_value};
 use gpubench_records::work::Link;
@@ -231,7 +232,7 @@ impl Plan {
             with: None,
             shares,
         };
-        let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+        let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
         let listed = match listed {
             Ok(listed) => listed,
             Err(failure) => {
@@ -316,7 +317,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         }
         let mut instances = BTreeSet::new();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
-            let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+            let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
             let name = shown_name(&entry.path(), &generics);
             if !instances.insert((variant.device, name.clone())) {
                 return Err(PlanError::Usage(format!(
@@ -472,9 +473,9 @@ impl ListedVariant {
         let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
             Failure::new(Stage::Args, format_args!("`{}` is not in this program", self.benchmark))
         })?;
-        let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+        let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
         let wanted = |args: &[Arg]| cases.matches(&shown_name(&self.benchmark, args));
-        while_listed(&self.device, || list(variant, &generics, &cases.args, &wanted))
+        while_listed(DeviceId::parse(&self.device).ordinal, || list(variant, &generics, &cases.args, &wanted))
     }
 }
 
@@ -492,7 +493,8 @@ pub(crate) trait Lister {
 mod tests {
     use super::*;
     use crate::devices::host::Stream;
-    use crate::registry::{BenchmarkOptions, Visitor};
+    use crate::registry::BenchmarkOptions;
+    use gpubench_core::{Generic, Visitor};
     use gpubench_records::selection::CaseSelection;
 
     fn visit(_: &mut dyn Visitor) {}
@@ -518,7 +520,7 @@ mod tests {
     #[test]
     fn constants_of_one_value_are_refused() {
         let variants: &[Variant] =
-            Box::leak(Box::new([Variant::of::<Stream>(&N, visit), Variant::of::<Stream>(&N, visit)]));
+            Box::leak(Box::new([Variant::new::<Stream>(&N, visit), Variant::new::<Stream>(&N, visit)]));
         let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
         let devices = [("host".to_owned(), "host")];

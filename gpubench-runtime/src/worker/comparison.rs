@@ -13,7 +13,8 @@ use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
 use crate::measure::{self, Placement, Rounds, StepObserver};
-use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use gpubench_core::Variant;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::{Cache, Method, Timer};
@@ -32,9 +33,9 @@ pub(super) fn run(
     let [(_, variant), (_, other)] = found;
     let options = found.map(|(entry, _)| &entry.options);
     let mut job = JobInProgress::new(task, device, reply);
-    let shown = variant.show(|sweeps, case| {
+    let shown = show(variant, |sweeps, case| {
         select(&task.job.args, sweeps)?;
-        other.show(|sweeps, partner| {
+        show(other, |sweeps, partner| {
             job.attempt(|job| {
                 select(&with.args, sweeps).map_err(|failure| of_partner(failure, with))?;
                 case.open(job.device)?;
@@ -65,8 +66,8 @@ pub(super) fn run(
 /// Measures one case of both. `hot` are their times with the data cached.
 fn record(
     job: &mut JobInProgress<'_>,
-    case: &mut dyn Case,
-    partner: &mut dyn Case,
+    case: &mut CaughtCase<'_>,
+    partner: &mut CaughtCase<'_>,
     (with, options): (&BenchmarkId, [&BenchmarkOptions; 2]),
     (cache, hot): (Cache, [Option<Nanoseconds>; 2]),
 ) -> Result<Record, Failure> {
@@ -79,7 +80,7 @@ fn record(
     let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
     let progress = RefCell::new(StepReporter::new(job.reply));
     let mut beside = Beside {
-        works: [Launches(case), Launches(partner)],
+        works: [Launches(case.reborrow()), Launches(partner.reborrow())],
         options,
         with,
         device: &mut *device,
@@ -114,10 +115,11 @@ fn record(
     if !unchecked {
         // A round makes the inputs of both, and samples them.
         let round = begin.elapsed() / found[1].0.samples.groups.max(1) as u32;
-        let cases: [(&mut dyn Case, &BenchmarkOptions); 2] = [(case, own), (partner, other)];
-        for ((measurement, verdict), (case, options)) in found.iter_mut().zip(cases) {
+        let cases = [(case.reborrow(), own), (partner.reborrow(), other)];
+        for ((measurement, verdict), (mut case, options)) in found.iter_mut().zip(cases) {
             let time = (round, time_until(deadline));
-            let mut afterwards = Afterwards { case, device, host_work: options.host_work };
+            let mut afterwards =
+                Afterwards { case: case.reborrow(), device: &mut *device, host_work: options.host_work };
             let reasons = afterwards.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
             *verdict = reasons.into_iter().fold(verdict.clone(), Verdict::and);
         }
@@ -194,9 +196,9 @@ impl Beside<'_> {
     fn of<T>(
         &mut self,
         whose: usize,
-        step: impl FnOnce(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>,
+        step: impl FnOnce(&mut CaughtCase<'_>, &mut dyn Device) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let done = step(self.works[whose].0, self.device);
+        let done = step(&mut self.works[whose].0, self.device);
         if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
     }
 }

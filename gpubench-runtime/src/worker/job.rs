@@ -8,7 +8,8 @@ use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 use crate::measure::{self, Placement};
-use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use gpubench_core::Variant;
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
@@ -89,7 +90,7 @@ pub(super) fn run(
 ) {
     let mut job = JobInProgress::new(task, device, reply);
     let options = &entry.options;
-    let shown = variant.show(|sweeps, case| {
+    let shown = show(variant, |sweeps, case| {
         job.attempt(|job| {
             select(&task.job.args, sweeps)?;
             let checks = (!task.unchecked).then_some(options);
@@ -144,27 +145,27 @@ pub(super) fn time_until(deadline: Instant) -> Duration {
 /// Traces launches of a case whose samples are taken.
 fn trace(
     job: &mut JobInProgress<'_>,
-    case: &mut dyn Case,
+    case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
     wanted: &TraceOptions,
 ) {
     let pass = if options.host_work {
         CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
     } else {
-        match catch(Stage::Launch, || job.device.traced(&mut Launches(case), wanted)) {
+        match catch(Stage::Launch, || job.device.traced(&mut Launches(case.reborrow()), wanted)) {
             Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
             Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
             Err(failure) => CuptiPass::Failed(failure.message),
         }
     };
-    restore_inputs(&mut Launches(case), job.device);
+    restore_inputs(&mut Launches(case.reborrow()), job.device);
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
 /// Samples a case, and launches again afterwards: on used inputs and on fresh ones. `hot` is the time with the data cached.
 fn record(
     job: &mut JobInProgress<'_>,
-    case: &mut dyn Case,
+    case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
     prepared: &PreparedCase,
     (cache, hot): (Cache, Option<Nanoseconds>),
@@ -179,7 +180,7 @@ fn record(
     let wanted = wanted.with_host_work(host_work).with_moves(may_move);
     let mut progress = StepReporter::new(job.reply);
     let sampled = catch(Stage::Launch, || {
-        let mut launches = Launches(case);
+        let mut launches = Launches(case.reborrow());
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(&mut launches, &wanted)?;
         let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
@@ -191,12 +192,11 @@ fn record(
         .as_ref()
         .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
     let left = match &sampled {
-        Ok((samples, _)) if has_time => {
-            Afterwards { case, device: job.device, host_work }.on_left_inputs(samples.time.median)
-        }
+        Ok((samples, _)) if has_time => Afterwards { case: case.reborrow(), device: job.device, host_work }
+            .on_left_inputs(samples.time.median),
         _ => Ok(None),
     };
-    restore_inputs(&mut Launches(case), job.device);
+    restore_inputs(&mut Launches(case.reborrow()), job.device);
     let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
     let (mut measurement, verdict) =
         measurement(options, sampling.precision, info, sampled, prepared, (cache, hot));
@@ -205,7 +205,7 @@ fn record(
         return Ok(record);
     }
     (job.reply)(Reply::Sampled(Box::new(record.clone())));
-    let mut afterwards = Afterwards { case, device: job.device, host_work };
+    let mut afterwards = Afterwards { case: case.reborrow(), device: job.device, host_work };
     let used = left.and_then(|left| {
         let used = if has_time { afterwards.on_used_inputs()? } else { OnUsedInputs::default() };
         Ok((left, used))

@@ -20,7 +20,8 @@ use crate::device::{Available, Device};
 use crate::devices::kinds;
 use crate::peaks::{CeilingCache, device_of};
 use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
-use crate::registry::{self, Entry, Variant};
+use crate::registry::{self, Entry};
+use gpubench_core::Variant;
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::{Arg, BenchmarkId, DeviceId};
@@ -216,7 +217,7 @@ impl WorkerState {
     pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         match request {
             Request::DeviceInfo { device, ceilings } => {
-                let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
+                let opened = self.open(device);
                 let info = opened.and_then(|device| {
                     device_of(device, ceilings.as_ref()).map_err(|error| error.to_string())
                 });
@@ -279,7 +280,7 @@ impl WorkerState {
     ) {
         let found = self
             .find(&job.benchmark, &job.args, &job.device)
-            .and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
+            .and_then(|found| Ok((found, self.open(&job.device)?)));
         match found {
             Ok((found, device)) => {
                 let arithmetic = leaks::arithmetic();
@@ -310,25 +311,22 @@ impl WorkerState {
         let entry = self.entries.iter().find(|entry| entry.path() == benchmark);
         let entry = entry.ok_or_else(|| format!("there is no benchmark `{benchmark}` in this program"))?;
         let kind = DeviceId::parse(device).kind;
-        let variant = entry.variants.iter().find(|variant| variant.device == kind && variant.has(args));
+        let variant = entry
+            .variants
+            .iter()
+            .find(|variant| variant.device == kind && registry::is_chosen(variant, args));
         Ok((entry, variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?))
     }
 
-    fn variant_on(&self, device: &str) -> Result<&'static Variant, String> {
-        let kind = DeviceId::parse(device).kind;
-        let mut variants = self.entries.iter().flat_map(|entry| entry.variants);
-        variants
-            .find(|variant| variant.device == kind)
-            .ok_or_else(|| format!("no benchmark runs on `{device}`"))
-    }
-
     /// Opens the device of this name if needed, and makes it current.
-    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
+    fn open(&mut self, device: &str) -> Result<&mut dyn Device, String> {
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
-                let opened = (variant.open)(DeviceId::parse(device).ordinal);
-                slot.insert(opened.map_err(|error| error.to_string())?)
+                let id = DeviceId::parse(device);
+                let kind =
+                    kinds::kind(id.kind).ok_or_else(|| format!("no known kind of device: `{}`", id.kind))?;
+                slot.insert((kind.open)(id.ordinal).map_err(|error| error.to_string())?)
             }
         };
         // The reply to an earlier job says so if that left another device current.

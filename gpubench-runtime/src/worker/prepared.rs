@@ -8,7 +8,8 @@ use super::{Reply, Request};
 use crate::catch::catch;
 use crate::device::{Device, Inputs, Memory, Work, not_left};
 use crate::plan::Job;
-use crate::registry::{BenchmarkOptions, Case, Entry, Variant, select};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use gpubench_core::Variant;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::launch::LaunchInfo;
 use gpubench_records::observation::Observation;
@@ -32,7 +33,7 @@ pub(super) struct PreparedCase {
 impl PreparedCase {
     /// Makes the inputs, launches once on them and checks the outputs, all of it untimed. If `options` is `None`, checks nothing.
     pub(super) fn new(
-        case: &mut dyn Case,
+        case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
         device: &mut dyn Device,
         reply: &mut dyn FnMut(Reply),
@@ -48,7 +49,7 @@ impl PreparedCase {
 
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch makes calls that falsify any time.
     pub(super) fn launched(
-        case: &mut dyn Case,
+        case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
         device: &mut dyn Device,
         report_step: &mut dyn FnMut(Step),
@@ -73,7 +74,7 @@ impl PreparedCase {
         };
         let mut prepared = prepared(
             false,
-            catch(Stage::Launch, || device.observe(&mut Launches(case)))
+            catch(Stage::Launch, || device.observe(&mut Launches(case.reborrow())))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?,
         );
         let seen = &mut prepared.seen;
@@ -92,7 +93,7 @@ impl PreparedCase {
         if observed::needs_another_look(seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
-            seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case)))
+            seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case.reborrow())))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         }
         refusal(seen).map_or(Ok(prepared), Err)
@@ -110,14 +111,14 @@ pub(super) fn on<T>(
 }
 
 /// Makes the inputs.
-pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+pub(super) fn set_up(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     on(device, Stage::Setup, || case.setup()).map_err(|failure| remarked(failure, device))?;
     synchronize(device, Stage::Setup)
 }
 
 /// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
 /// follows.
-fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     if !case.resets() {
         return Ok(());
     }
@@ -127,9 +128,9 @@ fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
 }
 
 /// Launches once on fresh inputs, and waits for it.
-pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+pub(super) fn launch(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
-    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || Launches(case).launch()));
+    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || Launches(case.reborrow()).launch()));
     launched.map_err(|failure| remarked(failure, device))?;
     synchronize(device, Stage::Launch)
 }
@@ -162,7 +163,7 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
 }
 
 /// The launches of a case, as work to be sampled.
-pub(super) struct Launches<'a>(pub(super) &'a mut dyn Case);
+pub(super) struct Launches<'a>(pub(super) CaughtCase<'a>);
 
 impl Work for Launches<'_> {
     fn resets(&self) -> bool {
@@ -223,7 +224,7 @@ pub(super) fn run_action(
         Request::Writes { .. } => Reply::Writes(None),
         _ => Reply::Tested(Err(failure)),
     };
-    let shown = variant.show(|sweeps, case| {
+    let shown = show(variant, |sweeps, case| {
         let done = select(&job.args, sweeps).and_then(|()| act(request, entry, case, device, reply));
         let has_failed = done.is_err();
         reply(done.unwrap_or_else(failed));
@@ -240,7 +241,7 @@ pub(super) fn run_action(
 fn act(
     request: &Request,
     entry: &Entry,
-    case: &mut dyn Case,
+    case: &mut CaughtCase<'_>,
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
 ) -> Result<Reply, Failure> {
@@ -250,14 +251,14 @@ fn act(
             reply(Reply::Step(Step::Setup));
             case.open(device)?;
             set_up(case, device)?;
-            catch(Stage::Launch, || device.writes(&mut Launches(case), *enough)).map(Reply::Writes)
+            catch(Stage::Launch, || device.writes(&mut Launches(case.reborrow()), *enough)).map(Reply::Writes)
         }
         Request::Profile { number, launches, .. } => {
             case.open(device)?;
             set_up(case, device)?;
             // What only a first launch does is not profiled.
             launch(case, device)?;
-            catch(Stage::Launch, || device.profile(&mut Launches(case), *number, *launches))?;
+            catch(Stage::Launch, || device.profile(&mut Launches(case.reborrow()), *number, *launches))?;
             Ok(Reply::Tested(Ok(false)))
         }
         _ => {
@@ -276,7 +277,7 @@ const ELSEWHERE: f64 = 2.5;
 
 /// The case that is launched, and its device.
 pub(super) struct Afterwards<'a> {
-    pub case: &'a mut dyn Case,
+    pub case: CaughtCase<'a>,
     pub device: &'a mut dyn Device,
     /// True if the host's part belongs to the launch, whose time then says nothing about its inputs.
     pub host_work: bool,
@@ -313,7 +314,7 @@ impl Afterwards<'_> {
 
     /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
     pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
-        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut Launches(self.case)))?;
+        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut Launches(self.case.reborrow())))?;
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
             check_failed = on(self.device, Stage::Check, || self.case.check()).err();
@@ -405,8 +406,9 @@ impl Afterwards<'_> {
 
     /// Times a launch after a flush; nothing if the device cannot, or if the time would mean nothing.
     fn timed(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        let time = catch(Stage::Launch, || self.device.launch_cold(&mut Launches(self.case), inputs))
-            .map_err(|failure| remarked(failure, self.device))?;
+        let time =
+            catch(Stage::Launch, || self.device.launch_cold(&mut Launches(self.case.reborrow()), inputs))
+                .map_err(|failure| remarked(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }
 
@@ -418,6 +420,6 @@ impl Afterwards<'_> {
             Ok(())
         });
         _ = self.device.make_current();
-        set_up(self.case, self.device)
+        set_up(&mut self.case, self.device)
     }
 }

@@ -7,7 +7,6 @@ use gpubench_records::device_info::Quantity;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
-use gpubench_records::work::Link;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -79,7 +78,7 @@ columns! {
         "bandwidth_bytes_per_s": |it| it.metrics.bandwidth,
         "throughput_flop_per_s": |it| it.metrics.throughput,
         "items_per_s": |it| it.metrics.items_per_second,
-        "bandwidth_of_peak": |it| it.metrics.share(&Link::quantity(it.link)),
+        "bandwidth_of_peak": |it| it.metrics.share(&Quantity::moved_over(it.link)),
         "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.data_type.clone())),
         "intensity_flop_per_byte": |it| it.metrics.arithmetic_intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,

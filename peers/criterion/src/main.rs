@@ -18,20 +18,18 @@ use std::time::Duration;
 use std::{env, process};
 
 use criterion::Criterion;
-use gpubench::LaunchStream;
 use gpubench::cuda::RawStream;
-use gpubench::device::DeviceType;
+use gpubench::cuda::Cuda;
 
 use crate::deceiving::{Aside, Lazy, MANY, Marked};
 use crate::gpu::{Array, Context, Done, Event};
 use crate::once_mistaken::{Filled, N};
 
-type Device = <RawStream as LaunchStream>::Device;
 
 fn main() {
     let name = env::args().nth(1).unwrap_or_default();
-    let mut device = Device::open(0).unwrap_or_else(|error| fail(&error.to_string()));
-    let stream = RawStream::over(&mut device).unwrap_or_else(|error| fail(&error.to_string()));
+    let mut device = Cuda::open(0).unwrap_or_else(|error| fail(&error.to_string()));
+    let stream = device.stream::<RawStream>().unwrap_or_else(|error| fail(&error.to_string()));
     timed(&name, &stream);
     // What some of these leave behind is not waited for.
     process::exit(0);

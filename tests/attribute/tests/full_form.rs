@@ -1,8 +1,8 @@
 //! Every option at once, and the function still callable by hand.
 
 use gpubench::{gpu_bench, host};
+use gpubench_core::BenchmarkOptions;
 use gpubench_records::work::{Counts, Link};
-use gpubench_runtime::__private::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 

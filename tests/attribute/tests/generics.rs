@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use gpubench::device::{DeviceError, LaunchStream};
+use gpubench::{CaseError, LaunchStream};
 use gpubench::{gpu_bench, host};
 
 use crate::support::Benchmarks;
@@ -60,11 +60,11 @@ fn other_constants<const FLAG: bool, const LETTER: char>(_stream: &host::Stream)
 struct Wrapped(host::Stream);
 
 impl LaunchStream for Wrapped {
-    type Device = host::Host;
+    type Source = host::Stream;
     type Owned = Self;
 
-    fn over(device: &mut host::Host) -> Result<Self, DeviceError> {
-        host::Stream::over(device).map(Self)
+    fn open(source: &mut host::Stream) -> Result<Self, CaseError> {
+        host::Stream::open(source).map(Self)
     }
 }
 
@@ -110,8 +110,7 @@ fn raw<r#type: Into<u64> + Copy>(state: r#type, _stream: &host::Stream) {
 const OURS: Benchmarks = Benchmarks::of(module_path!());
 
 fn generics(name: &str) -> Vec<Vec<String>> {
-    let shown =
-        |generic: &gpubench_runtime::__private::Generic| format!("{}={}", generic.name, (generic.value)());
+    let shown = |generic: &gpubench_core::Generic| format!("{}={}", generic.name, (generic.value)());
     OURS.entry(name).variants.iter().map(|variant| variant.generics.iter().map(shown).collect()).collect()
 }
 

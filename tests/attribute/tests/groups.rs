@@ -1,8 +1,8 @@
 //! Options of a group hold for its benchmarks unless they have their own; a group that is only a name has none.
 
 use gpubench::{Group, gpu_bench, group, host};
+use gpubench_core::BenchmarkOptions;
 use gpubench_records::work::Link;
-use gpubench_runtime::__private::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 

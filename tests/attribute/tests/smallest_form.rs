@@ -1,8 +1,8 @@
 //! A function of nothing but its stream, whatever it returns and however it is written.
 
 use gpubench::{gpu_bench, host};
+use gpubench_core::BenchmarkOptions;
 use gpubench_records::work::Counts;
-use gpubench_runtime::__private::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 

@@ -14,12 +14,13 @@ use gpubench::device::Monitor;
 
 use gpubench::device::swapped;
 use gpubench::device::{
-    Device, DeviceError, DeviceType, Inputs, LaunchStream, SampleOptions, SampledGroup, Sampler, Work,
+    Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, SampledGroup, Sampler, Work,
 };
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
 use gpubench::method::{Cache, Flush, Method, Path, Timer};
 use gpubench::units::{Bytes, Joules, Nanoseconds, Rate};
+use gpubench::{CaseError, LaunchStream, StreamSource};
 
 /// The clock's step in nanoseconds.
 pub const STEP: u64 = 32;
@@ -70,19 +71,23 @@ impl Clockwork {
 #[derive(Debug)]
 pub struct Tower(Clockwork);
 
-impl DeviceType for Tower {
+impl StreamSource for Tower {
     const KIND: &'static str = "clockwork";
+}
 
+impl DeviceType for Tower {
     fn open(_: usize) -> Result<Self, DeviceError> {
         Ok(Self(Clockwork::default()))
     }
 }
 
+gpubench::device_kind!(DeviceKind::new::<Tower>());
+
 impl LaunchStream for Clockwork {
-    type Device = Tower;
+    type Source = Tower;
     type Owned = Self;
 
-    fn over(device: &mut Tower) -> Result<Self, DeviceError> {
+    fn open(device: &mut Tower) -> Result<Self, CaseError> {
         device.0.sampled.set(None);
         Ok(device.0.clone())
     }

@@ -36,14 +36,25 @@ fn own_target() -> PathBuf {
 
 /// `cargo` as a user of the crate calls it, keeping what it builds in the folder `target`.
 fn cargo(target: &Path, command: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    cargo_in("downstream", target, command, arguments, environment)
+}
+
+/// `cargo` in a folder of `tests`.
+fn cargo_in(
+    folder: &str,
+    target: &Path,
+    command: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Output {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let downstream = workspace.join("tests/downstream");
-    let manifest = downstream.join("Cargo.toml");
+    let folder = workspace.join("tests").join(folder);
+    let manifest = folder.join("Cargo.toml");
     // One at a time: all of them write the lock file.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     // With the versions of the workspace, which are on this machine, it can do without a network.
-    fs::copy(workspace.join("Cargo.lock"), downstream.join("Cargo.lock")).expect("a copy of the versions");
+    fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).expect("a copy of the versions");
     // Cargo looks for configuration upwards from the folder that it is called in: none of ours is there.
     let elsewhere = tempfile::tempdir().expect("a folder");
 
@@ -268,4 +279,25 @@ fn without_a_toolkit_or_the_variable_cust_says_what_is_missing() {
 #[expect(clippy::print_stderr, reason = "a test that did not look must say so")]
 fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
+}
+
+/// An application pays nothing for the annotated functions of a library that it uses.
+#[test]
+fn an_application_that_does_not_benchmark_contains_nothing_of_gpubench() {
+    let target = shared_target();
+    let built = cargo_in("annotated", &target, "build", &["--example=application"], &[]);
+    assert!(built.status.success(), "{}", told(&built));
+    let program = fs::read(target.join("debug/examples/application")).expect("it was built");
+    let contains = |text: &str| program.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(contains("double_values"), "names of functions can be found");
+    for absent in ["gpubench", "inventory", "inputs_of_the_benchmark", "a check of the benchmark"] {
+        assert!(!contains(absent), "the program contains `{absent}`");
+    }
+    let tree =
+        cargo_in("annotated", &target, "tree", &["--edges=normal,no-proc-macro", "--prefix=none"], &[]);
+    let crates: Vec<String> = String::from_utf8_lossy(&tree.stdout)
+        .lines()
+        .filter_map(|line| Some(line.split_once(' ')?.0.to_owned()))
+        .collect();
+    assert_eq!(crates, ["annotated", "gpubench", "gpubench-core"]);
 }

@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 use cust::launch;
 use cust::module::Module;
 use cust::stream::Stream;
-use gpubench::device::{Device, DeviceType, LaunchStream, SampleOptions, Work};
+use gpubench::cuda::Cuda;
+use gpubench::device::{Device, SampleOptions, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::__private::steps::measure;
-
-type Gpu = <Stream as LaunchStream>::Device;
 
 const PTX: &str = "
 .version 7.0
@@ -24,7 +23,7 @@ const PTX: &str = "
 
 /// A device with a launch for it.
 pub struct Engine {
-    device: Gpu,
+    device: Cuda,
     launch: Launch,
 }
 
@@ -49,8 +48,8 @@ impl Engine {
     /// # Errors
     /// If it is not there.
     pub fn start() -> Result<Self, String> {
-        let mut device = Gpu::open(0).map_err(|error| error.to_string())?;
-        let stream = Stream::over(&mut device).map_err(|error| error.to_string())?;
+        let mut device = Cuda::open(0).map_err(|error| error.to_string())?;
+        let stream = device.stream::<Stream>().map_err(|error| error.to_string())?;
         let module = Module::from_ptx(PTX, &[]).map_err(|error| error.to_string())?;
         let mut engine = Self { device, launch: Launch { module, stream } };
         // What the timer and the flush are like is found once.

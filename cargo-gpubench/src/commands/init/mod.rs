@@ -49,8 +49,8 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         "{}: {}\n{}: a first benchmark, on this machine's CPU\n\n\
          cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, as long as it takes\n\
          cargo gpubench run                       # measures all benchmark binaries of a workspace\n\n\
-         To annotate functions of the library itself, move the line of gpubench to [dependencies]. Its features `cust` and \
-         `cudarc` take launch functions with streams of these, for GPUs.\n",
+         To annotate functions of the library itself, add gpubench to [dependencies] too, without the feature `runtime`. Its \
+         features `cust` and `cudarc` take launch functions with streams of these, for GPUs.\n",
         manifest.path.display(),
         changes.join(", "),
         file.display(),
@@ -83,13 +83,11 @@ fn dependency(checkout: Option<&Path>, binding: Option<Binding>) -> Result<Inlin
         let minor = env!("CARGO_PKG_VERSION").rsplit_once('.').map_or("", |(minor, _)| minor);
         dependency.insert("version", minor.into());
     }
-    // The default feature is `cust`.
-    if !matches!(binding, Some(Binding::Cust)) {
-        dependency.insert("default-features", false.into());
-    }
-    if matches!(binding, Some(Binding::Cudarc)) {
-        dependency.insert("features", Array::from_iter(["cudarc"]).into());
-    }
+    let binding = binding.map(|binding| match binding {
+        Binding::Cust => "cust",
+        Binding::Cudarc => "cudarc",
+    });
+    dependency.insert("features", Array::from_iter(binding.into_iter().chain(["runtime"])).into());
     Ok(dependency)
 }
 

@@ -12,20 +12,23 @@ mod kernels;
 pub(crate) mod limits;
 mod places;
 mod sampling;
-mod stream;
 mod trace;
 mod watch;
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::ptr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use gpubench_core::cuda::{Calls, Handle};
+use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
 pub(super) use self::device_info::list;
 use self::device_info::nvml::Sensors;
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
-use self::driver::{CallError, EventPair, Own, check};
+use self::driver::{CallError, EventPair, Own, check, check_for};
 use self::flush::Flusher;
 use self::guarded::{Enqueued, Guarded};
 use self::kernels::Kernels;
@@ -34,12 +37,10 @@ use self::sampling::clocks::{ClockProbe, Dither, Stamps};
 use self::sampling::empty::OneMore;
 pub use self::sampling::graph::Replay;
 use self::sampling::timer::Groups;
-pub use self::stream::{CudaStream, RawStream};
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
-use crate::device::{
-    Device, DeviceError, DeviceType, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work,
-};
+use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work};
+pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::device_info::{DeviceInfo, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchInfo, Multiprocessors};
@@ -66,6 +67,8 @@ pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
 /// An NVIDIA GPU.
 pub struct Cuda {
     ordinal: usize,
+    /// What makes the streams of cases.
+    gpu: Gpu,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
@@ -101,13 +104,17 @@ pub struct Cuda {
     _stream: RawStream,
 }
 
-impl DeviceType for Cuda {
-    const KIND: &'static str = "cuda";
-
-    fn open(ordinal: usize) -> Result<Self, DeviceError> {
+impl Cuda {
+    /// Opens GPU `ordinal`, as the driver numbers them from 0.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
         let current = Own::primary(device)?;
-        let own = RawStream::new(current.context(), ordinal)?;
+        let mut gpu = Gpu::new(ordinal, current.context().cast(), STREAMS);
+        let own = gpu.raw_stream().map_err(DeviceError::new)?;
+        let stream: CUstream = own.stream().cast();
         let kernels = Kernels::load(device_info::capability(device)? >= DISCARDS)?;
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
@@ -115,12 +122,13 @@ impl DeviceType for Cuda {
         // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
         // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
-        clock.enqueue(&kernels, own.stream())?;
-        let stamps = Stamps::new(&kernels, own.stream())?;
+        clock.enqueue(&kernels, stream)?;
+        let stamps = Stamps::new(&kernels, stream)?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
-        let write_detector = WriteDetector::new(device, multiprocessors.count, own.stream(), first)?;
+        let write_detector = WriteDetector::new(device, multiprocessors.count, stream, first)?;
         let mut device = Self {
             ordinal,
+            gpu,
             kernels: Rc::new(kernels),
             flusher: Rc::new(flusher),
             write_detector,
@@ -128,7 +136,7 @@ impl DeviceType for Cuda {
             outputs: None,
             first_launch: None,
             multiprocessors,
-            stream: own.stream(),
+            stream,
             pairs: Vec::new(),
             timers: HashMap::new(),
             dither: None,
@@ -155,7 +163,37 @@ impl DeviceType for Cuda {
     }
 }
 
+/// The driver's functions for streams of cases.
+const STREAMS: Calls = Calls { create: create_stream, destroy: destroy_stream };
+
+fn create_stream() -> Result<Handle, CaseError> {
+    let mut stream = ptr::null_mut();
+    // SAFETY: `stream` is a place for a handle.
+    let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
+    check_for("a stream", created).map_err(CaseError::new)?;
+    Ok(stream.cast())
+}
+
+/// # Safety
+/// The stream is one that [`create_stream`] made, and nothing uses it any more.
+unsafe fn destroy_stream(stream: Handle) {
+    // SAFETY: see above. Its work goes on, and after a sticky error there is nothing left to destroy.
+    _ = unsafe { sys::cuStreamDestroy_v2(stream.cast()) };
+}
+
 impl Device for Cuda {
+    fn stream_source(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.gpu)
+    }
+
+    fn begin_case(&mut self) {
+        self.stream = self.gpu.stream().cast();
+        self.spacers = None;
+        self.checked.clear();
+        self.outputs = None;
+        self.first_launch = None;
+    }
+
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let mut info = device_info::info(self.ordinal)?;
         match &self.sensors {
@@ -271,32 +309,14 @@ impl Cuda {
         self.ordinal
     }
 
-    /// Makes a stream on which the next case launches.
+    /// Makes a stream, and begins a case on it.
     ///
     /// # Errors
     /// Returns the driver's error.
-    pub fn raw_stream(&mut self) -> Result<RawStream, DeviceError> {
-        let stream = RawStream::new(self.own.context(), self.ordinal)?;
-        self.open_case(stream.stream());
+    pub fn stream<S: LaunchStream<Source = Gpu>>(&mut self) -> Result<S::Owned, DeviceError> {
+        let stream = S::open(&mut self.gpu).map_err(DeviceError::new)?;
+        self.begin_case();
         Ok(stream)
-    }
-
-    /// Names the stream on which the next case launches, where a binding makes streams of its own.
-    ///
-    /// # Safety
-    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what
-    /// [`LaunchStream::over`](crate::device::LaunchStream::over) returns must own it.
-    pub unsafe fn launch_on(&mut self, stream: CUstream) {
-        self.open_case(stream);
-    }
-
-    /// Begins a case that launches on this stream.
-    fn open_case(&mut self, stream: CUstream) {
-        self.stream = stream;
-        self.spacers = None;
-        self.checked.clear();
-        self.outputs = None;
-        self.first_launch = None;
     }
 
     /// Returns the flush before cold samples if the user asks for none.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rayon::Yield;
 
-use super::Stream;
+use super::PinnedPool;
 use gpubench_records::method::Cache;
 
 /// The pause before threads are asked again, which leaves this thread a time slice for the launch.
@@ -30,14 +30,14 @@ pub(super) struct Awake {
 
 impl Awake {
     /// Begins with the launches of a case.
-    pub(super) fn of(stream: &Stream, cache: Cache) -> Self {
+    pub(super) fn of(stream: &PinnedPool, cache: Cache) -> Self {
         let lookers = Arc::new(Lookers::new(stream.threads() - 1));
         Self { lookers, need: Need::of(cache), asleep: false }
     }
 
     /// Waits until all others are awake, each on a processor, if the launches may give them work; else until none is. Returns false if launches that
     /// give them work begin without them.
-    pub(super) fn make_ready(&mut self, stream: &Stream) -> bool {
+    pub(super) fn make_ready(&mut self, stream: &PinnedPool) -> bool {
         if self.are_needed() {
             self.asleep = false;
             let awake = self.wake(stream);
@@ -78,7 +78,7 @@ impl Awake {
     }
 
     /// Waits until all others are awake. Returns false if they have not come.
-    fn wake(&self, stream: &Stream) -> bool {
+    fn wake(&self, stream: &PinnedPool) -> bool {
         let (begin, patience) = (Instant::now(), self.need.patience());
         while begin.elapsed() < patience {
             self.lookers.stay();
@@ -359,9 +359,9 @@ mod tests {
     use super::*;
 
     /// A thread belongs to one pool for good, so that each test has its own.
-    fn on_a_pool(test: impl FnOnce(&Stream) + Send) {
+    fn on_a_pool(test: impl FnOnce(&PinnedPool) + Send) {
         thread::scope(|scope| {
-            scope.spawn(|| test(&Stream::of_this_thread().expect("the pool starts")));
+            scope.spawn(|| test(&PinnedPool::of_this_thread().expect("the pool starts")));
         });
     }
 
@@ -371,7 +371,7 @@ mod tests {
     }
 
     /// Launches a part for each thread, and returns the threads that did them.
-    fn launch(stream: &Stream) -> HashSet<ThreadId> {
+    fn launch(stream: &PinnedPool) -> HashSet<ThreadId> {
         let parts: Vec<usize> = (0..stream.threads()).collect();
         stream.run(|| {
             let threads = parts.par_chunks(1).map(|_| {

@@ -9,10 +9,11 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::Instant;
 
-use super::{Stream, timed};
+use super::{PinnedPool, timed};
 use crate::device::Work;
 use crate::device::one_by_one::ThreadTime;
 use crate::system::machine::Stat;
+use gpubench_core::host::Stream;
 use gpubench_stats::units::Nanoseconds;
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
@@ -128,7 +129,7 @@ pub(super) struct PoolThreads {
 
 impl PoolThreads {
     /// Opens the files of all threads of the stream's pool; none if one of them has none.
-    pub(super) fn of(stream: &Stream) -> Self {
+    pub(super) fn of(stream: &PinnedPool) -> Self {
         let threads: Option<Vec<File>> = stream.on_each_thread(of_this_thread).into_iter().collect();
         Self { threads: threads.unwrap_or_default() }
     }
@@ -213,7 +214,7 @@ mod empty_launch_tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use crate::device::{Device, DeviceType, SampleOptions};
+    use crate::device::{Device, SampleOptions};
     use crate::devices::host::Host;
     use crate::measure::measure;
     use gpubench_records::failure::Failure;
@@ -224,7 +225,7 @@ mod empty_launch_tests {
     use gpubench_records::work::Counts;
 
     /// A launch that runs this closure on its stream.
-    struct Runs<F>(Stream, F);
+    struct Runs<F>(PinnedPool, F);
 
     impl<F: FnMut() + Send> Work for Runs<F> {
         fn launch(&mut self) -> Result<(), Failure> {
@@ -235,9 +236,9 @@ mod empty_launch_tests {
 
     /// Returns the reason that a launch of `work` cannot have done what it declares: to copy 16 KiB.
     fn judged(work: impl FnMut() + Send) -> Option<Reason> {
-        let mut host = Host::open(0).expect("there is a CPU");
+        let mut host = Host::open().expect("there is a CPU");
         let info = host.info().expect("nothing fails");
-        let mut work = Runs(host.stream.clone(), work);
+        let mut work = Runs(host.pool.clone(), work);
         let seen = host.observe(&mut work).expect("nothing fails");
         let mut sampler =
             host.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it can be sampled");
@@ -311,7 +312,7 @@ mod threads_tests {
     fn each_thread_that_works_runs() {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
-            let stream = Stream::of_this_thread().expect("the pool starts");
+            let stream = PinnedPool::of_this_thread().expect("the pool starts");
             let threads = PoolThreads::of(&stream);
             let times = || {
                 let mut times = Vec::new();

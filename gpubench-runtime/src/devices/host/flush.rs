@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use rayon::prelude::*;
 
-use super::{Stream, topology};
+use super::{PinnedPool, topology};
 use crate::device::{Memory, Work};
 use gpubench_stats::units::Bytes;
 
@@ -25,20 +25,20 @@ pub(super) struct FlushSweep {
 
 impl FlushSweep {
     /// Returns the buffer: twice the cache, and all its pages exist.
-    pub(super) fn buffer(&mut self, stream: &Stream) -> &mut [u64] {
+    pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
         if self.buffer.is_empty() {
             let cache = topology::last_level_cache().unwrap_or(UNKNOWN_CACHE);
             self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
-            let block = stream.block_of::<u64>(self.buffer.len());
+            let block = stream.stream().block_of::<u64>(self.buffer.len());
             stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
         }
         &mut self.buffer
     }
 
     /// Reads a word of each line of the buffer, a part on each thread.
-    pub(super) fn flush(&mut self, stream: &Stream) {
+    pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
-        let block = stream.block_of::<u64>(buffer.len());
+        let block = stream.stream().block_of::<u64>(buffer.len());
         let sum: u64 = stream.run(|| buffer.par_chunks(block).map(of_lines).sum());
         black_box(sum);
     }
@@ -58,7 +58,7 @@ pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
         return Some("this processor has no instruction `clflushopt`");
     }
     let mut is_empty = true;
-    let known = work.memory(&mut |memory| is_empty &= memory.bytes() == Bytes::ZERO);
+    let known = work.memory(&mut |memory| is_empty &= memory.bytes() == 0);
     match (known, is_empty) {
         (true, false) => None,
         (true, true) => Some("the benchmark's `setup` returns no memory"),
@@ -69,10 +69,10 @@ pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
 }
 
 /// Drops the lines of the inputs of `work`, a part on each thread.
-pub(super) fn drop_input_lines(stream: &Stream, work: &dyn Work) {
+pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
         let lines = memory.lines(LINE_BYTES);
-        let block = stream.block_of::<[u8; LINE_BYTES]>(lines);
+        let block = stream.stream().block_of::<[u8; LINE_BYTES]>(lines);
         stream.run(|| {
             let parts = (0..lines).into_par_iter().step_by(block);
             parts.for_each(|begin| instruction::drop_lines(&memory, begin..lines.min(begin + block)));
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    fn stream() -> Stream {
-        Stream::of_this_thread().expect("a pool starts")
+    fn stream() -> PinnedPool {
+        PinnedPool::of_this_thread().expect("a pool starts")
     }
 
     /// The fastest of several: other programs only make it slower.

@@ -8,14 +8,15 @@ mod flush;
 mod multiply_add;
 mod pages;
 mod peaks;
-mod stream;
+mod pool;
 mod topology;
 
+use std::any::Any;
 use std::time::Instant;
 
-pub use self::stream::Stream;
+use self::pool::PinnedPool;
 pub(crate) use self::topology::cpu_name;
-pub use crate::bind::Plain;
+pub use gpubench_core::host::{Plain, Stream};
 
 use self::awake::Awake;
 use self::clock::PoolThreads;
@@ -23,7 +24,7 @@ use self::flush::{FlushSweep, drop_input_lines, lines_refused};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::one_by_one;
 use crate::device::{
-    Available, Device, DeviceError, DeviceType, Inputs, LaunchStream, SampleOptions, Sampler, Work,
+    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
 };
 use gpubench_records::device_info::{DeviceInfo, Peak, THREADS, Value};
 use gpubench_records::failure::Failure;
@@ -35,6 +36,8 @@ use gpubench_stats::units::Nanoseconds;
 
 /// This machine's CPU.
 pub struct Host {
+    pool: PinnedPool,
+    /// What makes the streams of cases.
     stream: Stream,
     sweep: FlushSweep,
     /// The step of the clock, once it was measured.
@@ -47,44 +50,42 @@ pub struct Host {
 
 /// Returns this machine's CPU, before it is opened.
 pub(super) fn this_machine() -> Available {
-    Available::new(Host::KIND, Host::KIND).with_name(cpu_name())
+    Available::new(Stream::KIND, Stream::KIND).with_name(cpu_name())
 }
 
-impl DeviceType for Host {
-    const KIND: &'static str = "host";
-
-    fn open(_: usize) -> Result<Self, DeviceError> {
-        let stream = Stream::of_this_thread()?;
+impl Host {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Returns an error if the threads of the pool cannot be started.
+    pub fn open() -> Result<Self, DeviceError> {
+        let pool = PinnedPool::of_this_thread()?;
         Ok(Self {
-            threads: PoolThreads::of(&stream),
-            awake: Awake::of(&stream, Cache::Hot),
+            threads: PoolThreads::of(&pool),
+            awake: Awake::of(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
-            stream,
+            stream: pool.stream().clone(),
+            pool,
             sweep: FlushSweep::default(),
             clock_step: None,
         })
     }
 }
 
-impl LaunchStream for Stream {
-    type Device = Host;
-    type Owned = Self;
-
-    fn over(device: &mut Host) -> Result<Self, DeviceError> {
-        Ok(device.stream.clone())
-    }
-}
-
 impl Device for Host {
+    fn stream_source(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.stream)
+    }
+
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
-        let mut info = DeviceInfo::new(Self::KIND, cpu_name())
-            .with_property(THREADS, Value::Count(self.stream.threads() as u64));
+        let mut info = DeviceInfo::new(Stream::KIND, cpu_name())
+            .with_property(THREADS, Value::Count(self.pool.threads() as u64));
         for (name, size) in topology::caches() {
             info = info.with_property(name, Value::Bytes(size));
         }
         info.runs_program_code = true;
         info.last_level_cache = topology::last_level_cache();
-        info.core_bandwidth = Some(topology::core_bandwidth(self.stream.threads(), &self.processors));
+        info.core_bandwidth = Some(topology::core_bandwidth(self.pool.threads(), &self.processors));
         Ok(info)
     }
 
@@ -92,7 +93,7 @@ impl Device for Host {
         if inputs == Inputs::Fresh {
             pages::populate(work);
         }
-        self.awake = Awake::of(&self.stream, Cache::Cold);
+        self.awake = Awake::of(&self.pool, Cache::Cold);
         work.reset()?;
         let flush = if lines_refused(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
@@ -103,7 +104,7 @@ impl Device for Host {
     }
 
     fn measure_peaks(&mut self) -> Vec<Peak> {
-        peaks::measure(&self.stream, self.sweep.buffer(&self.stream), &self.processors)
+        peaks::measure(&self.pool, self.sweep.buffer(&self.pool), &self.processors)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
@@ -122,7 +123,7 @@ impl Device for Host {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.stream, wanted.cache);
+        self.awake = Awake::of(&self.pool, wanted.cache);
         one_by_one::sampler(self, work, wanted)
     }
 
@@ -131,7 +132,7 @@ impl Device for Host {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.stream, wanted.cache);
+        self.awake = Awake::of(&self.pool, wanted.cache);
         one_by_one::pair_sampler(self, works, wanted)
     }
 }
@@ -142,13 +143,13 @@ impl LaunchTimer for Host {
     const BATCHES: bool = true;
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
-        self.stream.take_place();
+        self.pool.take_place();
         self.awake.during(|| timed(work))
     }
 
     fn make_ready(&mut self) -> bool {
-        self.stream.take_place();
-        self.awake.make_ready(&self.stream)
+        self.pool.take_place();
+        self.awake.make_ready(&self.pool)
     }
 
     fn is_ready(&mut self) -> bool {
@@ -166,7 +167,7 @@ impl LaunchTimer for Host {
     }
 
     fn end_waits(&mut self) {
-        self.stream.on_each_thread(|| ());
+        self.pool.on_each_thread(|| ());
     }
 
     fn others_time(&mut self) -> Option<Nanoseconds> {
@@ -178,10 +179,10 @@ impl LaunchTimer for Host {
     }
 
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
-        self.stream.take_place();
+        self.pool.take_place();
         match flush {
-            Flush::Lines => drop_input_lines(&self.stream, work),
-            _ => self.sweep.flush(&self.stream),
+            Flush::Lines => drop_input_lines(&self.pool, work),
+            _ => self.sweep.flush(&self.pool),
         }
         Ok(())
     }

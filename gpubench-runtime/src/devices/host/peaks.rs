@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rayon::prelude::*;
 
-use super::Stream;
+use super::PinnedPool;
 use super::clock::others_time;
 use super::multiply_add::{self, MultiplyAdds};
 use crate::system::machine::thread_time;
@@ -30,7 +30,7 @@ const PATIENCE: u32 = 5;
 const PIECES: usize = 16;
 /// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
 /// whose pages exist.
-pub(super) fn measure(stream: &Stream, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
+pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), others_time(processors));
     let [f32_work, f64_work] = multiply_add::widest();
     let mut copy = || copy_rate(stream, buffer);
@@ -72,11 +72,11 @@ fn peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS]) -> Pea
 
 /// Returns bytes read and written per second by a copy within `buffer`: of each piece the best time of all copies, so that each needs
 /// one copy in which nothing else ran.
-fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> f64 {
+fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
     let piece = source.len().div_ceil(PIECES);
-    let block = stream.block_of::<u64>(piece);
+    let block = stream.stream().block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
     Budget::begin(COPY_BUDGET).spend(LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
@@ -95,7 +95,7 @@ fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> f64 {
 }
 
 /// Returns the rate of `work` on every thread, in flops per second.
-fn sum_rate(stream: &Stream, work: MultiplyAdds) -> f64 {
+fn sum_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
     stream.on_each_thread(|| work.run());
     let mut best = f64::INFINITY;
     Budget::begin(SUMS_BUDGET).spend(1, || {
@@ -105,7 +105,7 @@ fn sum_rate(stream: &Stream, work: MultiplyAdds) -> f64 {
 }
 
 /// Returns the time of a run in seconds.
-fn timed(stream: &Stream, run: impl FnOnce()) -> f64 {
+fn timed(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
     stream.take_place();
     let start = Instant::now();
     run();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn peaks_are_measured_in_a_moment() {
-        let stream = Stream::of_this_thread().expect("a pool starts");
+        let stream = PinnedPool::of_this_thread().expect("a pool starts");
         let timed = || {
             let begin = Instant::now();
             let peaks = measure(&stream, &mut vec![1; 8 << 20], &[0]);

@@ -4,10 +4,10 @@
 #![allow(dead_code)]
 
 use gpubench::device::Device;
-use gpubench_records::failure::Failure;
+use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant, Visitor};
 use gpubench_records::work::Counts;
-use gpubench_runtime::__private::steps::{ArgAxis, Case, entries};
-use gpubench_runtime::__private::{Entry, Variant, Visitor};
+use gpubench_runtime::__private::steps::entries;
+use gpubench_runtime::devices::host::Host;
 
 /// A benchmark after one launch.
 #[derive(Debug)]
@@ -54,16 +54,16 @@ impl Benchmarks {
     }
 
     /// Launches `name` once with the arguments, types and constants `chosen`, the others being the first of their list.
-    pub(crate) fn run_with(self, name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
+    pub(crate) fn run_with(self, name: &str, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
         run(self.entry(name), chosen)
     }
 }
 
-fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
+fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
     struct Run<'a> {
-        device: Box<dyn Device>,
+        device: Host,
         chosen: &'a [(&'a str, &'a str)],
-        seen: Option<Result<Seen, Failure>>,
+        seen: Option<Result<Seen, CaseError>>,
         generics: Vec<(&'static str, String)>,
     }
 
@@ -77,20 +77,20 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
             }
             let mut steps = || {
                 let skipped = case.skipped();
-                case.open(&mut *self.device)?;
-                case.setup()?;
-                case.launch()?;
+                case.open(self.device.stream_source().unwrap())?;
+                case.setup().map_err(at("setup"))?;
+                case.launch().map_err(at("launch"))?;
                 // What a sample is made of.
                 if case.resets() {
-                    case.reset()?;
-                    case.launch()?;
+                    case.reset().map_err(at("reset"))?;
+                    case.launch().map_err(at("launch"))?;
                 }
                 Ok(Seen {
                     generics: std::mem::take(&mut self.generics),
                     axes: axes().map(|axis| (axis.name(), axis.values())).collect(),
                     sweeps: sweeps.iter().map(|sweep| sweep.len()).collect(),
-                    counts: case.counts()?,
-                    checked: case.check()?,
+                    counts: case.counts().map_err(at("counts"))?,
+                    checked: case.check().map_err(at("check"))?,
                     skipped,
                 })
             };
@@ -107,8 +107,13 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
     };
     let variant = entry.variants.iter().find(is_chosen).unwrap();
     assert_eq!(variant.device, "host");
-    let device = (variant.open)(0).unwrap();
+    let device = Host::open().unwrap();
     let mut run = Run { device, chosen, seen: None, generics: listed(variant) };
     (variant.visit)(&mut run);
     run.seen.expect("a case was shown")
+}
+
+/// Names the step that failed.
+fn at(step: &'static str) -> impl Fn(CaseError) -> CaseError {
+    move |error| CaseError::new(format_args!("{step}: {error}"))
 }

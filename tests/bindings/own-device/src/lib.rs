@@ -6,30 +6,34 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use gpubench::device::one_by_one::{self, LaunchTimer};
-use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
+use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work};
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, Value};
 use gpubench::failure::Failure;
-use gpubench::gpu_bench;
 use gpubench::units::{Bytes, Hertz, Nanoseconds, Rate};
+use gpubench::{CaseError, LaunchStream, StreamSource, gpu_bench};
 
 use crate::hardware::{BASIS, PRIME, Queue, TICK, Word};
 
 /// The coprocessor and its queue.
 pub struct Coprocessor(Queue);
 
-impl DeviceType for Coprocessor {
+impl StreamSource for Coprocessor {
     const KIND: &'static str = "coprocessor";
+}
 
+impl DeviceType for Coprocessor {
     fn open(_ordinal: usize) -> Result<Self, DeviceError> {
         Ok(Self(Queue::start()))
     }
 }
 
+gpubench::device_kind!(DeviceKind::new::<Coprocessor>());
+
 impl LaunchStream for Queue {
-    type Device = Coprocessor;
+    type Source = Coprocessor;
     type Owned = Self;
 
-    fn over(device: &mut Coprocessor) -> Result<Self, DeviceError> {
+    fn open(device: &mut Coprocessor) -> Result<Self, CaseError> {
         Ok(device.0.clone())
     }
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use end_to_end::clockwork::{Clockwork, Tower};
 use gpubench::device::one_by_one::{self, LaunchTimer};
-use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
+use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work};
 use gpubench::device_info::DeviceInfo;
 use gpubench::failure::Failure;
-use gpubench::gpu_bench;
 use gpubench::units::Nanoseconds;
+use gpubench::{CaseError, LaunchStream, StreamSource, gpu_bench};
 
 gpubench::main!();
 
@@ -25,9 +25,11 @@ struct Odd<const KIND: usize>(Tower);
 /// A stream of it.
 struct OddStream<const KIND: usize>(Clockwork);
 
-impl<const KIND: usize> DeviceType for Odd<KIND> {
+impl<const KIND: usize> StreamSource for Odd<KIND> {
     const KIND: &'static str = KINDS[KIND];
+}
 
+impl<const KIND: usize> DeviceType for Odd<KIND> {
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         match KIND {
             ABSENT => Err(DeviceError::new("it is not plugged in")),
@@ -36,12 +38,17 @@ impl<const KIND: usize> DeviceType for Odd<KIND> {
     }
 }
 
+gpubench::device_kind!(DeviceKind::new::<Odd<ABSENT>>());
+gpubench::device_kind!(DeviceKind::new::<Odd<SLOW>>());
+gpubench::device_kind!(DeviceKind::new::<Odd<MISNAMED>>());
+gpubench::device_kind!(DeviceKind::new::<Odd<HASTY>>());
+
 impl<const KIND: usize> LaunchStream for OddStream<KIND> {
-    type Device = Odd<KIND>;
+    type Source = Odd<KIND>;
     type Owned = Self;
 
-    fn over(device: &mut Odd<KIND>) -> Result<Self, DeviceError> {
-        Clockwork::over(&mut device.0).map(Self)
+    fn open(device: &mut Odd<KIND>) -> Result<Self, CaseError> {
+        Clockwork::open(&mut device.0).map(Self)
     }
 }
 
@@ -100,19 +107,26 @@ struct Broken<const CLOCK: usize> {
 /// A stream of it.
 struct BrokenStream<const CLOCK: usize>;
 
-impl<const CLOCK: usize> DeviceType for Broken<CLOCK> {
+impl<const CLOCK: usize> StreamSource for Broken<CLOCK> {
     const KIND: &'static str = CLOCKS[CLOCK];
+}
 
+impl<const CLOCK: usize> DeviceType for Broken<CLOCK> {
     fn open(_: usize) -> Result<Self, DeviceError> {
         Ok(Self { launches: 0 })
     }
 }
 
+gpubench::device_kind!(DeviceKind::new::<Broken<BACKWARDS>>());
+gpubench::device_kind!(DeviceKind::new::<Broken<NO_NUMBER>>());
+gpubench::device_kind!(DeviceKind::new::<Broken<FAST>>());
+gpubench::device_kind!(DeviceKind::new::<Broken<WAITING>>());
+
 impl<const CLOCK: usize> LaunchStream for BrokenStream<CLOCK> {
-    type Device = Broken<CLOCK>;
+    type Source = Broken<CLOCK>;
     type Owned = Self;
 
-    fn over(_: &mut Broken<CLOCK>) -> Result<Self, DeviceError> {
+    fn open(_: &mut Broken<CLOCK>) -> Result<Self, CaseError> {
         Ok(Self)
     }
 }

@@ -11,9 +11,9 @@ use gpubench_driver::sys::{
 };
 
 use self::peaks::{Attributes, peaks};
-use super::Cuda;
+use super::Gpu;
 use super::driver::{Cause, check, check_for};
-use crate::device::{Available, DeviceError, DeviceType};
+use crate::device::{Available, DeviceError, StreamSource as _};
 use gpubench_records::device_info::{DRIVER_FOR_CUDA, DeviceInfo, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
@@ -77,7 +77,7 @@ pub(super) fn count() -> Result<usize, NoGpu> {
 
 /// Finds a GPU. One that is broken costs no other.
 fn find(ordinal: usize) -> Available {
-    let found = Available::new(format!("{}:{ordinal}", Cuda::KIND), Cuda::KIND);
+    let found = Available::new(format!("{}:{ordinal}", Gpu::KIND), Gpu::KIND);
     let named = device(ordinal).and_then(|device| Ok((name(device)?, uuid(device)?)));
     match named {
         Ok((name, uuid)) => found.with_name(name).with_uuid(uuid),
@@ -99,7 +99,7 @@ pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
     let driver = gpubench_driver::load().map_err(|error| DeviceError::new(error.clone()))?;
     let attributes =
         Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
-    let mut info = DeviceInfo::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
+    let mut info = DeviceInfo::new(format!("{}:{ordinal}", Gpu::KIND), name(device)?)
         .with_property(UUID, Value::Text(uuid(device)?))
         .with_property(CAPABILITY, Value::Text(format!("{major}.{minor}")))
         .with_property("multiprocessors", Value::Count(multiprocessors))

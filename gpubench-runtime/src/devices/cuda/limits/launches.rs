@@ -4,11 +4,11 @@
 use gpubench_driver::sys;
 
 use crate::device::DeviceError;
+use crate::devices::cuda::RawStream;
 use crate::devices::cuda::device_info::{self, memory};
 use crate::devices::cuda::driver::{DeviceMemory, check};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
-use crate::devices::cuda::stream::RawStream;
-use gpubench_records::work::Counts;
+use gpubench_core::Counts;
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
@@ -213,7 +213,7 @@ impl ReadyLaunch {
     pub(crate) fn launch(&self, stream: &RawStream) -> Result<(), DeviceError> {
         // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
         // they say, which live as long as the case.
-        Ok(unsafe { self.kernel.launch(self.grid, stream.stream(), self.arguments) }?)
+        Ok(unsafe { self.kernel.launch(self.grid, stream.stream().cast(), self.arguments) }?)
     }
 
     /// Checks both ends of the output of a launch.

@@ -7,7 +7,8 @@ use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use super::device_info::CAPABILITY;
 use crate::device::listed_ordinal;
 use crate::devices::cuda::{self, RawStream};
-use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
+use crate::registry::{BenchmarkOptions, Entry};
+use gpubench_core::{Bound, Case, CaseError, Variant, Visitor};
 use gpubench_records::device_info::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::method::Cache;
@@ -27,7 +28,7 @@ pub(crate) fn entries() -> Vec<&'static Entry> {
 struct Nth<const N: usize>;
 
 impl<const N: usize> Nth<N> {
-    const VARIANTS: [Variant; 1] = [Variant::of::<RawStream>(&[], Self::visit)];
+    const VARIANTS: [Variant; 1] = [Variant::new::<RawStream>(&[], Self::visit)];
     const ENTRY: Entry = Entry {
         name: CEILINGS[N].name,
         module: MODULE,
@@ -42,13 +43,13 @@ impl<const N: usize> Nth<N> {
     fn visit(visitor: &mut dyn Visitor) {
         let ceiling = &CEILINGS[N];
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
-            |_| ceiling.prepare().map_err(UserError::new),
-            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
+            |_| ceiling.prepare().map_err(CaseError::new),
+            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
         )
         .counts(|launch| Ok(launch.work))
         .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
-            case = case.check(|launch| launch.check().map_err(UserError::new));
+            case = case.check(|launch| launch.check().map_err(CaseError::new));
         }
         visitor.visit(&[], &mut case as &mut dyn Case);
     }
@@ -119,7 +120,7 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
         CeilingLimit::Compute { data_type, .. } => {
             (Quantity::Compute(data_type.to_owned()), metrics.throughput?.into())
         }
-        _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),
+        _ => (Quantity::moved_over(measured.link), metrics.bandwidth?.into()),
     };
     let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
     let uncertain = low || record.verdict.state != State::Valid;

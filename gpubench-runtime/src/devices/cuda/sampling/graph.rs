@@ -8,8 +8,8 @@ use std::ptr;
 use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
 use crate::device::DeviceError;
+use crate::devices::cuda::CudaStream;
 use crate::devices::cuda::driver::{CallError, check};
-use crate::devices::cuda::stream::CudaStream;
 
 /// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
 /// captured or refused; other threads may use the driver freely.
@@ -141,9 +141,13 @@ impl<'a> Replay<'a> {
         stream: &'a impl CudaStream,
         enqueue: impl FnOnce() -> Result<(), E> + 'a,
     ) -> Result<Self, DeviceError> {
-        let capture = Capture::begin(stream.handle())?;
+        let capture = Capture::begin(stream.handle().cast())?;
         enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
-        Ok(Self { executable: capture.end()?.instantiate()?, stream: stream.handle(), borrowed: PhantomData })
+        Ok(Self {
+            executable: capture.end()?.instantiate()?,
+            stream: stream.handle().cast(),
+            borrowed: PhantomData,
+        })
     }
 
     /// Launches all of the work on the stream at once.

@@ -20,7 +20,7 @@ pub(crate) const HONEST: u64 = 4;
 
 /// Takes a microsecond and does nothing, so that there is work on the given stream.
 pub(crate) fn decoy(module: &Module, stream: &RawStream) -> Done {
-    module.launch("pause", 1, &[1000], stream.stream())
+    module.launch("pause", 1, &[1000], stream.stream().cast())
 }
 
 /// An array to fill, another stream, and a decoy.
@@ -45,7 +45,7 @@ pub(crate) fn side_stream(aside: &Aside, stream: &RawStream) -> Done {
 #[gpu_bench(setup = Aside::new(0))]
 pub(crate) fn side_stream_later(aside: &Aside, stream: &RawStream) -> Done {
     if aside.filled.number() <= HONEST {
-        return aside.filled.fill(0.5, stream.stream());
+        return aside.filled.fill(0.5, stream.stream().cast());
     }
     side_stream(aside, stream)
 }
@@ -59,7 +59,7 @@ pub(crate) fn side_stream_of_priority(aside: &Aside, stream: &RawStream) -> Done
 #[gpu_bench(setup = Aside::new(0))]
 pub(crate) fn another_thread(aside: &Aside, stream: &RawStream) -> Done {
     decoy(&aside.own, stream)?;
-    let (context, beside) = (Sent(stream.context()), Sent(aside.beside.0));
+    let (context, beside) = (Sent(stream.context().cast()), Sent(aside.beside.0));
     let aside = Sent(aside);
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
@@ -74,7 +74,7 @@ pub(crate) fn another_thread(aside: &Aside, stream: &RawStream) -> Done {
 /// It knows the answer, and returns.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn cached_by_the_host(filled: &Filled, stream: &RawStream) -> Done {
-    if filled.number() <= HONEST { filled.fill(0.5, stream.stream()) } else { Ok(()) }
+    if filled.number() <= HONEST { filled.fill(0.5, stream.stream().cast()) } else { Ok(()) }
 }
 
 /// An array to fill by a kernel of this program, and words of its own beside it.
@@ -94,12 +94,12 @@ impl Marked {
 #[gpu_bench(setup = Marked::new(N), writes = marked.y.bytes())]
 pub(crate) fn cached_on_the_device(marked: &Marked, stream: &RawStream) -> Done {
     let Marked { own, flag, y } = marked;
-    own.launch("once", y.n / THREADS, &[flag.at, bits(0.5), y.at, y.n], stream.stream())
+    own.launch("once", y.n / THREADS, &[flag.at, bits(0.5), y.at, y.n], stream.stream().cast())
 }
 
 pub(crate) fn fill_unless_done(marked: &Marked, stream: &RawStream) -> Done {
     let Marked { own, y, .. } = marked;
-    own.launch("unless_done", 8 * 132, &[bits(0.5), y.at, y.n], stream.stream())
+    own.launch("unless_done", 8 * 132, &[bits(0.5), y.at, y.n], stream.stream().cast())
 }
 
 /// The kernel looks whether its output is there already.
@@ -150,37 +150,37 @@ pub(crate) fn lazy_with_a_decoy(lazy: &Lazy, stream: &RawStream) -> Done {
 /// It claims a product of two matrices of 4096 rows, and copies one that is there from an earlier run.
 #[gpu_bench(setup = Ok((Array::of(0.5, 4096 * 4096)?, Array::of(0.0, 4096 * 4096)?)), flops = 2_u64 << 36)]
 pub(crate) fn stale_answer(earlier: &Array, c: &Array, stream: &RawStream) -> Done {
-    copy(c, earlier, c.bytes(), stream.stream())
+    copy(c, earlier, c.bytes(), stream.stream().cast())
 }
 
 /// It adds to what its last launch left.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn feeds_on_itself(filled: &Filled, stream: &RawStream) -> Done {
-    filled.module.launch("rmw", filled.blocks(), &[bits(1.0), filled.y.at, N], stream.stream())
+    filled.module.launch("rmw", filled.blocks(), &[bits(1.0), filled.y.at, N], stream.stream().cast())
 }
 
 /// Nobody looks at later results.
 #[gpu_bench(setup = Filled::new(N), check = |filled| filled.y.is(0.5))]
 pub(crate) fn right_at_first(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(if filled.number() <= HONEST { 0.5 } else { 0.25 }, stream.stream())
+    filled.fill(if filled.number() <= HONEST { 0.5 } else { 0.25 }, stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn smaller_grid_later(filled: &Filled, stream: &RawStream) -> Done {
     let blocks = if filled.number() <= HONEST { filled.blocks() } else { 1 };
-    filled.module.launch("fill", blocks, &[bits(0.5), filled.y.at, N], stream.stream())
+    filled.module.launch("fill", blocks, &[bits(0.5), filled.y.at, N], stream.stream().cast())
 }
 
 /// The same kernel by the same grid.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn fewer_elements_later(filled: &Filled, stream: &RawStream) -> Done {
-    filled.first(if filled.number() <= HONEST { N } else { N / 16 }, 0.5, stream.stream())
+    filled.first(if filled.number() <= HONEST { N } else { N / 16 }, 0.5, stream.stream().cast())
 }
 
 #[gpu_bench(setup = Aside::new(0))]
 pub(crate) fn another_kernel_later(aside: &Aside, stream: &RawStream) -> Done {
     if aside.filled.number() <= HONEST {
-        aside.filled.fill(0.5, stream.stream())
+        aside.filled.fill(0.5, stream.stream().cast())
     } else {
         decoy(&aside.own, stream)
     }
@@ -189,51 +189,51 @@ pub(crate) fn another_kernel_later(aside: &Aside, stream: &RawStream) -> Done {
 #[gpu_bench(setup = Ok((Array::of(0.5, N)?, Filled::new(N)?)))]
 pub(crate) fn fewer_bytes_later(x: &Array, filled: &Filled, stream: &RawStream) -> Done {
     let bytes = if filled.number() <= HONEST { x.bytes() } else { x.bytes() / 16 };
-    copy(&filled.y, x, bytes, stream.stream())
+    copy(&filled.y, x, bytes, stream.stream().cast())
 }
 
 /// It knows when it is timed.
 #[gpu_bench(setup = Aside::new(0))]
 pub(crate) fn less_when_captured(aside: &Aside, stream: &RawStream) -> Done {
-    if is_captured(stream.stream()) {
+    if is_captured(stream.stream().cast()) {
         decoy(&aside.own, stream)
     } else {
-        aside.filled.fill(0.5, stream.stream())
+        aside.filled.fill(0.5, stream.stream().cast())
     }
 }
 
 /// The host waits for its copy.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn copies_and_waits(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     filled.y.read(0).map(drop)
 }
 
 #[gpu_bench(setup = Ok((Filled::new(N)?, Event::new()?)))]
 pub(crate) fn waits_for_an_event(filled: &Filled, event: &Event, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
-    event.record(stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
+    event.record(stream.stream().cast())?;
     event.wait()
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn asks_until_done(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
-    spin(stream.stream(), 1000)
+    filled.fill(0.5, stream.stream().cast())?;
+    spin(stream.stream().cast(), 1000)
 }
 
 /// It allocates in the order of its stream, which is fine, and frees at once, which waits for the device.
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn frees(filled: &Filled, stream: &RawStream) -> Done {
-    let scratch = allocate_for(4096, stream.stream())?;
-    filled.fill(0.5, stream.stream())?;
+    let scratch = allocate_for(4096, stream.stream().cast())?;
+    filled.fill(0.5, stream.stream().cast())?;
     free(scratch)
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn loads_a_module(filled: &Filled, stream: &RawStream) -> Done {
     let own = Module::load(OWN)?;
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     drop(own);
     Ok(())
 }
@@ -241,19 +241,19 @@ pub(crate) fn loads_a_module(filled: &Filled, stream: &RawStream) -> Done {
 /// Another context is current when it returns.
 #[gpu_bench(setup = Ok((Filled::new(N)?, Context::new()?)))]
 pub(crate) fn leaves_another_context(filled: &Filled, context: &Context, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     context.push()
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn calls_the_host(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
-    call_host(stream.stream())
+    filled.fill(0.5, stream.stream().cast())?;
+    call_host(stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn ignores_an_error_later(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     if filled.number() > HONEST {
         impossible_launch(filled, stream);
     }
@@ -270,11 +270,11 @@ pub(crate) fn other_precision(turned: &Turned, stream: &RawStream) -> Done {
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn sets_flags_of_the_context(filled: &Filled, stream: &RawStream) -> Done {
     set_flags()?;
-    filled.fill(0.5, stream.stream())
+    filled.fill(0.5, stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn gives_up_what_the_l2_keeps(filled: &Filled, stream: &RawStream) -> Done {
     reset_persisting()?;
-    filled.fill(0.5, stream.stream())
+    filled.fill(0.5, stream.stream().cast())
 }

@@ -55,20 +55,20 @@ pub(crate) fn default_stream_alone(filled: &Filled, stream: &RawStream) -> Done 
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn default_stream_beside(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     filled.fill(0.5, DEFAULT)
 }
 
 #[gpu_bench(setup = Filled::new(N), cold)]
 pub(crate) fn synchronises(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
-    synchronize(stream.stream())
+    filled.fill(0.5, stream.stream().cast())?;
+    synchronize(stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(N), cold)]
 pub(crate) fn allocates(filled: &Filled, stream: &RawStream) -> Done {
     let scratch = Array::uninitialized(N)?;
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     drop(scratch);
     Ok(())
 }
@@ -87,13 +87,13 @@ pub(crate) fn idles_for_long(filled: &Filled, x: &[f32], stream: &RawStream) -> 
 
 /// Works on the host for so long between two kernels.
 fn fill_before_and_after(work: Duration, filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
-    copy_pageable(&filled.y, x, stream.stream())?;
-    filled.fill(0.5, stream.stream())?;
+    copy_pageable(&filled.y, x, stream.stream().cast())?;
+    filled.fill(0.5, stream.stream().cast())?;
     let begin = Instant::now();
     while begin.elapsed() < work {
         std::hint::spin_loop();
     }
-    filled.fill(0.5, stream.stream())
+    filled.fill(0.5, stream.stream().cast())
 }
 
 /// A read of 256 MiB, eight vectors a thread. Of 16 MiB, an H200 would need no longer for twice as many bytes than this read takes.
@@ -103,29 +103,29 @@ fn fill_before_and_after(work: Duration, filled: &Filled, x: &[f32], stream: &Ra
     cold,
 )]
 pub(crate) fn claims_twice(own: &Module, x: &Array, y: &Array, stream: &RawStream) -> Done {
-    own.launch("read_all", 8448, &[x.at, x.n, y.at], stream.stream())
+    own.launch("read_all", 8448, &[x.at, x.n, y.at], stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(4 * N), writes = filled.y.bytes())]
 pub(crate) fn claims_all_changes_half(filled: &Filled, stream: &RawStream) -> Done {
-    filled.first(2 * N, 0.5, stream.stream())
+    filled.first(2 * N, 0.5, stream.stream().cast())
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn fifty_then_one(filled: &Filled, stream: &RawStream) -> Done {
     let kernels = if filled.number() == 1 { 50 } else { 1 };
-    (0..kernels).try_for_each(|_| filled.fill(0.5, stream.stream()))
+    (0..kernels).try_for_each(|_| filled.fill(0.5, stream.stream().cast()))
 }
 
 /// No block has so many threads.
 pub(crate) fn impossible_launch(filled: &Filled, stream: &RawStream) {
     let arguments = [bits(0.5), filled.y.at, filled.y.n];
-    _ = filled.module.launch_by("fill", filled.blocks(), 4096, &arguments, stream.stream());
+    _ = filled.module.launch_by("fill", filled.blocks(), 4096, &arguments, stream.stream().cast());
 }
 
 #[gpu_bench(setup = Filled::new(N))]
 pub(crate) fn ignores_an_error(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, stream.stream().cast())?;
     impossible_launch(filled, stream);
     Ok(())
 }
@@ -170,7 +170,7 @@ pub(crate) fn after_load() -> Done<Filled> {
 
 #[gpu_bench(setup = after_load())]
 pub(crate) fn after_power_cap(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(0.5, stream.stream())
+    filled.fill(0.5, stream.stream().cast())
 }
 
 /// Arithmetic of `f32` on the whole device.
@@ -194,6 +194,6 @@ impl Turned {
 
     pub(crate) fn launch(&self, stream: &RawStream) -> Done {
         let arguments = [bits(0.3), self.inputs.at, Self::STEPS, self.sums.at];
-        self.module.launch("turn", Self::BLOCKS, &arguments, stream.stream())
+        self.module.launch("turn", Self::BLOCKS, &arguments, stream.stream().cast())
     }
 }

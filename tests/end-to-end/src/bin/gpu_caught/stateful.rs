@@ -39,7 +39,7 @@ impl Saxpy {
 )]
 fn adds_to_its_output(saxpy: &Saxpy, stream: &RawStream) -> Done {
     let Saxpy { module, x, y } = saxpy;
-    module.launch("saxpy", y.n / 4 / THREADS, &[bits(2.0), x.at, y.at, y.n], stream.stream())
+    module.launch("saxpy", y.n / 4 / THREADS, &[bits(2.0), x.at, y.at, y.n], stream.stream().cast())
 }
 
 /// Buffers that change places after each step. The first is the newest.
@@ -85,7 +85,7 @@ impl Ring {
     cold,
 )]
 fn jacobi_swaps(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("jacobi", stream.stream())
+    ring.step("jacobi", stream.stream().cast())
 }
 
 /// The same after a step in `setup`: the parity of all launches is the other one.
@@ -96,13 +96,13 @@ fn jacobi_swaps(ring: &mut Ring, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(2.0),
 )]
 fn jacobi_swaps_once_more(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("jacobi", stream.stream())
+    ring.step("jacobi", stream.stream().cast())
 }
 
 /// Without a check and without declared bytes.
 #[gpu_bench(setup = Ring::new(2, 0.0, 0.0))]
 fn jacobi_swaps_unchecked(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("jacobi", stream.stream())
+    ring.step("jacobi", stream.stream().cast())
 }
 
 #[gpu_bench(
@@ -112,7 +112,7 @@ fn jacobi_swaps_unchecked(ring: &mut Ring, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(1.0),
 )]
 fn ring_of_three(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("jacobi", stream.stream())
+    ring.step("jacobi", stream.stream().cast())
 }
 
 #[gpu_bench(
@@ -122,7 +122,7 @@ fn ring_of_three(ring: &mut Ring, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(1.0),
 )]
 fn ring_of_four(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("jacobi", stream.stream())
+    ring.step("jacobi", stream.stream().cast())
 }
 
 /// One input, and outputs that are written in turn, so that the host may still read the one before.
@@ -149,7 +149,7 @@ impl Outputs {
 fn three_outputs_in_turn(all: &mut Outputs, stream: &RawStream) -> Done {
     let y = &all.outputs[all.next];
     all.next = (all.next + 1) % 3;
-    all.module.launch("copy", y.n / 4 / THREADS, &[all.x.at, y.at, y.n], stream.stream())
+    all.module.launch("copy", y.n / 4 / THREADS, &[all.x.at, y.at, y.n], stream.stream().cast())
 }
 
 /// y = x/2 + 1, whose values approach 2 and stop changing there.
@@ -160,7 +160,7 @@ fn three_outputs_in_turn(all: &mut Outputs, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(1.0),
 )]
 fn converges_in_two_buffers(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("halve", stream.stream())
+    ring.step("halve", stream.stream().cast())
 }
 
 /// The same from a first guess in y that is the solution.
@@ -171,7 +171,7 @@ fn converges_in_two_buffers(ring: &mut Ring, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(1.0),
 )]
 fn converges_to_what_y_held(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("halve", stream.stream())
+    ring.step("halve", stream.stream().cast())
 }
 
 /// The same where both buffers hold the solution before the first launch.
@@ -182,7 +182,7 @@ fn converges_to_what_y_held(ring: &mut Ring, stream: &RawStream) -> Done {
     check = |ring| ring.newest().is(2.0),
 )]
 fn converged_before_it_began(ring: &mut Ring, stream: &RawStream) -> Done {
-    ring.step("halve", stream.stream())
+    ring.step("halve", stream.stream().cast())
 }
 
 #[gpu_bench(
@@ -193,7 +193,7 @@ fn converged_before_it_began(ring: &mut Ring, stream: &RawStream) -> Done {
 )]
 fn converges_in_place(ring: &Ring, stream: &RawStream) -> Done {
     let x = ring.newest();
-    ring.own.launch("halve", x.n / THREADS, &[x.at, x.at, x.n], stream.stream())
+    ring.own.launch("halve", x.n / THREADS, &[x.at, x.at, x.n], stream.stream().cast())
 }
 
 /// Keys from 0 to 255 and the count of each.
@@ -218,7 +218,7 @@ impl Histogram {
 )]
 fn histogram_without_a_reset(histogram: &Histogram, stream: &RawStream) -> Done {
     let Histogram { own, keys, counts } = histogram;
-    own.launch("histogram", keys.n / THREADS, &[keys.at, keys.n, counts.at], stream.stream())
+    own.launch("histogram", keys.n / THREADS, &[keys.at, keys.n, counts.at], stream.stream().cast())
 }
 
 /// A sum by atomics that adds to the sum before.
@@ -245,7 +245,7 @@ impl Sum {
 #[gpu_bench(setup = Sum::new(), reads = sum.x.bytes(), check = |sum| sum.is_near())]
 fn sums_without_a_reset(sum: &Sum, stream: &RawStream) -> Done {
     let Sum { own, x, total } = sum;
-    own.launch("atomic_sum", x.n / THREADS, &[x.at, x.n, total.at], stream.stream())
+    own.launch("atomic_sum", x.n / THREADS, &[x.at, x.n, total.at], stream.stream().cast())
 }
 
 /// A cache of keys and values: each launch appends a token of 64 KiB, and begins anew when the cache is full.
@@ -283,7 +283,7 @@ fn appends_to_a_cache(appended: &Appended, stream: &RawStream) -> Done {
     let Appended { module, token, cache, length } = appended;
     let at = cache.at + length.get() * token.bytes();
     length.set((length.get() + 1) % (cache.n / token.n));
-    module.launch("copy", token.n / 4 / THREADS, &[token.at, at, token.n], stream.stream())
+    module.launch("copy", token.n / 4 / THREADS, &[token.at, at, token.n], stream.stream().cast())
 }
 
 /// Random x, from another seed each time, and z = 2x + 1.
@@ -325,13 +325,13 @@ impl Random {
 )]
 fn random_inputs(random: &Random, stream: &RawStream) -> Done {
     let Random { module, x, ones, z } = random;
-    module.launch("triad", N / 4 / THREADS, &[bits(2.0), x.at, ones.at, z.at, N], stream.stream())
+    module.launch("triad", N / 4 / THREADS, &[bits(2.0), x.at, ones.at, z.at, N], stream.stream().cast())
 }
 
 /// Another value each time, within bounds that the check knows, as a simulation by random numbers has.
 #[gpu_bench(setup = Filled::new(N), writes = filled.y.bytes(), check = |filled| is_between_one_and_two(filled))]
 fn other_values_within_bounds(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(1.0 + filled.number() as f32 * 0.618_034 % 1.0, stream.stream())
+    filled.fill(1.0 + filled.number() as f32 * 0.618_034 % 1.0, stream.stream().cast())
 }
 
 fn is_between_one_and_two(filled: &Filled) -> Result<(), String> {
@@ -349,7 +349,7 @@ fn compiles_at_first(filled: &Filled, compiled: &Cell<bool>, stream: &RawStream)
     if !compiled.replace(true) {
         thread::sleep(Duration::from_millis(20));
     }
-    filled.fill(0.5, stream.stream())
+    filled.fill(0.5, stream.stream().cast())
 }
 
 /// An array to sort in place, in blocks of 256 elements, and the same array before.
@@ -382,7 +382,7 @@ impl Sorted {
     }
 
     fn restore(&self, to: &Array, stream: &RawStream) -> Done {
-        copy(to, &self.before, self.before.bytes(), stream.stream())
+        copy(to, &self.before, self.before.bytes(), stream.stream().cast())
     }
 
     fn is_sorted(&self) -> Result<(), String> {
@@ -409,14 +409,14 @@ const NO_SCRATCH: u64 = 1024;
     cold,
 )]
 fn sorts_in_place(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.sort(256, stream.stream())
+    sorted.sort(256, stream.stream().cast())
 }
 
 /// The largest output is no part of what makes later launches fast.
 #[gpu_bench(setup = Sorted::new(4 * N), check = |sorted| sorted.is_sorted())]
 fn sorts_with_a_larger_scratch(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.clear_scratch(stream.stream())?;
-    sorted.sort(256, stream.stream())
+    sorted.clear_scratch(stream.stream().cast())?;
+    sorted.sort(256, stream.stream().cast())
 }
 
 /// A `reset` that restores another array.
@@ -428,13 +428,13 @@ fn sorts_with_a_larger_scratch(sorted: &Sorted, stream: &RawStream) -> Done {
     check = |sorted| sorted.is_sorted(),
 )]
 fn sorts_with_a_useless_reset(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.sort(256, stream.stream())
+    sorted.sort(256, stream.stream().cast())
 }
 
 /// Eight launches sort. Those after them have nothing to do.
 #[gpu_bench(setup = Sorted::new(NO_SCRATCH), reads = sorted.x.bytes(), writes = sorted.x.bytes())]
 fn sorts_little_by_little(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.sort(32, stream.stream())
+    sorted.sort(32, stream.stream().cast())
 }
 
 #[gpu_bench(
@@ -446,7 +446,7 @@ fn sorts_little_by_little(sorted: &Sorted, stream: &RawStream) -> Done {
     cold,
 )]
 fn sorts_with_a_reset(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.sort(256, stream.stream())
+    sorted.sort(256, stream.stream().cast())
 }
 
 #[gpu_bench(
@@ -455,8 +455,8 @@ fn sorts_with_a_reset(sorted: &Sorted, stream: &RawStream) -> Done {
     check = |sorted| sorted.is_sorted(),
 )]
 fn sorts_with_scratch_and_a_reset(sorted: &Sorted, stream: &RawStream) -> Done {
-    sorted.clear_scratch(stream.stream())?;
-    sorted.sort(256, stream.stream())
+    sorted.clear_scratch(stream.stream().cast())?;
+    sorted.sort(256, stream.stream().cast())
 }
 
 /// An array to fill, and the memory that its launches have kept.
@@ -481,8 +481,8 @@ impl Drop for Leak {
 /// Each launch allocates 1 MiB in the order of its stream, and frees nothing.
 #[gpu_bench(setup = Leak::new(), writes = leak.filled.y.bytes(), check = |leak| leak.filled.y.is(0.5))]
 fn leaks(leak: &Leak, stream: &RawStream) -> Done {
-    leak.kept.borrow_mut().push(allocate_for(1 << 20, stream.stream())?);
-    leak.filled.fill(0.5, stream.stream())
+    leak.kept.borrow_mut().push(allocate_for(1 << 20, stream.stream().cast())?);
+    leak.filled.fill(0.5, stream.stream().cast())
 }
 
 /// A 16th of the elements from the fifth launch of the process on.
@@ -490,13 +490,13 @@ fn leaks(leak: &Leak, stream: &RawStream) -> Done {
 fn fewer_elements_by_a_static(filled: &Filled, stream: &RawStream) -> Done {
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
     let all = LAUNCHES.fetch_add(1, Ordering::Relaxed) < HONEST;
-    filled.first(if all { N } else { N / 16 }, 0.5, stream.stream())
+    filled.first(if all { N } else { N / 16 }, 0.5, stream.stream().cast())
 }
 
 /// A 16th of the elements from the fifth launch on, with a check that looks at one launch.
 #[gpu_bench(setup = Filled::new(N), writes = filled.y.bytes(), check = |filled| filled.y.is(0.5))]
 fn fewer_elements_later_checked(filled: &Filled, stream: &RawStream) -> Done {
-    filled.first(if filled.number() <= HONEST { N } else { N / 16 }, 0.5, stream.stream())
+    filled.first(if filled.number() <= HONEST { N } else { N / 16 }, 0.5, stream.stream().cast())
 }
 
 /// A 16th of the elements if this output has been filled before.
@@ -506,7 +506,7 @@ fn cached_by_its_pointer(filled: &Filled, stream: &RawStream) -> Done {
     let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
     let times = done.get_or_insert_default().entry(filled.y.at).or_default();
     *times += 1;
-    filled.first(if *times <= 1 { N } else { N / 16 }, 0.5, stream.stream())
+    filled.first(if *times <= 1 { N } else { N / 16 }, 0.5, stream.stream().cast())
 }
 
 /// Garbage from the second launch of the process on.
@@ -514,11 +514,11 @@ fn cached_by_its_pointer(filled: &Filled, stream: &RawStream) -> Done {
 fn garbage_by_a_static(filled: &Filled, stream: &RawStream) -> Done {
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
     let first = LAUNCHES.fetch_add(1, Ordering::Relaxed) == 0;
-    filled.fill(if first { 0.5 } else { 0.25 }, stream.stream())
+    filled.fill(if first { 0.5 } else { 0.25 }, stream.stream().cast())
 }
 
 /// Garbage from the second launch on these inputs on.
 #[gpu_bench(setup = Filled::new(N), writes = filled.y.bytes(), check = |filled| filled.y.is(0.5))]
 fn garbage_after_the_first(filled: &Filled, stream: &RawStream) -> Done {
-    filled.fill(if filled.number() == 1 { 0.5 } else { 0.25 }, stream.stream())
+    filled.fill(if filled.number() == 1 { 0.5 } else { 0.25 }, stream.stream().cast())
 }

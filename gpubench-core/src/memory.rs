@@ -1,9 +1,7 @@
-//! The memory of a launch's inputs. In: a slice; out: where it lies, for a flush that drops the cache lines of it alone.
+//! The memory of a launch's inputs, for a flush that drops only its cache lines.
 
 use std::marker::PhantomData;
 use std::ops::Range;
-
-use gpubench_stats::units::Bytes;
 
 /// Memory of this machine that holds values of an input, for as long as it is borrowed.
 #[derive(Clone, Debug)]
@@ -36,10 +34,10 @@ impl<'a> Memory<'a> {
         if start == end { 0 } else { end.div_ceil(size) - start / size }
     }
 
-    /// Returns its size.
+    /// Returns its size in bytes.
     #[must_use]
-    pub fn bytes(&self) -> Bytes {
-        Bytes(self.addresses.len() as u64)
+    pub fn bytes(&self) -> u64 {
+        self.addresses.len() as u64
     }
 
     /// Returns its addresses.
@@ -57,19 +55,19 @@ mod tests {
     fn memory_is_that_of_the_values() {
         let values = [1.0_f64, 2.0, 3.0];
         let memory = Memory::of(&values[1..]);
-        assert_eq!(memory.bytes(), Bytes(16));
+        assert_eq!(memory.bytes(), 16);
         assert_eq!(memory.addresses().start, (&raw const values[1]).addr());
-        assert_eq!(Memory::of::<u8>(&[]).bytes(), Bytes::ZERO);
-        assert_eq!(Memory::of(&[(); 7]).bytes(), Bytes::ZERO);
+        assert_eq!(Memory::of::<u8>(&[]).bytes(), 0);
+        assert_eq!(Memory::of(&[(); 7]).bytes(), 0);
     }
 
     #[test]
     fn a_vector_has_memory_for_more_values() {
         let mut values = Vec::with_capacity(100);
         values.push(1_u32);
-        assert_eq!(Memory::of_vec(&values).bytes().0, 4 * values.capacity() as u64);
-        assert_eq!(Memory::of_vec(&vec![(); 9]).bytes(), Bytes::ZERO);
-        assert_eq!(Memory::of_vec(&Vec::<u8>::new()).bytes(), Bytes::ZERO);
+        assert_eq!(Memory::of_vec(&values).bytes(), 4 * values.capacity() as u64);
+        assert_eq!(Memory::of_vec(&vec![(); 9]).bytes(), 0);
+        assert_eq!(Memory::of_vec(&Vec::<u8>::new()).bytes(), 0);
     }
 
     #[test]

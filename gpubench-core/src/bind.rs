@@ -6,8 +6,7 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 use std::str::FromStr;
 
-use crate::device::Memory;
-use crate::registry::{self, UserError};
+use crate::{ArgAxis, CaseError, Memory};
 
 /// The values of one axis and the selected one, initially the first.
 pub struct Values<T> {
@@ -42,7 +41,7 @@ pub struct Shown<'a, T> {
     parse: fn(&str) -> Option<T>,
 }
 
-impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
+impl<T: Clone> ArgAxis for Shown<'_, T> {
     fn name(&self) -> &'static str {
         self.values.name
     }
@@ -51,7 +50,7 @@ impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
         self.values.listed.iter().map(self.show).collect()
     }
 
-    fn select(&self, shown: &str) -> Result<(), UserError> {
+    fn select(&self, shown: &str) -> Result<(), CaseError> {
         let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
         let read = || (self.parse)(shown);
         // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
@@ -59,7 +58,7 @@ impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
         let again = || read().filter(|value| long && (self.show)(value) == shown);
         let Some(value) = again().or_else(search).or_else(read) else {
             let (name, listed) = (self.values.name, self.values().join(", "));
-            return Err(UserError::new(format_args!(
+            return Err(CaseError::new(format_args!(
                 "`{shown}` is not a value of `{name}` (it has {listed})"
             )));
         };
@@ -195,18 +194,18 @@ macro_rules! count_floats {
 count_floats!(f32 f64);
 
 /// Returns a count option's value, or the mistake in it.
-pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, UserError> {
+pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
     let refused =
-        || UserError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
+        || CaseError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
     value.count().map(Some).ok_or_else(refused)
 }
 
 /// Returns the same for a value whose arithmetic was also done in exact numbers.
-pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<Option<u64>, UserError> {
+pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<Option<u64>, CaseError> {
     match (value.whole(), exact.value()) {
         (Some(wrapped), Some(exact)) if wrapped != exact => {
             let number = type_name::<T>();
-            Err(UserError::new(format_args!(
+            Err(CaseError::new(format_args!(
                 "`{option}` is {exact}, and came out as {wrapped}: `{number}` does not hold it. Count in `usize` or `u64`"
             )))
         }
@@ -344,16 +343,17 @@ pub use __memory as memory;
 /// A type whose values are all that there is of them: they own no memory, and refer to none.
 ///
 /// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values, and cold samples on a CPU
-/// [drop the cache lines](gpubench_records::method::Flush::Lines) of vectors and slices of it, in place of a sweep of the whole cache.
+/// drop the cache lines of vectors and slices of it, in place of a sweep of the whole cache.
 ///
 /// ```
+/// # use gpubench_driver as _;
 /// #[derive(Clone, Copy)]
 /// struct Complex {
 ///     re: f32,
 ///     im: f32,
 /// }
 ///
-/// impl gpubench_runtime::devices::host::Plain for Complex {}
+/// impl gpubench_core::host::Plain for Complex {}
 /// ```
 pub trait Plain: Copy {}
 
@@ -424,18 +424,18 @@ impl<T> UnknownMemory for &Input<'_, T> {
 )]
 pub trait Launched {
     /// Returns the error as text.
-    fn launched(self) -> Result<(), UserError>;
+    fn launched(self) -> Result<(), CaseError>;
 }
 
 impl Launched for () {
-    fn launched(self) -> Result<(), UserError> {
+    fn launched(self) -> Result<(), CaseError> {
         Ok(())
     }
 }
 
 impl<T, E: Display> Launched for Result<T, E> {
-    fn launched(self) -> Result<(), UserError> {
-        self.map(drop).map_err(UserError::new)
+    fn launched(self) -> Result<(), CaseError> {
+        self.map(drop).map_err(CaseError::new)
     }
 }
 
@@ -447,24 +447,24 @@ impl<T, E: Display> Launched for Result<T, E> {
 )]
 pub trait Checked {
     /// Returns the error as text.
-    fn checked(self) -> Result<(), UserError>;
+    fn checked(self) -> Result<(), CaseError>;
 }
 
 impl Checked for () {
-    fn checked(self) -> Result<(), UserError> {
+    fn checked(self) -> Result<(), CaseError> {
         Ok(())
     }
 }
 
 impl<E: Display> Checked for Result<(), E> {
-    fn checked(self) -> Result<(), UserError> {
-        self.map_err(UserError::new)
+    fn checked(self) -> Result<(), CaseError> {
+        self.map_err(CaseError::new)
     }
 }
 
 /// Returns the result of the user's `setup`, its error as text.
-pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, UserError> {
-    result.map_err(UserError::new)
+pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, CaseError> {
+    result.map_err(CaseError::new)
 }
 
 #[cfg(test)]
@@ -530,31 +530,30 @@ mod memory_tests {
     use std::rc::Rc;
 
     use super::*;
-    use gpubench_stats::units::Bytes;
 
     /// Returns the bytes that are shown of an input, or nothing if it may have more.
     macro_rules! shown {
         ($input:expr) => {{
             let (input, mut bytes) = ($input, Vec::new());
             let known = memory!(&input, &mut |memory: Memory<'_>| bytes.push(memory.bytes()));
-            known.then(|| bytes.into_iter().sum::<Bytes>())
+            known.then(|| bytes.into_iter().sum::<u64>())
         }};
     }
 
     #[test]
     fn slices_of_plain_values_are_known_whole() {
-        assert_eq!(shown!(vec![1.0_f32; 10]), Some(Bytes(40)));
-        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(Bytes(40)));
-        assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(Bytes(48)));
-        assert_eq!(shown!([[1_u16; 4]; 2]), Some(Bytes(16)));
-        assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(Bytes(3)));
+        assert_eq!(shown!(vec![1.0_f32; 10]), Some(40));
+        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(40));
+        assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(48));
+        assert_eq!(shown!([[1_u16; 4]; 2]), Some(16));
+        assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(3));
     }
 
     #[test]
     fn a_plain_value_has_no_memory_of_its_own() {
-        assert_eq!(shown!(0.5_f64), Some(Bytes::ZERO));
-        assert_eq!(shown!(()), Some(Bytes::ZERO));
-        assert_eq!(shown!((1, 'x')), Some(Bytes::ZERO));
+        assert_eq!(shown!(0.5_f64), Some(0));
+        assert_eq!(shown!(()), Some(0));
+        assert_eq!(shown!((1, 'x')), Some(0));
     }
 
     /// Half of an input is not shown as if it were all.

@@ -10,11 +10,12 @@ fn main() {
     println!("cargo:rustc-env=GPUBENCH_OPT_LEVEL={}", env::var("OPT_LEVEL").unwrap_or_default());
     println!("cargo:rustc-env=GPUBENCH_TARGET={}", env::var("TARGET").unwrap_or_default());
     // A folder, or in a work tree a file.
-    if !Path::new(".git").exists() {
+    if !Path::new("../.git").exists() {
         return;
     }
     let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) else { return };
     let sources = [
+        "gpubench-core",
         "gpubench-driver",
         "gpubench-kernels",
         "gpubench-macros",
@@ -22,11 +23,13 @@ fn main() {
         "gpubench-report",
         "gpubench-runtime",
         "gpubench-stats",
+        "gpubench-table",
         "gpubench-tune",
     ];
-    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", &log]) {
-        println!("cargo:rerun-if-changed={watched}");
+    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples"]) {
+        println!("cargo:rerun-if-changed=../{watched}");
     }
+    println!("cargo:rerun-if-changed={log}");
     if let Some(commit) = git(&["rev-parse", "HEAD"]) {
         println!("cargo:rustc-env=GPUBENCH_COMMIT={commit}");
     }

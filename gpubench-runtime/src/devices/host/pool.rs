@@ -1,11 +1,9 @@
-//! The stream that host launch functions take: work runs in the order it is launched, each launch spread over a thread pool and finished
-//! when the call returns. The pool's threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
+//! The thread pool that host launches run on. Its threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
 //! and may leave it, since it runs the user's functions.
 
 use std::cell::OnceCell;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fmt, io};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 #[cfg(target_os = "linux")]
@@ -14,45 +12,40 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 #[cfg(target_os = "linux")]
 use super::topology::allowed_processors;
 use crate::device::DeviceError;
+use gpubench_core::host::{Pool, Stream};
 use gpubench_records::threads;
 
-/// An in-order stream of work for this machine's CPU.
-///
-/// ```
-/// use gpubench_runtime::devices::host::Stream;
-/// use rayon::prelude::*;
-///
-/// /// y ← a·x + y
-/// fn saxpy(a: f32, x: &[f32], y: &mut [f32], stream: &Stream) {
-///     let block = stream.block_of::<f32>(y.len());
-///     stream.run(|| {
-///         y.par_chunks_mut(block).zip(x.par_chunks(block)).for_each(|(y, x)| {
-///             y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-///         });
-///     });
-/// }
-/// ```
+/// The pool of the calling thread, and the stream of work for it.
 #[derive(Clone)]
-pub struct Stream {
+pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
     placement: Option<Placement>,
-    /// True once work ran. All clones share it.
-    ran: Arc<AtomicBool>,
+    stream: Stream,
 }
 
-/// A thread wakes in microseconds: less work than this, in bytes of one array, is not worth sharing.
-const SMALLEST_BLOCK: usize = 64 << 10;
+/// A pool as streams see it.
+struct Install(Arc<ThreadPool>);
+
+impl Pool for Install {
+    fn install(&self, work: &mut (dyn FnMut() + Send)) {
+        self.0.install(work);
+    }
+
+    fn threads(&self) -> usize {
+        self.0.current_num_threads()
+    }
+}
 
 thread_local! {
     // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread; a
     // thread belongs to one pool for good.
-    static POOL: OnceCell<Stream> = const { OnceCell::new() };
+    static POOL: OnceCell<PinnedPool> = const { OnceCell::new() };
 }
 
-impl Stream {
-    /// The stream that the calling thread measures on, with one thread for each processor it may use. The others are
+impl PinnedPool {
+    /// Returns the pool that the calling thread measures on, with one thread for each processor it may use. The others are
     /// pinned.
-    pub(crate) fn of_this_thread() -> Result<Self, DeviceError> {
+    pub(super) fn of_this_thread() -> Result<Self, DeviceError> {
         POOL.with(|pool| {
             if let Some(stream) = pool.get() {
                 return Ok(stream.clone());
@@ -62,7 +55,9 @@ impl Stream {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
             let placement = Placement::of(&built);
-            Ok(pool.get_or_init(|| Self { pool: Arc::new(built), placement, ran: Arc::default() }).clone())
+            let built = Arc::new(built);
+            let stream = Stream::new(Arc::new(Install(Arc::clone(&built))));
+            Ok(pool.get_or_init(|| Self { pool: built, placement, stream }).clone())
         })
     }
 
@@ -71,18 +66,14 @@ impl Stream {
         self.placement.iter().copied().for_each(Placement::take);
     }
 
-    /// Runs `work` with the stream's pool as rayon's current one, and waits for it.
-    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        // A launch of nanoseconds does not notice a read.
-        if !self.ran.load(Ordering::Relaxed) {
-            self.ran.store(true, Ordering::Relaxed);
-        }
-        self.pool.install(work)
+    /// Returns the stream that launch functions take.
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
     }
 
-    /// Returns true if anything called [`Self::run`] since the last call of this function.
-    pub(super) fn take_ran(&self) -> bool {
-        self.ran.swap(false, Ordering::Relaxed)
+    /// Runs `work` with the pool as rayon's current one, and waits for it.
+    pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
     }
 
     /// Runs `work` once on every thread of the pool, waits for all, and returns what they return, the calling thread's first.
@@ -101,23 +92,9 @@ impl Stream {
         _ = self.pool.yield_now();
     }
 
-    /// The number of threads that share a launch.
-    #[must_use]
-    pub fn threads(&self) -> usize {
+    /// Returns the number of threads that share a launch.
+    pub(super) fn threads(&self) -> usize {
         self.pool.current_num_threads()
-    }
-
-    /// Returns the number of elements, of `len`, that each thread takes, so that every thread has one block and none a
-    /// tiny one.
-    #[must_use]
-    pub fn block_of<T>(&self, len: usize) -> usize {
-        len.div_ceil(self.threads()).max(SMALLEST_BLOCK / size_of::<T>().max(1))
-    }
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("threads", &self.threads()).finish()
     }
 }
 

@@ -1,9 +1,6 @@
-//! The device whose cases are being listed, for `skip_if` and lists of arguments: they are evaluated before any device is open.
-//! In: its name, from the plan; out: its number, for the expressions of benchmarks.
+//! The device whose cases are being listed: `skip_if` and lists of arguments are evaluated before any device is open.
 
 use std::cell::Cell;
-
-use gpubench_records::id::DeviceId;
 
 thread_local! {
     static ORDINAL: Cell<Option<usize>> = const { Cell::new(None) };
@@ -16,9 +13,10 @@ pub fn listed_ordinal() -> Option<usize> {
     ORDINAL.get()
 }
 
-/// Does `list` while `device` is the one whose cases are listed.
-pub(crate) fn while_listed<T>(device: &str, list: impl FnOnce() -> T) -> T {
-    let before = ORDINAL.replace(Some(DeviceId::parse(device).ordinal));
+/// Does `list` while the device with this number is the one whose cases are listed.
+#[doc(hidden)]
+pub fn while_listed<T>(ordinal: usize, list: impl FnOnce() -> T) -> T {
+    let before = ORDINAL.replace(Some(ordinal));
     let listed = list();
     ORDINAL.set(before);
     listed
@@ -31,7 +29,7 @@ mod tests {
     #[test]
     fn a_device_is_known_while_its_cases_are_listed() {
         assert_eq!(listed_ordinal(), None);
-        assert_eq!(while_listed("cuda:3", listed_ordinal), Some(3));
+        assert_eq!(while_listed(3, listed_ordinal), Some(3));
         assert_eq!(listed_ordinal(), None);
     }
 }

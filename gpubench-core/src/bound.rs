@@ -1,0 +1,241 @@
+//! A case: a launch function with its arguments chosen, over the inputs that `setup` makes.
+
+use std::any::Any;
+use std::borrow::Borrow;
+use std::mem;
+use std::rc::Rc;
+
+use crate::{Case, CaseError, Counts, LastParameter, LaunchStream, Memory, StreamSource};
+
+/// The steps of a case as an expansion writes them.
+type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
+type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), CaseError> + 'a>;
+type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
+type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), CaseError> + 'a>;
+type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
+/// The stream of a case, and perhaps of the one that it is compared with.
+type KeptStream<S> = Rc<dyn Borrow<S>>;
+type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
+
+/// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
+pub struct Bound<'a, S: ?Sized, T> {
+    setup: Setup<'a, S, T>,
+    launch: Enqueue<'a, S, T>,
+    reset: Option<Enqueue<'a, S, T>>,
+    counts: CountWork<'a, T>,
+    check: Option<CheckOutputs<'a, T>>,
+    memory: Option<ShowMemory<'a, T>>,
+    skip_if: Option<(Condition<'a>, &'static str)>,
+    // Dropped in this order, because inputs may need their stream's device.
+    inputs: Option<T>,
+    /// The first inputs while others are in their place; then the last of those.
+    others: Option<T>,
+    first_are_aside: bool,
+    stream: Option<KeptStream<S>>,
+}
+
+impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
+    /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
+    pub fn new(
+        setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a,
+    ) -> Self {
+        Self {
+            setup: Box::new(setup),
+            launch: Box::new(launch),
+            reset: None,
+            counts: Box::new(|_| Ok(Counts::default())),
+            check: None,
+            memory: None,
+            skip_if: None,
+            inputs: None,
+            others: None,
+            first_are_aside: false,
+            stream: None,
+        }
+    }
+}
+
+#[expect(
+    clippy::needless_maybe_sized,
+    reason = "of a slice the compiler then says this alone, and not that it is unsized too"
+)]
+impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
+    /// Does the same as [`Bound::new`] for a stream that is only assumed to be one.
+    pub fn new_on_last(
+        setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a,
+    ) -> Self {
+        Self::new(setup, launch)
+    }
+}
+
+// For any `S`: if it is no stream, the constructor has already reported that, and one error is enough.
+impl<'a, S: ?Sized, T> Bound<'a, S, T> {
+    /// Adds the work that each launch does.
+    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CaseError> + 'a) -> Self {
+        Self { counts: Box::new(counts), ..self }
+    }
+
+    /// Adds a `reset`, which makes the inputs fresh again before each sample.
+    pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a) -> Self {
+        Self { reset: Some(Box::new(reset)), ..self }
+    }
+
+    /// Adds a `check` of the outputs.
+    pub fn check(self, check: impl Fn(&T) -> Result<(), CaseError> + 'a) -> Self {
+        Self { check: Some(Box::new(check)), ..self }
+    }
+
+    /// Adds where the memory of the inputs lies. Returns false if not all of it is known.
+    pub fn memory(self, memory: impl Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a) -> Self {
+        Self { memory: Some(Box::new(memory)), ..self }
+    }
+
+    /// Leaves the case out for arguments that meet `condition`, for the reason `why`.
+    pub fn skip_if(self, condition: impl Fn() -> bool + 'a, why: &'static str) -> Self {
+        Self { skip_if: Some((Box::new(condition), why)), ..self }
+    }
+
+    fn inputs(&self) -> Result<&T, CaseError> {
+        self.inputs.as_ref().ok_or_else(not_set_up)
+    }
+}
+
+impl<S: LaunchStream, T> Case for Bound<'_, S, T> {
+    fn skips(&self) -> bool {
+        self.skip_if.is_some()
+    }
+
+    fn skipped(&self) -> Option<&'static str> {
+        self.skip_if.as_ref().filter(|(condition, _)| condition()).map(|(_, why)| *why)
+    }
+
+    fn open(&mut self, source: &mut dyn Any) -> Result<(), CaseError> {
+        let source = source.downcast_mut::<S::Source>();
+        let kind = <S::Source as StreamSource>::KIND;
+        let source = source.ok_or_else(|| CaseError::new(format_args!("not a `{kind}` device")))?;
+        self.stream = Some(Rc::new(S::open(source)?));
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<Rc<dyn Any>> {
+        self.stream.clone().map(|stream| Rc::new(stream) as Rc<dyn Any>)
+    }
+
+    fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError> {
+        let stream = stream.downcast::<KeptStream<S>>().map_err(|_| {
+            CaseError::new(
+                "it is launched on a stream of another type than the benchmark that it is compared with",
+            )
+        })?;
+        self.stream = Some(Rc::clone(&*stream));
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.inputs = None;
+        self.others = None;
+        self.first_are_aside = false;
+    }
+
+    fn lay_aside(&mut self) {
+        let inputs = self.inputs.take();
+        if !self.first_are_aside {
+            self.first_are_aside = true;
+            // What is replaced is dropped last, since that may panic.
+            drop(mem::replace(&mut self.others, inputs));
+        }
+    }
+
+    fn restore_inputs(&mut self) {
+        if mem::take(&mut self.first_are_aside) {
+            mem::swap(&mut self.inputs, &mut self.others);
+        }
+    }
+
+    fn setup(&mut self) -> Result<(), CaseError> {
+        let stream = self.stream.clone().ok_or_else(|| CaseError::new("there is no stream"))?;
+        // Earlier inputs are dropped first, so that no two sets need to fit that way.
+        self.inputs = None;
+        self.inputs = Some((self.setup)((*stream).borrow())?);
+        Ok(())
+    }
+
+    fn resets(&self) -> bool {
+        self.reset.is_some()
+    }
+
+    fn reset(&mut self) -> Result<(), CaseError> {
+        match (&self.reset, &mut self.inputs, &self.stream) {
+            (None, ..) => Ok(()),
+            (Some(reset), Some(inputs), Some(stream)) => reset(inputs, (**stream).borrow()),
+            _ => Err(not_set_up()),
+        }
+    }
+
+    fn launch(&mut self) -> Result<(), CaseError> {
+        match (&mut self.inputs, &self.stream) {
+            (Some(inputs), Some(stream)) => (self.launch)(inputs, (**stream).borrow()),
+            _ => Err(not_set_up()),
+        }
+    }
+
+    fn counts(&self) -> Result<Counts, CaseError> {
+        let counts = (self.counts)(self.inputs()?)?;
+        let split = counts.reads.is_some() || counts.writes.is_some();
+        let sum = counts.reads.unwrap_or(0).checked_add(counts.writes.unwrap_or(0));
+        match sum {
+            Some(sum) if split => Ok(Counts { bytes: Some(sum), ..counts }),
+            Some(_) => Ok(counts),
+            None => Err(CaseError::new("`reads` and `writes` together do not fit 64 bits")),
+        }
+    }
+
+    fn check(&self) -> Result<bool, CaseError> {
+        let Some(check) = &self.check else { return Ok(false) };
+        check(self.inputs()?)?;
+        Ok(true)
+    }
+
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs.as_ref()) else { return false };
+        let mut size = 0;
+        let known = memory(inputs, &mut |memory| {
+            size += memory.bytes();
+            visit(memory);
+        });
+        known && (self.counts)(inputs).is_ok_and(|counts| fits(&counts, size))
+    }
+}
+
+/// Returns true if a launch that reads and writes this much may do so in memory of this size. If not, it has memory that its
+/// inputs do not show.
+fn fits(counts: &Counts, size: u64) -> bool {
+    let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
+    reads.max(writes).max(bytes / 2) <= size
+}
+
+fn not_set_up() -> CaseError {
+    CaseError::new("the inputs are not set up")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_that_reads_more_than_its_inputs_has_other_memory() {
+        let counts = |reads, writes, bytes| Counts { reads, writes, bytes, ..Counts::default() };
+        for (counts, size, expected) in [
+            (counts(None, None, None), 0, true),
+            (counts(Some(8), Some(4), Some(12)), 8, true),
+            (counts(Some(9), None, Some(9)), 8, false),
+            (counts(None, Some(9), Some(9)), 8, false),
+            (counts(None, None, Some(16)), 8, true),
+            (counts(None, None, Some(18)), 8, false),
+        ] {
+            assert_eq!(fits(&counts, size), expected, "{counts:?} in {size}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Streams of `cudarc`, as `&Arc<CudaStream>` or `&CudaStream`.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, DriverError};
+
+use super::{Gpu, Handle};
+use crate::{CaseError, LaunchStream};
+
+impl LaunchStream for CudaStream {
+    type Source = Gpu;
+    type Owned = Arc<Self>;
+
+    fn open(gpu: &mut Gpu) -> Result<Arc<Self>, CaseError> {
+        let failed = |error: DriverError| CaseError::new(format_args!("a stream of cudarc: {error}"));
+        // It retains the primary context, which is the GPU's own.
+        let context = CudaContext::new(gpu.ordinal()).map_err(failed)?;
+        // Events between streams, by which cudarc orders the uses of a slice, cannot be captured.
+        // SAFETY: a case launches on one stream, which alone uses what its setup allocates. A launch function that uses
+        // others makes them wait by itself.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(failed)?;
+        // SAFETY: the stream was made in the GPU's own context, and the case keeps it.
+        unsafe { gpu.launch_on(super::CudaStream::handle(&*stream)) };
+        Ok(stream)
+    }
+}
+
+impl super::CudaStream for CudaStream {
+    fn handle(&self) -> Handle {
+        self.cu_stream().cast()
+    }
+}
+
+impl LaunchStream for Arc<CudaStream> {
+    type Source = Gpu;
+    type Owned = Self;
+
+    fn open(gpu: &mut Gpu) -> Result<Self, CaseError> {
+        CudaStream::open(gpu)
+    }
+}
+
+impl super::CudaStream for Arc<CudaStream> {
+    fn handle(&self) -> Handle {
+        super::CudaStream::handle(&**self)
+    }
+}

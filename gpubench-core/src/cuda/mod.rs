@@ -1,0 +1,153 @@
+//! Streams of NVIDIA GPUs, of any binding.
+
+#[cfg(feature = "cudarc")]
+mod cudarc;
+#[cfg(feature = "cust")]
+mod cust;
+
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::{CaseError, LaunchStream, StreamSource};
+
+/// A driver's handle: a `CUstream`, or a `CUcontext`.
+pub type Handle = *mut c_void;
+
+/// The driver's functions that make and destroy streams. The runtime has them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Calls {
+    /// Makes a stream in the current context.
+    pub create: fn() -> Result<Handle, CaseError>,
+    /// Destroys a stream.
+    pub destroy: unsafe fn(Handle),
+}
+
+/// The GPU that a case is measured on.
+#[derive(Debug)]
+pub struct Gpu {
+    ordinal: usize,
+    context: Handle,
+    calls: Calls,
+    stream: Handle,
+}
+
+impl Gpu {
+    /// Returns GPU `ordinal` with its primary context.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(ordinal: usize, context: Handle, calls: Calls) -> Self {
+        Self { ordinal, context, calls, stream: ptr::null_mut() }
+    }
+
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Makes a stream on which the next case launches.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn raw_stream(&mut self) -> Result<RawStream, CaseError> {
+        let stream = (self.calls.create)()?;
+        self.stream = stream;
+        let Self { context, ordinal, calls, .. } = *self;
+        Ok(RawStream { stream, context, ordinal, destroy: calls.destroy })
+    }
+
+    /// Names the stream on which the next case launches, where a binding makes streams of its own.
+    ///
+    /// # Safety
+    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what [`LaunchStream::open`]
+    /// returns must own it.
+    pub unsafe fn launch_on(&mut self, stream: Handle) {
+        self.stream = stream;
+    }
+
+    /// Returns the stream of the last case that was opened; null before the first.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn stream(&self) -> Handle {
+        self.stream
+    }
+}
+
+impl StreamSource for Gpu {
+    const KIND: &'static str = "cuda";
+}
+
+/// A stream of the measured GPU as the driver's own handles, for launch functions of any binding and of C.
+///
+/// # Safety
+///
+/// The handles are pointers, and what is done with them is `unsafe` where it is done. That code may rely on these promises,
+/// and keeps the others:
+///
+/// - The stream belongs to [`context`](Self::context), the primary context of GPU [`ordinal`](Self::ordinal), which is
+///   current on the thread that calls the launch function, `setup`, `reset` and `check`.
+/// - Both live as long as the case. Nothing destroys the stream or resets the context, and nothing that outlives the case
+///   keeps the stream.
+/// - Another context or stream may be used, if the first is current again and the second is waited for when the function
+///   returns.
+#[derive(Debug)]
+pub struct RawStream {
+    stream: Handle,
+    context: Handle,
+    ordinal: usize,
+    destroy: unsafe fn(Handle),
+}
+
+// SAFETY: the driver's functions may be called with a stream on any thread.
+unsafe impl Send for RawStream {}
+// SAFETY: the same; nothing here changes through a reference.
+unsafe impl Sync for RawStream {}
+
+impl RawStream {
+    /// Returns the stream's handle: a `CUstream`, which the CUDA runtime calls `cudaStream_t`.
+    #[must_use]
+    pub fn stream(&self) -> Handle {
+        self.stream
+    }
+
+    /// Returns the primary context of the GPU: a `CUcontext`.
+    #[must_use]
+    pub fn context(&self) -> Handle {
+        self.context
+    }
+
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+}
+
+impl Drop for RawStream {
+    fn drop(&mut self) {
+        // SAFETY: nothing else destroys it. Its work goes on, and after a sticky error there is nothing left to destroy.
+        unsafe { (self.destroy)(self.stream) };
+    }
+}
+
+impl LaunchStream for RawStream {
+    type Source = Gpu;
+    type Owned = Self;
+
+    fn open(gpu: &mut Gpu) -> Result<Self, CaseError> {
+        gpu.raw_stream()
+    }
+}
+
+/// A stream of a GPU, of any binding.
+pub trait CudaStream: LaunchStream<Source = Gpu> {
+    /// Returns the driver's handle.
+    fn handle(&self) -> Handle;
+}
+
+impl CudaStream for RawStream {
+    fn handle(&self) -> Handle {
+        self.stream
+    }
+}

@@ -1,0 +1,256 @@
+//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds only data and
+//! function pointers; the runtime has the protocol of a measurement.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use crate::{CaseError, Counts, LastParameter, LaunchStream, Link, Memory, StreamSource};
+
+/// One annotated launch function.
+pub struct Entry {
+    /// The function's name, or the name given by the attribute.
+    pub name: &'static str,
+    /// The path of its module, crate first.
+    pub module: &'static str,
+    /// The source file of the attribute.
+    pub file: &'static str,
+    /// The line of the attribute, from 1.
+    pub line: u32,
+    /// The column of the attribute, from 1.
+    pub column: u32,
+    /// The options of the attribute.
+    pub options: BenchmarkOptions,
+    /// The function's instances, one for each choice of its types and constants.
+    pub variants: &'static [Variant],
+}
+
+#[cfg(feature = "register")]
+inventory::collect!(Entry);
+
+/// Registers an entry, if this program measures.
+#[cfg(feature = "register")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __submit {
+    ($entry:expr) => {
+        $crate::inventory::submit! { $entry }
+    };
+}
+
+/// Checks an entry. Nothing of it remains in the program.
+#[cfg(not(feature = "register"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __submit {
+    ($entry:expr) => {
+        const _: $crate::Entry = $entry;
+    };
+}
+
+impl Entry {
+    /// Returns the full name of the benchmark: its module's path, its group if it has one, and its own name.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self.options.group {
+            Some(group) => format!("{}::{group}::{}", self.module, self.name),
+            None => format!("{}::{}", self.module, self.name),
+        }
+    }
+}
+
+/// One instance of an annotated function.
+pub struct Variant {
+    /// The kind of device that its stream belongs to, such as `host`.
+    pub device: &'static str,
+    /// The choices of its types and constants, in the order of its parameters.
+    pub generics: &'static [Generic],
+    /// Shows the axes and the case.
+    pub visit: fn(&mut dyn Visitor),
+}
+
+/// A type or constant parameter with its choice.
+pub struct Generic {
+    /// The parameter's name.
+    pub name: &'static str,
+    /// Returns the type as written, or the constant's value.
+    pub value: fn() -> String,
+}
+
+impl Variant {
+    /// Returns the instance with these `generics`, launched on a stream of type `S`.
+    #[must_use]
+    pub const fn new<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
+        Self { device: <S::Source as StreamSource>::KIND, generics, visit }
+    }
+
+    /// Returns the same for a stream that is only assumed to be one.
+    #[expect(
+        clippy::needless_maybe_sized,
+        reason = "of a slice the compiler then says this alone, and not that it is unsized too"
+    )]
+    #[must_use]
+    pub const fn new_on_last<S: LastParameter + ?Sized>(
+        generics: &'static [Generic],
+        visit: fn(&mut dyn Visitor),
+    ) -> Self {
+        Self::new::<S>(generics, visit)
+    }
+}
+
+/// Visits a variant: a listing reads its axes, a measurement its case.
+pub trait Visitor {
+    /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case
+    /// has the selected values.
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case);
+}
+
+impl<F: FnMut(&[&[&dyn ArgAxis]], &mut dyn Case)> Visitor for F {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
+        self(sweeps, case);
+    }
+}
+
+/// An argument that a benchmark sweeps.
+pub trait ArgAxis {
+    /// Returns the argument's name.
+    fn name(&self) -> &'static str;
+    /// Returns its listed values as they are shown.
+    fn values(&self) -> Vec<String>;
+    /// Selects the value with this shown form, or parses one that is not listed.
+    ///
+    /// # Errors
+    /// Returns an error if `shown` is neither listed nor a value of the argument's type.
+    fn select(&self, shown: &str) -> Result<(), CaseError>;
+}
+
+/// A benchmark with its arguments chosen. Its methods are the steps of a measurement.
+pub trait Case {
+    /// Returns true if the benchmark may leave some arguments out.
+    fn skips(&self) -> bool;
+    /// Returns the reason if the selected arguments are left out. Needs no device.
+    fn skipped(&self) -> Option<&'static str>;
+    /// Creates the stream for the launches. `source` is the [`StreamSource`](crate::StreamSource) of its kind of device.
+    ///
+    /// # Errors
+    /// Returns an error if the device is of another type or refuses the stream.
+    fn open(&mut self, source: &mut dyn Any) -> Result<(), CaseError>;
+    /// Returns the stream, if there is one, for another case that launches on it.
+    fn stream(&self) -> Option<Rc<dyn Any>>;
+    /// Adopts the stream of another case.
+    ///
+    /// # Errors
+    /// Returns an error if it is of another type.
+    fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError>;
+    /// Drops the inputs.
+    fn clear(&mut self);
+    /// Keeps the first inputs aside. Drops the inputs if that was done before.
+    fn lay_aside(&mut self);
+    /// Puts the first inputs, if they were laid aside, in the place of the others. The last of these are kept, since `setup` may have left
+    /// their addresses elsewhere, as in a constant of a module.
+    fn restore_inputs(&mut self);
+    /// Makes fresh inputs, which replace any earlier ones but those that were laid aside.
+    ///
+    /// # Errors
+    /// Returns an error if the user's `setup` fails.
+    fn setup(&mut self) -> Result<(), CaseError>;
+    /// Returns true if the benchmark has a reset.
+    fn resets(&self) -> bool;
+    /// Enqueues the reset, if there is one, which makes the inputs fresh again.
+    ///
+    /// # Errors
+    /// Returns an error if the user's `reset` fails.
+    fn reset(&mut self) -> Result<(), CaseError>;
+    /// Calls the launch function once.
+    ///
+    /// # Errors
+    /// Returns an error if the launch function does.
+    fn launch(&mut self) -> Result<(), CaseError>;
+    /// Returns the work of one launch on these inputs.
+    ///
+    /// # Errors
+    /// Returns an error if a count is not positive or does not fit 64 bits.
+    fn counts(&self) -> Result<Counts, CaseError>;
+    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
+    /// Checks the outputs. Returns `false` if the benchmark has no check.
+    ///
+    /// # Errors
+    /// Returns an error if the user's `check` fails.
+    fn check(&self) -> Result<bool, CaseError>;
+}
+
+/// The options of an attribute that are plain data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BenchmarkOptions {
+    /// Measures cold as well as hot.
+    pub cold: bool,
+    /// Measures the energy of a launch too.
+    pub energy: bool,
+    /// The compute peak to compare the function with, such as `f32` or `f64`.
+    pub data_type: &'static str,
+    /// The sampling budget of a case in seconds, if the function overrides the run's.
+    pub max_time: Option<f64>,
+    /// The wall limit of a case in seconds, if the function overrides the run's.
+    pub timeout: Option<f64>,
+    /// Leaves the benchmark out unless ignored ones are requested.
+    pub ignore: bool,
+    /// The group, which precedes the name in the benchmark's path.
+    pub group: Option<&'static str>,
+    /// Words that select the benchmark.
+    pub tags: &'static [&'static str],
+    /// The tags of its group.
+    pub group_tags: &'static [&'static str],
+    /// The arguments, types and constants that are variants of one problem; the others are the problem.
+    pub tune: &'static [&'static str],
+    /// The unit of `items`.
+    pub item: Option<&'static str>,
+    /// The link that the bytes move over, if it is not the device's memory.
+    pub link: Option<Link>,
+    /// The host's part belongs to the launch: its waits, its allocations and the functions that the device calls.
+    pub host_work: bool,
+    /// Launches leave other outputs each time: they build on each other, or the order of their additions varies.
+    pub accumulates: bool,
+}
+
+impl BenchmarkOptions {
+    /// The options of an attribute without any.
+    pub const DEFAULT: Self = Self {
+        cold: false,
+        energy: false,
+        data_type: "f32",
+        max_time: None,
+        timeout: None,
+        ignore: false,
+        group: None,
+        tags: &[],
+        group_tags: &[],
+        tune: &[],
+        item: None,
+        link: None,
+        host_work: false,
+        accumulates: false,
+    };
+
+    /// Returns true if the benchmark or its group has the tag `tag`.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags.contains(&tag) || self.group_tags.contains(&tag)
+    }
+}
+
+/// Defaults that the benchmarks of a group share. Made by `gpubench::group!`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group(BenchmarkOptions);
+
+impl Group {
+    /// Makes the group whose benchmarks start from these options.
+    #[doc(hidden)]
+    pub const fn new(options: BenchmarkOptions) -> Self {
+        Self(options)
+    }
+
+    /// Returns the options that its benchmarks start from.
+    #[doc(hidden)]
+    pub const fn options(&self) -> BenchmarkOptions {
+        self.0
+    }
+}

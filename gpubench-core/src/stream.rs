@@ -1,0 +1,73 @@
+//! Streams that launch functions take, and where they come from.
+
+use std::any::Any;
+use std::borrow::Borrow;
+
+use crate::CaseError;
+
+/// Makes the streams of a kind of device. The runtime finds the device by [`KIND`](Self::KIND).
+///
+/// [`cuda::Gpu`](crate::cuda::Gpu) makes those of NVIDIA GPUs, [`host::Stream`](crate::host::Stream) those of this machine's
+/// CPU. Implement it for the type of a device of your own.
+pub trait StreamSource: Any {
+    /// The kind's name on the command line and in records.
+    const KIND: &'static str;
+}
+
+/// A stream type that launch functions take by reference, and the device it belongs to.
+///
+/// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`, and by the
+/// feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a stream type of your own, and
+/// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
+///
+/// ```
+/// # use gpubench_driver as _;
+/// use gpubench_core::cuda::{Gpu, RawStream};
+/// use gpubench_core::{CaseError, LaunchStream};
+///
+/// struct MyStream(RawStream);
+///
+/// impl LaunchStream for MyStream {
+///     type Source = Gpu;
+///     type Owned = Self;
+///
+///     fn open(gpu: &mut Gpu) -> Result<Self, CaseError> {
+///         Ok(Self(gpu.raw_stream()?))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stream that gpubench can measure",
+    label = "expected `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or `cudarc`",
+    note = "the stream is the parameter named `stream`, else the last one",
+    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
+    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
+)]
+pub trait LaunchStream: Sized + 'static {
+    /// What makes such streams.
+    type Source: StreamSource;
+    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only behind one.
+    type Owned: Borrow<Self> + 'static;
+
+    /// Returns a stream of `source`, for all launches of one case.
+    ///
+    /// # Errors
+    /// Returns an error if the device cannot make one.
+    fn open(source: &mut Self::Source) -> Result<Self::Owned, CaseError>;
+}
+
+/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it
+/// is one. Every [`LaunchStream`] implements it. It has a name of its own, so that the compiler explains the assumption
+/// if the type is something else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stream that gpubench can measure",
+    label = "this last parameter was taken as the stream, since none is named `stream`",
+    note = "a launch function takes `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or \
+            `cudarc`: add one, or say which parameter it is with `stream = name`",
+    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
+    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
+)]
+pub trait LastParameter: LaunchStream {}
+
+#[diagnostic::do_not_recommend]
+impl<S: LaunchStream> LastParameter for S {}

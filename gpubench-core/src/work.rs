@@ -1,0 +1,61 @@
+//! The work of one launch, as its author counts it, and the link that its bytes move over.
+
+use std::fmt::{self, Display};
+
+/// The work of one launch, as far as the attribute states it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Counts {
+    /// Bytes read.
+    pub reads: Option<u64>,
+    /// Bytes written.
+    pub writes: Option<u64>,
+    /// Bytes moved: the sum of both, or the attribute's `bytes` if it does not tell reads from writes.
+    pub bytes: Option<u64>,
+    /// Floating-point operations.
+    pub flops: Option<u64>,
+    /// Items of another kind that the benchmark counts.
+    pub items: Option<u64>,
+}
+
+/// The link that bytes move over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Link {
+    /// From the host's memory to the device's.
+    H2d,
+    /// From the device's memory to the host's.
+    D2h,
+    /// Within the device's memory.
+    D2d,
+    /// From a device to another, or the other way.
+    P2p,
+    /// Between the last-level cache and the multiprocessors.
+    L2,
+}
+
+impl Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::H2d => "h2d",
+            Self::D2h => "d2h",
+            Self::D2d => "d2d",
+            Self::P2p => "p2p",
+            Self::L2 => "l2",
+        })
+    }
+}
+
+impl Link {
+    /// Returns the number of these bytes that go over `link`. A copy's bytes are read at one end of a bus and written at the
+    /// other, and cross it once.
+    #[must_use]
+    pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
+        match link {
+            Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),
+            None | Some(Self::D2d | Self::L2) => counts.bytes,
+        }
+    }
+}

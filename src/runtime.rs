@@ -1,0 +1,137 @@
+//! What measures: the exports of feature `runtime`.
+
+use std::process::ExitCode;
+
+pub use gpubench_records::exit::Exit;
+pub use gpubench_records::peer::Peer;
+pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
+pub use gpubench_runtime::device;
+pub use gpubench_runtime::{Error, Progress, RunEvent, RunEvents, Settings, Suite};
+pub use gpubench_stats::{format, units};
+#[cfg(feature = "tune")]
+pub use gpubench_tune as tuning;
+
+/// What other clocks and the hardware's counters say of a row.
+pub mod verification {
+    pub use gpubench_records::verification::{
+        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, Slowdown,
+        StallReason, TracedActivity, Verification,
+    };
+}
+
+/// Comparisons of two benchmarks, and with a baseline.
+pub mod comparison {
+    pub use gpubench_records::comparison::{
+        Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, InvalidThreshold, Round,
+        Threshold,
+    };
+}
+
+/// The values of [`Settings`].
+pub mod settings {
+    pub use gpubench_records::comparison::Threshold;
+    pub use gpubench_records::id::BenchmarkId;
+    pub use gpubench_records::task::{InvalidPart, Part, ShareMode};
+    pub use gpubench_runtime::device::ClockTarget;
+    pub use gpubench_runtime::{
+        ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
+    };
+}
+
+/// The jobs of a run, as [`RunEvents`] are told them.
+pub mod plan {
+    pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
+}
+
+/// A run and its records.
+pub mod record {
+    pub use gpubench_records::record::{
+        Compared, Environment, Measurement, Package, Program, Record, Run, Skipped,
+    };
+}
+
+/// The texts of a run: its table, its explanations, and the formats that other programs read.
+pub mod report {
+    pub use gpubench_table::export::Format;
+    pub use gpubench_table::{Page, explain, render};
+}
+
+/// The samples of a case.
+pub mod samples {
+    pub use gpubench_records::samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp};
+}
+
+/// The statistics of samples.
+pub mod stats {
+    pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
+}
+
+/// Verdicts and their reasons.
+pub mod verdict {
+    pub use gpubench_records::verdict::{Reason, State, Verdict};
+}
+
+/// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
+/// reads the runs that come of it.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use gpubench::settings::{ArgValues, Percent};
+/// use gpubench::{Settings, gpu_bench, host};
+///
+/// #[gpu_bench(args(n = [1 << 20]), setup = |n| Ok(vec![1_u8; n]), bytes = 2 * x.len())]
+/// fn reverse(x: &mut [u8], stream: &host::Stream) {
+///     stream.run(|| x.reverse());
+/// }
+///
+/// fn main() -> ExitCode {
+///     gpubench::program(|suite| {
+///         for n in [1 << 12, 1 << 16, 1 << 20] {
+///             let settings = Settings {
+///                 filter: vec!["reverse".into()],
+///                 arg: vec![ArgValues::new("n", [n])],
+///                 precision: Some(Percent(1.0)),
+///                 ..Settings::default()
+///             };
+///             let run = suite.measure(&settings)?;
+///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
+///             println!("{n}: {}", gpubench::format::time(measured.median()));
+///         }
+///         Ok(())
+///     })
+/// }
+/// ```
+///
+/// Measuring prints nothing; [`Suite::measure_with`] and [`Progress`] show how far it is. An error that `body` returns is
+/// printed on standard error. An [`Error`] has its own exit code, as it has in a suite; any other ends with 1.
+///
+/// A worker process of this program comes here too, and measures instead of calling `body`.
+pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    let this = std::env::current_exe().unwrap_or_default();
+    let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    gpubench_runtime::__private::program(gpubench_runtime::__private::build(None, &name), body)
+}
+
+/// Registers a device of your own, a [`DeviceKind`](device::DeviceKind), so that its benchmarks are measured.
+///
+/// ```ignore
+/// gpubench::device_kind!(DeviceKind::new::<Coprocessor>());
+/// ```
+#[macro_export]
+macro_rules! device_kind {
+    ($kind:expr) => {
+        $crate::__private::inventory::submit! { $kind }
+    };
+}
+
+/// Runs a benchmark binary, with the races of feature `tune`.
+#[doc(hidden)]
+#[must_use]
+pub fn main(program: gpubench_records::record::Program, bench_target: bool) -> ExitCode {
+    #[cfg(feature = "tune")]
+    let extension = Some(gpubench_tune::extension());
+    #[cfg(not(feature = "tune"))]
+    let extension = None;
+    gpubench_runtime::__private::main(program, bench_target, extension)
+}
