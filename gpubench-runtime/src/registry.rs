@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt::Display;
+use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
 use gpubench_core::{ArgAxis, Case, Counts, Generic, Memory, Variant, inventory};
@@ -64,23 +65,27 @@ pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Fai
 }
 
 /// A case whose errors are failures of their stage. Panics of `setup`, counts and `check` are, too; the worker catches those of
-/// a launch with the device's own errors.
+/// a launch with the device's own errors. Steps that cannot fail are those of the [`Case`].
 pub struct CaughtCase<'a>(&'a mut (dyn Case + 'a));
+
+impl<'a> Deref for CaughtCase<'a> {
+    type Target = dyn Case + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        self.0
+    }
+}
+
+impl DerefMut for CaughtCase<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0
+    }
+}
 
 impl CaughtCase<'_> {
     /// Returns the case for a part of its life.
     pub(crate) fn reborrow(&mut self) -> CaughtCase<'_> {
         CaughtCase(self.0)
-    }
-
-    /// Returns true if the benchmark may leave some arguments out.
-    pub(crate) fn skips(&self) -> bool {
-        self.0.skips()
-    }
-
-    /// Returns the reason if the selected arguments are left out. Needs no device.
-    pub(crate) fn skipped(&self) -> Option<&'static str> {
-        self.0.skipped()
     }
 
     /// Creates the stream for the launches.
@@ -94,39 +99,14 @@ impl CaughtCase<'_> {
         Ok(())
     }
 
-    /// Returns the stream, if there is one, for another case that launches on it.
-    pub(crate) fn stream(&self) -> Option<Rc<dyn Any>> {
-        self.0.stream()
-    }
-
     /// Adopts the stream of another case.
     pub(crate) fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
         self.0.open_on(stream).map_err(failed(Stage::Device))
     }
 
-    /// Drops the inputs.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Keeps the first inputs aside. Drops the inputs if that was done before.
-    pub(crate) fn lay_aside(&mut self) {
-        self.0.lay_aside();
-    }
-
-    /// Puts the first inputs, if they were laid aside, in the place of the others.
-    pub(crate) fn restore_inputs(&mut self) {
-        self.0.restore_inputs();
-    }
-
     /// Makes fresh inputs.
     pub(crate) fn setup(&mut self) -> Result<(), Failure> {
         catch(Stage::Setup, || self.0.setup().map_err(failed(Stage::Setup)))
-    }
-
-    /// Returns true if the benchmark has a reset.
-    pub(crate) fn resets(&self) -> bool {
-        self.0.resets()
     }
 
     /// Enqueues the reset, if there is one.
