@@ -234,7 +234,7 @@ pub(crate) struct HistoryArgs {
     #[command(subcommand)]
     pub(crate) command: Option<HistoryCommand>,
     /// The folder of the history [default: `history` next to the stored runs]
-    #[arg(value_name = "DIR", env = "GPUBENCH_HISTORY")]
+    #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
     #[arg(value_name = "FILTER")]
@@ -265,7 +265,7 @@ pub(crate) enum HistoryCommand {
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// The folder of the history [default: `history` next to the stored runs]
-        #[arg(long, value_name = "DIR", env = "GPUBENCH_HISTORY")]
+        #[arg(long, value_name = "DIR")]
         history: Option<PathBuf>,
         /// The commit of the run, if the run has none or another
         #[arg(long, value_name = "HASH")]

@@ -16,7 +16,6 @@ speed=$(cat sub/speed 2>/dev/null || cat speed)
 mkdir -p $GPUBENCH_RUNS_DIR; comparison=$GPUBENCH_RUNS_DIR/../..
 at=$(cat $comparison/count-$speed 2>/dev/null || echo 0); echo $((at + 1)) > $comparison/count-$speed
 echo "$speed: $*" >> $HERE/ran
-echo "$GPUBENCH_HISTORY" >> $HERE/histories
 [ -f ends ] && exit $(cat ends)
 all=$(cat $comparison/count 2>/dev/null || echo 0); echo $((all + 1)) > $comparison/count
 folder=$GPUBENCH_RUNS_DIR/2026-11-23T10-$(printf '%02d-%02d' $((all / 60)) $((all % 60)))-$speed

@@ -192,12 +192,3 @@ fn comparisons_at_once_do_not_share_their_runs() {
     assert_eq!(kept().count(), 11, "the one that ended last, and ten before");
     assert_eq!(kept().map(|of| runs(&of)).filter(|runs| *runs == 4).count(), 1);
 }
-
-#[test]
-fn processes_are_no_nights_of_the_history() {
-    let repository = of_two();
-    let words = ["ab", "v100", "v103", "--pairs", "4"];
-    let history = repository.0.text("history");
-    _ = repository.run_with("repository", &words, &[("GPUBENCH_HISTORY", &history)]).code(0);
-    assert_eq!(repository.lines("histories"), ["none"; 8]);
-}

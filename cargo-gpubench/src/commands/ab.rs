@@ -242,8 +242,8 @@ impl<'a> Pairs<'a> {
         let stored = StoredRuns::within(folder.parent().unwrap_or(folder).to_owned());
         let mut command = built.command(suite, &flags);
         command.env("GPUBENCH_RUNS_DIR", &*folder).env("CARGO_TARGET_DIR", self.target);
-        // A process of a comparison does not belong into a history. Its table is one of many.
-        command.env("GPUBENCH_HISTORY", "none").stdout(Stdio::null());
+        // Its table is one of many.
+        command.stdout(Stdio::null());
         let (exit, run) = suites::measure(&mut command, &stored)?;
         let refused = |exit, what: String| CommandError::new(exit, what).within(name);
         let is_missing = run.is_none();

@@ -71,7 +71,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     if let Some(to) = &json {
         output::check_destination(to, &[])?;
     }
-    const MAKE: &str = "`cargo gpubench history add RUN`, and `history` in the gpubench.toml of a benchmark binary, add runs";
+    const MAKE: &str = "`cargo gpubench history add RUN` adds runs";
     let shown = folder.display();
     let history = History::read(folder, &filter).map_err(|error| {
         let hint = "The first argument is the folder, and filters follow it";

@@ -222,10 +222,6 @@ pub struct Settings {
     #[arg(skip)]
     pub one_at_a_time: bool,
 
-    /// The folder of the history that each run is added to. No flag.
-    #[arg(skip)]
-    pub history: Option<PathBuf>,
-
     /// The folder for measured peaks; the user's cache by default. No flag, but `GPUBENCH_CACHE_DIR`.
     #[arg(skip)]
     pub cache_dir: Option<PathBuf>,
@@ -312,9 +308,6 @@ impl Settings {
         let file = variable("GPUBENCH_CONFIG").or_else(nearest).map(|path| read(&path));
         let mut settings = file.transpose()?.unwrap_or_default().with_flags(flags)?;
         settings.cache_dir = variable("GPUBENCH_CACHE_DIR").or(settings.cache_dir);
-        // `cargo gpubench ab` sets it to `none`: its runs are not added to a history.
-        settings.history = variable("GPUBENCH_HISTORY").or(settings.history);
-        settings.history = settings.history.filter(|folder| folder.as_os_str() != "none");
         Ok(settings)
     }
 

@@ -113,7 +113,6 @@ impl Settings {
         let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
         let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
         refuse(runs_dir, "--runs-dir: give a folder, or `none`")?;
-        refuse(self.history.as_ref().is_some_and(is_empty), "history: give a folder")?;
         for (device, peaks) in &self.peaks {
             for (quantity, value) in peaks {
                 read_peak(quantity, value)

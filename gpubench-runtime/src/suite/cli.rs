@@ -296,7 +296,7 @@ A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be r
 
 A setting comes from the command line, else from its variable, else from gpubench.toml, the nearest at or above the package or the \
 current folder, or the file that GPUBENCH_CONFIG names. There it has the name of its flag, as in precision = \"1%\". Settings \
-without a flag: equivalence-margin, no-wait, one-at-a-time, history, cache-dir (GPUBENCH_CACHE_DIR), and sections \
+without a flag: equivalence-margin, no-wait, one-at-a-time, cache-dir (GPUBENCH_CACHE_DIR), and sections \
 [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". GPUBENCH_LIBCUDA and GPUBENCH_CUPTI name libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.

@@ -2,7 +2,7 @@
 //! [`RunEvent`]s.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
@@ -27,7 +27,6 @@ use gpubench_records::baseline::{Baseline, MOST_AGAIN};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::{self as store, BaselineOptions, OpenBaselines, StoredRuns};
-use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
@@ -107,10 +106,6 @@ impl<'a> Prepared<'a> {
             _ => (options.baselines(), last_baseline(&setup.program.suite, options)?),
         };
         let baselines = wanted.open(last).map_err(SuiteError::usage)?;
-        if let Some(folder) = history_of(task, options) {
-            let history = |error| SuiteError::usage(format_args!("history: {error}"));
-            history::prepare(folder).map_err(history)?;
-        }
         if setup.program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
@@ -171,7 +166,6 @@ impl<'a> Prepared<'a> {
             let comparison = run.baseline_comparison.take();
             problems.extend(self.baselines.save(&run).err().map(SuiteError::failed));
             run.baseline_comparison = comparison;
-            problems.extend(add_to_history(&run, history_of(self.task, options)).err());
         }
         Ok(MeasuredRun { run, problems, file })
     }
@@ -271,19 +265,6 @@ fn compare(
     };
     run.regression_threshold = options.fail_on_regression;
     baselines.check(run, &is_selected);
-}
-
-/// Returns the history that a run is added to, if there is one. Ceilings are no run of the suite.
-fn history_of(task: Task, options: &Settings) -> Option<&Path> {
-    options.history.as_deref().filter(|_| task == Task::Measure)
-}
-
-/// Adds a run to the history, if there is one. A run without a valid case is reported elsewhere.
-fn add_to_history(run: &Run, folder: Option<&Path>) -> Result<(), SuiteError> {
-    match folder.map(|folder| history::add(folder, run, None)) {
-        None | Some(Ok(_) | Err(AddError::NoCases)) => Ok(()),
-        Some(Err(error)) => Err(SuiteError::failed(format_args!("history: {error}"))),
-    }
 }
 
 /// Returns the settings of the runner.

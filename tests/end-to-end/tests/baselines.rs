@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use end_to_end::running::{Ended, SettingsFile, files, run_with};
+use end_to_end::running::{Ended, files, run_with};
 use gpubench_records::comparison::{Answer, Finding};
 use gpubench_records::record::Run;
-use gpubench_report::history::{History, HistoryFilter, HistoryRules};
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
@@ -384,26 +383,4 @@ fn a_process_that_fails_shows() {
         "process 1 fails; at the second try, in a new process: launch (checked launch): process 2 fails";
     ended.with_code(1).shows(both);
     assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
-}
-
-#[test]
-fn a_run_is_added_to_a_history() {
-    let target = Target::new();
-    let folder = target.path("history");
-    let settings = SettingsFile::new(&format!("history = {folder:?}"));
-    for time in ["100", "106"] {
-        _ = target.run(&["told"], &[("SUITE_TIME", time), settings.variable()]).with_code(0);
-    }
-    let rules = HistoryRules { equivalence_margin: 0.005, last: None };
-    let history = History::read(&folder, &HistoryFilter::default()).expect("it was made").report(rules);
-    assert_eq!((history.runs, &history.faults[..]), (2, &[][..]));
-    let case = history.cases.iter().find(|case| case.case.case.to_string() == "compared::told[n=10] hot");
-    let times = case.expect("it was measured").series[0].times();
-    assert!((times[1] / times[0] - 1.06).abs() < 1e-3, "{times:?}");
-
-    // Where nothing can be added, nothing is measured.
-    fs::write(target.path("file"), "").expect("it can be written");
-    let settings = SettingsFile::new(&format!("history = {:?}", target.path("file")));
-    let ended = target.run(&["told"], &[settings.variable()]).with_code(2);
-    assert!(ended.stderr.contains("history: ") && ended.stdout.is_empty(), "{ended}");
 }
