@@ -2,10 +2,9 @@
 //!
 //! Few reads are slow. So the search is one of points on a line: by which period do they fall into the same phase?
 
-use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
-use super::folded::{length, resolution, scored, search};
+use super::folded::{phase, resolution, scored, search};
 use crate::median;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
@@ -41,8 +40,8 @@ impl DramStallPeriod {
     /// Finds the period between 25 and 250 µs in reads of memory, with their starts and times in the order they ran; each takes a
     /// quarter of the period at most. A timer read the times in steps of `step`.
     ///
-    /// Nothing if slow reads come at other times: then they gather around a phase of a period as much as here once in a million times,
-    /// the search over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them
+    /// Nothing if slow reads come at other times: then as many as here share a phase of a period once in a million times, the search
+    /// over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them
     /// are where the period is half as long.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < FEWEST || starts.len() != times.len() {
@@ -62,14 +61,13 @@ impl DramStallPeriod {
         let duration = median(&delays)?;
         // A read that starts in a stall, or ends after its begin, is slow.
         let width = (middle + duration).as_f64();
-        let candidate = gathering_period(&slow[..slow.len().min(MOST)], width)?;
+        let candidate = shared_period(&slow[..slow.len().min(MOST)], width)?;
         // Starts that share a phase of a period share one of each part of it, and reads that are not slow tell them apart.
         let multiples =
             (1..).map(|times| f64::from(times) * candidate).take_while(|period| *period <= PERIODS[1]);
         let spans = multiples.map(|period| {
-            // A frequency is known to a quarter of a turn over all reads.
-            let around = period.powi(2) / (4.0 * length(&samples));
-            search(&samples, period, around, &widths(width, period))
+            let widths = widths(width, period);
+            search(&samples, period, 4.0 * resolution(&samples, period, &widths), &widths)
         });
         let span = spans.max_by(|a, b| a.z.total_cmp(&b.z))?;
         let inside = samples.iter().filter(|(start, _)| span.holds(*start)).count();
@@ -85,28 +83,88 @@ fn widths(width: f64, period: f64) -> RangeInclusive<f64> {
     0.5 * width / period..=(1.2 * width / period).min(0.9)
 }
 
-/// Returns the period by which these starts gather most around one phase, if that is no chance: the test of Rayleigh for points on a
-/// circle, at frequencies so close together that the phase of the last start moves by a quarter from one to the next. Periods are at
-/// least four times as long as the span of phases.
-fn gathering_period(starts: &[f64], width: f64) -> Option<f64> {
+/// Returns the period by which most of these starts lie within a `width` of phases, if that is no chance. Frequencies are so close
+/// together that the phase of the last start moves by a quarter of the width from one to the next. Periods are at least four times as
+/// long as the width.
+fn shared_period(starts: &[f64], width: f64) -> Option<f64> {
     let length = starts.last()? - starts.first()?;
     let (least, greatest) = (1.0 / PERIODS[1], 1.0 / PERIODS[0].max(4.0 * width));
-    let apart = 1.0 / (4.0 * length);
+    let apart = width / PERIODS[0] / 4.0 / length;
     let tries = ((greatest - least) / apart).ceil();
-    let gathered = |frequency: f64| {
-        let angles = starts.iter().map(|start| (TAU * frequency * start).sin_cos());
-        let (sine, cosine) = angles.fold((0.0, 0.0), |sum, (sine, cosine)| (sum.0 + sine, sum.1 + cosine));
-        (sine * sine + cosine * cosine) / starts.len() as f64
+    if !(tries > 0.0) {
+        return None;
+    }
+    let periods = (0..=tries as usize).map(|number| 1.0 / (least + number as f64 * apart));
+    // Any of the starts may begin the width.
+    let chance = |period: f64| {
+        tries * starts.len() as f64 * tail(starts.len(), most_within(starts, period, width), width / period)
     };
-    let frequencies = (0..=tries as usize).map(|number| least + number as f64 * apart);
-    let (most, frequency) =
-        frequencies.map(|frequency| (gathered(frequency), frequency)).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (tries * (-most).exp() < SIGNIFICANCE).then_some(1.0 / frequency)
+    let (least, period) =
+        periods.map(|period| (chance(period), period)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (least < SIGNIFICANCE).then_some(period)
+}
+
+/// Returns the largest number of starts whose phases lie within a `width`.
+fn most_within(starts: &[f64], period: f64, width: f64) -> usize {
+    let mut phases: Vec<f64> = starts.iter().map(|start| phase(*start, period)).collect();
+    phases.sort_unstable_by(f64::total_cmp);
+    let count = phases.len();
+    phases.extend_from_within(..);
+    phases[count..].iter_mut().for_each(|phase| *phase += period);
+    let within = |first: usize| phases.partition_point(|phase| *phase < phases[first] + width) - first;
+    (0..count).map(within).max().unwrap_or_default()
+}
+
+/// Returns a bound on the chance that `count` or more of `all` points fall into a part of this size: that of Chernoff and Hoeffding.
+fn tail(all: usize, count: usize, part: f64) -> f64 {
+    let share = count as f64 / all as f64;
+    if share <= part {
+        return 1.0;
+    }
+    let rest = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - part)).ln() } else { 0.0 };
+    (-(all as f64) * (share * (share / part).ln() + rest)).exp()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The chance that so many of all or more fall into the part, exactly.
+    fn exact(all: u32, count: u32, part: f64) -> f64 {
+        let of = |k: u32| {
+            let ways: f64 = (0..k).map(|i| f64::from(all - i) / f64::from(k - i)).product();
+            ways * part.powi(k.cast_signed()) * (1.0 - part).powi((all - k).cast_signed())
+        };
+        (count..=all).map(of).sum()
+    }
+
+    #[test]
+    fn the_bound_is_no_less_than_the_chance_and_near_it() {
+        for (all, count, part) in [(20, 15, 0.25), (20, 20, 0.25), (100, 40, 0.1), (30, 16, 0.5)] {
+            let (bound, chance) = (tail(all, count, part), exact(all as u32, count as u32, part));
+            assert!(
+                bound >= chance * (1.0 - 1e-9) && bound < 20.0 * chance,
+                "{count} of {all}: {bound}, {chance}"
+            );
+        }
+        assert!((tail(20, 20, 0.25) - 0.25_f64.powi(20)).abs() < 1e-20, "all of them: exactly");
+        assert_eq!([tail(20, 5, 0.25), tail(20, 0, 0.25)], [1.0; 2], "as many as chance gives");
+    }
+
+    #[test]
+    fn a_width_may_reach_over_the_end_of_the_period() {
+        let at = |phases: &[f64]| -> Vec<f64> {
+            phases.iter().enumerate().map(|(turn, phase)| turn as f64 * 100.0 + phase).collect()
+        };
+        for (phases, width, most) in [
+            (&[10.0, 11.0, 12.0, 40.0][..], 3.0, 3),
+            (&[10.0, 12.0, 13.0], 2.5, 2),
+            (&[99.0, 0.0, 1.0, 30.0], 3.0, 3),
+            (&[98.0, 99.0, 30.0], 2.0, 2),
+        ] {
+            assert_eq!(most_within(&at(phases), 100.0, width), most, "{phases:?}");
+        }
+    }
 
     /// Slow reads of about every fourth stall, up to 1.8 µs behind its begin; and some that share no phase.
     #[test]
@@ -115,16 +173,18 @@ mod tests {
         let starts: Vec<f64> = (0..40)
             .map(|turn| f64::from(4 * turn + turn * turn % 5) * period + f64::from(turn % 7) * 300.0)
             .collect();
-        let found = gathering_period(&starts, 4e3).expect("forty of forty");
+        let found = shared_period(&starts, 4e3).expect("forty of forty");
         // Or a part of it, by which they share a phase too.
         let times = period / found;
         assert!(
             (times - times.round()).abs() < 0.02 && (PERIODS[0]..=PERIODS[1]).contains(&found),
             "{found}"
         );
-        let spread: Vec<f64> = (0..40).map(|turn| f64::from(turn * turn) * 7919.0).collect();
-        assert_eq!(gathering_period(&spread, 4e3), None);
-        assert_eq!(gathering_period(&[], 4e3), None);
+        // Numbers of a hash of Knuth.
+        let spread = (0..40_u64).map(|turn| turn * 50_000 + turn * 2_654_435_761 % (1 << 32) % 50_000);
+        let spread: Vec<f64> = spread.map(|start| start as f64).collect();
+        assert_eq!(shared_period(&spread, 4e3), None);
+        assert_eq!(shared_period(&[], 4e3), None);
     }
 
     /// Reads of 5 µs every 7.9 µs, of which those that start in the first 7 µs of a period of 100 are slow.
