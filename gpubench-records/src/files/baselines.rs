@@ -112,7 +112,7 @@ impl Place {
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.unusable(folder, error))?;
-        let path = if is_json(&self.path) { self.path.clone() } else { self.path.join("run.json") };
+        let path = if is_json(&self.path) { self.path.clone() } else { self.path.join(".new.json") };
         Destination::open(&path).map(drop).map_err(|error| self.unusable(folder, error))
     }
 

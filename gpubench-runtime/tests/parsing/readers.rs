@@ -65,7 +65,7 @@ fn json(bytes: &[u8]) -> bool {
     };
     shown(&run);
     let again = serde_json::to_vec(&run).expect("it was JSON");
-    let again: Run = serde_json::from_slice(&again).expect("what is written is read");
+    let again = Run::parse(&again).expect("what is written is read");
     assert_eq!(again, run);
     true
 }

@@ -93,7 +93,7 @@ impl Waiting {
         // A part of a run is no baseline.
         assert!(!json.with_file_name("baseline.json").exists(), "{ended}");
         let stored = fs::read_to_string(json).expect("it was written");
-        let run: Run = serde_json::from_str(&stored).expect("a run");
+        let run = Run::parse(stored.as_bytes()).expect("a run");
         assert_eq!((cases(&run), run.planned_cases), (vec![FIRST.to_owned()], 3));
         assert_eq!(stored_in(&folder), [FIRST]);
     }
@@ -328,7 +328,7 @@ fn a_pipe_that_is_closed_midway_ends_nothing() {
     let (ended, folder) = waiting.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended}");
     let stored = fs::read_to_string(json).expect("it was written");
-    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run").records.len(), 3);
+    assert_eq!(Run::parse(stored.as_bytes()).expect("a run").records.len(), 3);
     assert_eq!(stored_in(&folder).len(), 3);
     row(
         here!(),

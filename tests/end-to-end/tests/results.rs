@@ -41,7 +41,7 @@ fn the_stored_run_is_all_that_was_found_out() {
         assert!(samples.iter().all(serde_json::Value::is_number), "{samples:?}");
     }
 
-    let run: Run = serde_json::from_str(&text).expect("a run");
+    let run = Run::parse(text.as_bytes()).expect("a run");
     assert_eq!(serde_json::to_string(&run).expect("it was JSON") + "\n", text);
 }
 
@@ -158,7 +158,7 @@ fn a_closed_pipe_is_no_error() {
     }
     // The other results are not lost with it.
     let stored = fs::read_to_string(&file).expect("it was written");
-    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run").records.len(), 2);
+    assert_eq!(Run::parse(stored.as_bytes()).expect("a run").records.len(), 2);
     row(here!(), "standard output closed", "as if nothing had happened: exit 0", "all measured; in the JSON");
 }
 
@@ -286,7 +286,7 @@ fn a_shorter_run_leaves_nothing_of_a_longer_one() {
         _ = run_with(SUITE, &[&CLOCKWORK[..], &[filter], &json].concat(), &[]).with_code(0);
     }
     let stored = fs::read_to_string(&file).expect("it was written");
-    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run and nothing after it").records.len(), 2);
+    assert_eq!(Run::parse(stored.as_bytes()).expect("a run and nothing after it").records.len(), 2);
 }
 
 /// As `--json >(jq …)` does.
@@ -300,7 +300,7 @@ fn json_can_go_into_a_pipe() {
     _ = Ended::from(output).with_code(0);
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("UTF-8");
-    assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
+    assert_eq!(Run::parse(text.as_bytes()).expect("a run").records.len(), 1);
 }
 
 /// Standard output carries the run and nothing else: no table, no explanations, and nothing that a launch prints.

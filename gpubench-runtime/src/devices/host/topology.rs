@@ -81,9 +81,13 @@ fn first_processor() -> usize {
 #[cfg(target_os = "linux")]
 pub(super) fn allowed_processors() -> Vec<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity};
+    use std::{num::NonZero, thread::available_parallelism};
 
-    let allowed = sched_getaffinity(None);
-    allowed.map_or_else(|_| vec![0], |set| (0..CpuSet::MAX_CPU).filter(|it| set.is_set(*it)).collect())
+    match sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU).filter(|it| set.is_set(*it)).collect(),
+        // The system has more processors than the set has places.
+        Err(_) => (0..available_parallelism().map_or(1, NonZero::get)).collect(),
+    }
 }
 
 /// Returns the first processor: no other system says which ones a thread may use.
