@@ -1,7 +1,6 @@
 //! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that these store. Results go
 //! to standard output, everything else goes to standard error. Only this module chooses how the process ends.
 
-mod args;
 mod commands;
 mod manifest;
 mod output;
@@ -10,9 +9,10 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use self::args::Cargo;
 use clap::{CommandFactory, FromArgMatches};
 use gpubench_runtime::__private::without_empty_variables;
+
+use self::commands::Cargo;
 
 fn main() -> ExitCode {
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {

@@ -11,9 +11,6 @@ use crate::output::{CommandError, at};
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// The byte order mark, with which some editors begin a file.
-const MARK: char = '\u{feff}';
-
 /// Returns a path without `./` at its beginning.
 pub(crate) fn shown(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
@@ -23,9 +20,8 @@ pub(crate) fn shown(path: PathBuf) -> PathBuf {
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     document: DocumentMut,
-    /// True if its lines end by CR and LF, and if it begins with a byte order mark: the parser keeps neither.
+    /// True if its lines end by CR and LF, which the parser does not keep.
     has_crlf: bool,
-    has_mark: bool,
 }
 
 impl Manifest {
@@ -42,8 +38,7 @@ impl Manifest {
             })
         })?;
         let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
-        let (has_crlf, has_mark) = (text.contains("\r\n"), text.starts_with(MARK));
-        Ok(Self { path, document, has_crlf, has_mark })
+        Ok(Self { path, document, has_crlf: text.contains("\r\n") })
     }
 
     /// Returns the name of its package.
@@ -106,9 +101,6 @@ impl Manifest {
         let mut text = self.document.to_string();
         if self.has_crlf {
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
-        if self.has_mark && !text.starts_with(MARK) {
-            text.insert(0, MARK);
         }
         replace(&self.path, &|out| out.write_all(text.as_bytes()))
             .map_err(|error| CommandError::failed(at(&self.path, error)))

@@ -5,27 +5,37 @@ use std::error::Error;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
 use anstream::AutoStream;
+use clap::Args;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
 use gpubench_records::text::printable_lines;
 use gpubench_report::export::ExportArgs;
 use gpubench_runtime::__private::system::Patient;
-use gpubench_table::export::{Export, ExportTo, exports, write_visibly};
+use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
 use serde::Serialize;
 
-/// How text is printed.
-#[derive(Clone, Copy)]
+/// The flags that say how text is printed.
+#[derive(Clone, Copy, Args)]
 pub(crate) struct PrintOptions {
-    pub(crate) color: clap::ColorChoice,
-    /// The columns of a line, instead of those of the terminal.
-    pub(crate) width: Option<u16>,
+    /// Colour the results
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: clap::ColorChoice,
+
+    /// Break lines at this width, 40 or more [default: the width of the terminal; no limit for files and pipes]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_parser = clap::value_parser!(u16).range(Page::LEAST_WIDTH as i64..),
+        global = true
+    )]
+    width: Option<u16>,
 }
 
 impl PrintOptions {
@@ -56,6 +66,26 @@ impl Results {
         let exports = exports(files.0.clone())?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
         Ok(Self { exports, options })
+    }
+
+    /// Checks the same of one file, for JSON.
+    pub(crate) fn json(
+        file: &Option<PathBuf>,
+        sources: &[ExportTo],
+        options: PrintOptions,
+    ) -> Result<Self, CommandError> {
+        let files = file.iter().map(|file| (Format::JSON, file.clone())).collect();
+        Self::new(&ExportArgs(files), sources, options)
+    }
+
+    /// Prints the text of an answer, and writes it as JSON if the user wants that.
+    pub(crate) fn answer(&self, text: &str, answer: &impl Serialize) -> Result<(), CommandError> {
+        self.print(text)?;
+        let write = |out: &mut dyn Write| {
+            serde_json::to_writer(&mut *out, answer)?;
+            out.write_all(b"\n")
+        };
+        self.exports.iter().try_for_each(|export| write_to(&export.to, &write))
     }
 
     /// Prints text, unless standard output carries a file.
@@ -129,7 +159,7 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
 }
 
 /// Checks that `to` can be written and is not one of the files that are read.
-pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
+fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
         let message = "would be written over the run that is read from it: give another file";
@@ -167,23 +197,6 @@ pub(crate) fn write_to(
             .and_then(|destination| destination.write(contents(destination.is_terminal()))),
     };
     written.map_err(|error| CommandError::failed(format!("{to}: {error}")))
-}
-
-/// Prints the text of an answer, and writes it as JSON if the user wants that. Standard output with JSON carries nothing else.
-pub(crate) fn answer(
-    text: &str,
-    answer: &impl Serialize,
-    json: Option<&ExportTo>,
-    options: PrintOptions,
-) -> Result<(), CommandError> {
-    if json != Some(&ExportTo::StandardOutput) {
-        print(text, options)?;
-    }
-    let Some(to) = json else { return Ok(()) };
-    write_to(to, &|out| {
-        serde_json::to_writer(&mut *out, answer)?;
-        out.write_all(b"\n")
-    })
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.

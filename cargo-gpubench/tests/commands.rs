@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use gpubench_records::files::{Store, load};
@@ -12,7 +13,7 @@ use gpubench_table::Page;
 use gpubench_table::export::Format;
 use insta::assert_snapshot;
 
-use super::{PROGRAM, Project, corpus, list, recorded, slowed};
+use super::{Ended, PROGRAM, Project, corpus, list, recorded, slowed};
 
 /// The same however it is called: by cargo, or by its own name.
 #[test]
@@ -107,6 +108,66 @@ fn a_run_is_read_from_wherever_it_is() {
     _ = project.run(&["merge", &several, "-o", &merged]).code(0);
     let run = load(merged.as_ref()).expect("a run").run;
     assert!(run.records.iter().all(|record| record.other_processes.len() == 2));
+}
+
+/// Stores a run as a benchmark binary does.
+fn store_finished(folder: &Path, mut run: Run) {
+    let records = std::mem::take(&mut run.records);
+    let mut store = Store::create(folder, &run, &[]).expect("it can be written");
+    records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
+    store.end(run.wall_time).expect("it can be written");
+}
+
+/// Benchmark binaries store their runs in the folder of a variable, and `--home` is stronger.
+#[test]
+fn runs_are_found_where_benchmark_binaries_store_them() {
+    let project = Project::with_runs();
+    let elsewhere = project.in_home("elsewhere");
+    for (second, factor) in [(0, 1.0), (1, 1.5)] {
+        let mut run = slowed(factor);
+        run.started = 1_785_760_390 + second;
+        store_finished(&elsewhere, run);
+    }
+    let run = |folder: &str, words: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.arg("gpubench").args(words).current_dir(project.path("target")).env_clear();
+        let output = command.env("GPUBENCH_RUNS_DIR", folder).output().expect("it runs");
+        Ended { output, project: project.path("") }
+    };
+    let last = |folder: &str, words: &[&str]| run(folder, &[&["report"], words].concat()).stdout();
+    let elsewhere = elsewhere.to_str().expect("UTF-8");
+    assert_eq!(last(elsewhere, &[]), last(elsewhere, &["2026-08-03T12-33-11Z"]));
+    assert!(last(elsewhere, &[]).contains("copy[n=67108864]"));
+    let compared = run(elsewhere, &["compare", "--fail-on-regression", "2%"]).stdout();
+    assert!(compared.contains("against baseline `2026-08-03T12-33-10Z`"), "{compared}");
+    let home = project.text("target/gpubench");
+    let usual = last(elsewhere, &["--home", &home]);
+    assert!(usual.contains("faults"), "{usual}");
+    for none in ["none", ""] {
+        assert_eq!(last(none, &["last"]), usual, "{none}");
+    }
+    let refused = run("", &["report", "--home", &format!("{home}/runs")]).code(2).stderr();
+    let message =
+        "error: --home PROJECT/target/gpubench/runs is a folder of runs: give the folder that contains it\n";
+    assert_eq!(refused, message);
+}
+
+#[test]
+fn runs_without_a_common_result_are_not_compared() {
+    let project = Project::with_runs();
+    let other = project.text("other.json");
+    let mut run = slowed(1.0);
+    run.records.iter_mut().for_each(|record| record.case.benchmark += "_of_another_name");
+    run.write(&mut fs::File::create(&other).expect("it can be made")).expect("it can be written");
+    for words in
+        [&["compare", "main", &*other][..], &["compare", "main", &other, "--fail-on-regression", "5%"]]
+    {
+        let ended = project.run(words).code(4);
+        let message = "error: main and PROJECT/other.json have no result in common\n";
+        assert_eq!(ended.stderr(), message);
+        assert!(ended.stdout().contains("copy_of_another_name"), "{}", ended.stdout());
+    }
+    _ = project.run(&["compare", "main", "main"]).code(0);
 }
 
 /// Those that the examples recorded.
@@ -206,11 +267,7 @@ fn without_arguments_the_last_runs_of_the_package_are_taken() {
         run.started = 1_785_587_590 + u64::from(second);
         run.program.suite = format!("{package}/kernels");
         run.program.package = Some(Package { name: package.to_owned(), ..Package::default() });
-        let records = std::mem::take(&mut run.records);
-        let runs = project.in_home("runs").join("..").join("runs");
-        let mut store = Store::create(&runs, &run, &[]).expect("it can be written");
-        records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
-        store.end(run.wall_time).expect("it can be written");
+        store_finished(&project.in_home("runs").join("..").join("runs"), run);
     };
     store(0, "ours", 1.0);
     store(1, "ours", 1.5);
@@ -288,7 +345,7 @@ fn a_gate_passes_only_what_was_compared() {
     for (what, code, change) in [
         ("empty", 4, (|run| run.records.clear()) as fn(&mut Run)),
         ("part", 1, |run| run.records.truncate(1)),
-        ("others", 1, |run| run.records.iter_mut().for_each(|it| it.case.benchmark += "2")),
+        ("others", 4, |run| run.records.iter_mut().for_each(|it| it.case.benchmark += "2")),
         ("other-work", 1, |run| counts(&mut run.records[0]).reads = Some(1)),
         ("other-work-only", 1, |run| run.records.iter_mut().for_each(|it| counts(it).reads = Some(1))),
         ("more", 0, |run| {
@@ -305,7 +362,7 @@ fn a_gate_passes_only_what_was_compared() {
         let (end, _) = end.split_once("\n\n").unwrap_or((end, ""));
         told += &format!("{what}, {code}: regression{end}\n");
         // Without a gate nothing is judged.
-        _ = project.run(&arguments).code(if what == "empty" { 4 } else { 0 });
+        _ = project.run(&arguments).code(if code == 4 { 4 } else { 0 });
     }
     assert_snapshot!("gates", told);
     // Noise that nobody knows judges nothing.

@@ -74,6 +74,15 @@ fn changes_are_printed_with_their_commits_the_newest_first() {
 }
 
 #[test]
+fn a_filter_that_matches_nothing_is_reported() {
+    let project = with_history(&nights());
+    let ended = project.run(&["history", "history", "nothing", "/no+/"]).code(4);
+    let message =
+        "error: no result in history matches `nothing` or `/no+/`: without a filter, all are shown\n";
+    assert_eq!((ended.stdout(), ended.stderr()), (String::new(), message.to_owned()));
+}
+
+#[test]
 fn json_has_the_same_changes() {
     let project = with_history(&nights());
     let ended = project.run(&["history", "history", "--json", "-"]).code(0);

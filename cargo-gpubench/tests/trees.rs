@@ -30,9 +30,7 @@ fn trees_are_two_and_hold_what_was_built_last() {
     }
     for later in ["v101", "v102", "v103", "v104"] {
         _ = repository.ab(&["v100", later, "--time", "1x"]).code(2);
-        let ended = repository.ab(&["v100", later, "--time", "0.001"]).code(0);
-        let again = ended.stderr().lines().filter(|line| line.contains(" replaces ")).count();
-        assert_eq!(again, usize::from(later != "v101"), "{}", ended.stderr());
+        _ = repository.ab(&["v100", later, "--time", "0.001"]).code(0);
     }
     let trees = repository.0.path("repository/target/gpubench/revisions");
     let speed =

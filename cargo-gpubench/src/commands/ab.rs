@@ -3,26 +3,61 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, process};
 
+use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{NamedRun, StoredRuns, load, time_of_day};
 use gpubench_records::record::{Record, Run};
+use gpubench_report::export::ExportArgs;
 use gpubench_report::join::join;
+use gpubench_runtime::__private::parse_positive_time;
 use gpubench_stats::format::counted;
 use gpubench_stats::{DECISION_ERROR, Side, process_looks, process_order};
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
 
-use crate::args::AbArgs;
 use crate::commands::revision::{Revision, Revisions};
-use crate::commands::suites::{Built, BuiltSuite};
+use crate::commands::stored::LimitArgs;
+use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
+
+/// The revisions to compare.
+#[derive(Args)]
+pub(super) struct AbArgs {
+    /// The earlier revision: a commit, a tag, a branch, or `.` for the working tree
+    #[arg(value_name = "REV")]
+    then: String,
+    /// The revision that is compared with it [default: the working tree, with uncommitted changes]
+    #[arg(value_name = "REV2", default_value = ".", hide_default_value = true)]
+    now: String,
+    /// Run only benchmarks whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
+    pairs: u64,
+    /// The seed of the random order of processes
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
+    seed: u64,
+    /// Start no further pair after this time, such as 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, help_heading = "Comparison")]
+    time: Option<Duration>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    build: BuildArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
+    /// Flags for each process of the benchmark binaries
+    #[arg(value_name = "FLAG", last = true)]
+    flags: Vec<String>,
+}
 
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let results = Results::new(&args.exports, &[], options)?;

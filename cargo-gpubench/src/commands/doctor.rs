@@ -1,14 +1,31 @@
 //! `doctor`: reports what this machine has for measuring and what it lacks, with what to do. It changes nothing, unless the user asks it to
 //! unlock clocks.
 
+use clap::Args;
 use gpubench_records::exit::Exit;
 use gpubench_runtime::__private::machine::{ClockedDevice, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use serde_json::json;
 
-use crate::args::DoctorArgs;
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
+
+#[derive(Args)]
+pub(super) struct DoctorArgs {
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    /// Unlock the clocks of these GPUs, such as cuda:0 or 0, or of all, instead of checking; needs root
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        num_args = 0..,
+        require_equals = true,
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    reset_clocks: Option<Vec<String>>,
+}
 
 pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     if let Some(devices) = &args.reset_clocks {

@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use gpubench_records::exit::Exit;
 
-use crate::args::{Cargo, Gpubench};
+use super::{Cargo, Gpubench};
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
 

@@ -1,4 +1,4 @@
-//! The commands. Each returns the exit code, or an error for `main` to print.
+//! The command line, and its commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
 mod doctor;
@@ -14,21 +14,116 @@ mod suites;
 mod verify;
 
 use std::env;
+use std::path::PathBuf;
 
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{LAST, NamedRun, NamedStored, Stored, StoredRuns};
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 use gpubench_stats::format::counted;
 
-use crate::args::{Command, Gpubench};
 use crate::manifest::Manifest;
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
 
+/// Cargo's command line, of which this program is a subcommand.
+#[derive(Parser)]
+#[command(name = "cargo", bin_name = "cargo")]
+pub(crate) enum Cargo {
+    Gpubench(Gpubench),
+}
+
+/// Set up and run GPU benchmarks; report, compare and merge stored runs; find slow GPUs
+#[derive(Args)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
+                  results as a run.\n\
+                  A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run, the name \
+                  of a baseline, or `last`. A file with a list of runs means all of them; FILE#2 is the second.\n\
+                  A FILE `-` is standard output, which then carries nothing else.\n\
+                  Exit codes: 0 done, 1 a benchmark failed or is invalid, a result could not be judged, or results could not be \
+                  written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no results, or no GPU judged, 5 a device \
+                  is missing, 130 or 143 interrupted."
+)]
+pub(crate) struct Gpubench {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Print a script that completes these commands in a shell
+    #[arg(long, value_name = "SHELL")]
+    completions: Option<Shell>,
+
+    /// Print the manual page
+    #[arg(long)]
+    man: bool,
+
+    /// The folder with stored runs and baselines [default: the nearest `target/gpubench` in the folders above]
+    #[arg(long, value_name = "FOLDER", global = true)]
+    home: Option<PathBuf>,
+
+    #[command(flatten)]
+    print: PrintOptions,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Add a first benchmark to a package: a dependency, a bench target, and an annotated function that needs no GPU
+    #[command(
+        after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
+    )]
+    Init(init::InitArgs),
+    /// Build and run all benchmark binaries of a workspace, one after another: the bench targets of packages that depend on gpubench
+    #[command(
+        after_help = "For example: cargo gpubench run --quick saxpy\n             cargo gpubench run --crate gpubench-kernels -- --device 0\n\
+                      Of the exit codes of the benchmark binaries, the first in the list 130, 2, 5, 1, 3, 0 counts; 4 only if nothing \
+                      matched in any."
+    )]
+    Run(run::RunArgs),
+    /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
+    /// each result whether it changed
+    #[command(
+        after_help = "For example: cargo gpubench ab main                        # the working tree against main\n             \
+                      cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some benchmarks, flags"
+    )]
+    Ab(ab::AbArgs),
+    /// Check that this machine can measure: driver, GPUs, permissions, limits; print what to do; exit with 1 if a device
+    /// cannot be measured
+    Doctor(doctor::DoctorArgs),
+    /// Print the table of a run, or write it in another format
+    #[command(
+        after_help = "For example: cargo gpubench report                          # the last run of this package\n             \
+                                  cargo gpubench report last --html page.html -- saxpy\n             \
+                                  cargo gpubench report run.json --explain --cache cold"
+    )]
+    Report(stored::ReportArgs),
+    /// Compare a run with an earlier one, result by result
+    Compare(stored::CompareArgs),
+    /// Merge several runs into one, such as runs of several processes or the shares of a split run; exit with 1 if results of a
+    /// split run are missing
+    Merge(stored::MergeArgs),
+    /// Find slow GPUs among the runs of many; exit with 3 if there is one
+    Fleet(over_time::FleetArgs),
+    /// Find the changes of each result over the commits of a history: by how much, and which commits they came with
+    #[command(
+        after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
+                      cargo gpubench history history saxpy --json changes.json\n\
+                      A folder that is called `add` is ./add."
+    )]
+    History(over_time::HistoryArgs),
+    /// Compare the declared bytes and flops of benchmarks with the GPU's counters, using Nsight Compute; exit with 1 if they differ
+    #[command(
+        after_help = "For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
+    )]
+    Verify(verify::VerifyArgs),
+}
+
 /// Runs the command that `args` name.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
-    let options = PrintOptions { color: args.color, width: args.width };
+    let options = args.print;
     let stored = || stored_runs(args);
     let Some(command) = &args.command else { return manual::print(args, options) };
     match command {
@@ -55,11 +150,21 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
 
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
     if let Some(home) = &args.home {
+        if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
+            let message = "is a folder of runs: give the folder that contains it";
+            return Err(CommandError::usage(format!("--home {} {message}", home.display())));
+        }
         return Ok(StoredRuns::within(home.clone()));
     }
     let folder = env::current_dir();
-    folder.ok().and_then(|folder| StoredRuns::of_project(&folder)).ok_or_else(|| {
+    let stored = folder.ok().and_then(|folder| StoredRuns::of_project(&folder)).ok_or_else(|| {
         CommandError::usage("this folder and those above have no stored runs: give their folder by --home")
+    })?;
+    // Benchmark binaries store their runs in this folder.
+    let runs = env::var_os("GPUBENCH_RUNS_DIR").filter(|runs| !runs.is_empty() && runs != "none");
+    Ok(match runs {
+        Some(runs) => stored.with_runs(runs.into()),
+        None => stored,
     })
 }
 

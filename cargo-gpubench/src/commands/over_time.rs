@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use gpubench_records::history::{Added, add};
@@ -12,11 +13,75 @@ use gpubench_report::history::{History, HistoryFilter, HistoryRules};
 use gpubench_report::{fleet, history};
 use gpubench_table::export::ExportTo;
 
-use crate::args::{FleetArgs, HistoryArgs, HistoryCommand};
 use crate::commands::load_all;
 use crate::commands::revision::{commit_order, whole_hash};
+use crate::commands::stored::{SelectionArgs, percentage};
 use crate::output;
-use crate::output::{CommandError, PrintOptions};
+use crate::output::{CommandError, PrintOptions, Results};
+
+/// The history to read, and the changes to report.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct HistoryArgs {
+    #[command(subcommand)]
+    command: Option<HistoryCommand>,
+    /// The folder of the history [default: `history` next to the stored runs]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Count all GPUs of a model as one. Without this flag each GPU has a series of its own
+    #[arg(long)]
+    by_model: bool,
+    /// Report changes of at least this
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
+    equivalence_margin: f64,
+    /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
+    #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
+    last: Option<u64>,
+    /// Exit with 3 if a reported change is a slowdown and the benchmark is still slower than before it; see --last
+    #[arg(long)]
+    fail_on_change: bool,
+    /// Write the changes as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    json: Option<PathBuf>,
+}
+
+/// What to do with a history.
+#[derive(Subcommand)]
+enum HistoryCommand {
+    /// Add runs to a history, each under its commit: a small file each, without samples
+    Add {
+        /// The runs
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        /// The folder of the history [default: `history` next to the stored runs]
+        #[arg(long, value_name = "DIR")]
+        history: Option<PathBuf>,
+        /// The commit of the run, if the run has none or another
+        #[arg(long, value_name = "HASH")]
+        commit: Option<String>,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct FleetArgs {
+    /// Files of runs, and folders with such files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The least difference that counts as slow
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    least: f64,
+    /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    fdr: f64,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Write the answer as JSON: each GPU on each peak, with intervals
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    json: Option<PathBuf>,
+}
 
 pub(super) fn history(
     stored: &StoredRuns,
@@ -67,10 +132,7 @@ fn add_all(
 
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let filter = HistoryFilter { names: parse_filters(&args.filters, false)?, by_model: args.by_model };
-    let json = args.json.clone().map(ExportTo::of);
-    if let Some(to) = &json {
-        output::check_destination(to, &[])?;
-    }
+    let results = Results::json(&args.json, &[], options)?;
     const MAKE: &str = "`cargo gpubench history add RUN` adds runs";
     let shown = folder.display();
     let history = History::read(folder, &filter).map_err(|error| {
@@ -87,21 +149,23 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
         last: args.last.map(|last| last as usize),
     };
     let found = history.in_order(&order).report(rules);
-    output::answer(&history::render(&found, options.page()), &found, json.as_ref(), options)?;
+    if found.cases.is_empty() && !args.filters.is_empty() {
+        let filters = args.filters.join("` or `");
+        let message = format!("no result in {shown} matches `{filters}`: without a filter, all are shown");
+        return Err(CommandError::new(Exit::Nothing, message));
+    }
+    results.answer(&history::render(&found, options.page()), &found)?;
     Ok(found.exit(args.fail_on_change))
 }
 
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit, CommandError> {
-    let json = args.json.clone().map(ExportTo::of);
-    if let Some(to) = &json {
-        let sources: Vec<ExportTo> = fleet_files(&args.files).0.into_iter().map(ExportTo::File).collect();
-        output::check_destination(to, &sources)?;
-    }
+    let sources: Vec<ExportTo> = fleet_files(&args.files).0.into_iter().map(ExportTo::File).collect();
+    let results = Results::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
         return Err(CommandError::usage(format!("no run could be read. {first}")));
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
-    output::answer(&fleet::render(&answer, options.page()), &answer, json.as_ref(), options)?;
+    results.answer(&fleet::render(&answer, options.page()), &answer)?;
     Ok(answer.exit())
 }

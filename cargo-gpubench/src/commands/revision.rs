@@ -11,9 +11,8 @@ use std::{fs, thread};
 use gpubench_records::exit::Exit;
 use gpubench_report::history::CommitOrder;
 
-use crate::args::BuildArgs;
 use crate::commands::signals;
-use crate::commands::suites::{BenchTarget, Built, Cargo};
+use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
 use crate::output;
 use crate::output::CommandError;
 
@@ -90,7 +89,7 @@ impl Revisions {
             return Ok(("the working tree".to_owned(), None));
         }
         let hash = commit(&self.root, name)?;
-        let short = short(&hash);
+        let short = hash.get(..SHOWN_DIGITS).unwrap_or(&hash);
         let name = if hash.starts_with(name) { short.to_owned() } else { format!("{name} ({short})") };
         Ok((name, Some(hash)))
     }
@@ -106,7 +105,7 @@ impl Revisions {
         if let Some(hash) = hash {
             let folder = self.home().join("revisions").join(tree);
             let sources = folder.join("tree");
-            if !switch(&sources, &self.root, &hash, &name)? {
+            if !switch(&sources, &self.root, &hash)? {
                 let message = format!("{name} cannot be checked out: git's message is above");
                 return Err(CommandError::failed(message));
             }
@@ -193,11 +192,6 @@ fn commit(root: &Path, name: &str) -> Result<String, CommandError> {
     })
 }
 
-/// Returns the beginning of a hash that a user sees.
-fn short(hash: &str) -> &str {
-    hash.get(..SHOWN_DIGITS).unwrap_or(hash)
-}
-
 /// Returns the place of each of these commits in the history of the current folder's repository, each after its parents. Commits that the
 /// repository lacks are missing.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
@@ -223,14 +217,11 @@ pub(super) fn whole_hash(digits: &str) -> Option<String> {
 
 /// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit
 /// before. Files that git ignores stay. Returns false if git fails.
-fn switch(sources: &Path, root: &Path, hash: &str, name: &str) -> Result<bool, CommandError> {
+fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool, CommandError> {
     let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(sources, words))?.is_some());
-    // Nothing if it is no work tree yet, or a damaged one.
-    let head = || ask(sources, &["rev-parse", "HEAD"]).ok()?;
-    let switched = if let Some(earlier) = sources.join(".git").exists().then(head).flatten() {
-        if earlier != hash {
-            output::note(&format!("{}: {name} replaces {}", sources.display(), short(&earlier)));
-        }
+    // A damaged work tree is made again. Without a file `.git`, the answer is about the repository around it.
+    let is_tree = sources.join(".git").is_file() && ask(sources, &["rev-parse", "HEAD"])?.is_some();
+    let switched = if is_tree {
         succeeds(&["checkout", "--quiet", "--force", "--detach", hash])?
             && succeeds(&["clean", "--quiet", "--force", "--force", "-d"])?
     } else {

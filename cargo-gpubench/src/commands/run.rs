@@ -1,14 +1,33 @@
 //! `run`: builds and runs all benchmark binaries of a workspace, one after another. They print their tables, and `run` prints a summary.
 
-use super::suites::{Built, Cargo, shared_file};
-use super::{exit_of_all, signals, source, suites};
+use std::path::PathBuf;
+
+use clap::Args;
 use gpubench_records::exit::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
-use crate::args::RunArgs;
+use super::suites::BuildArgs;
+use super::suites::{Built, Cargo, shared_file};
+use super::{exit_of_all, signals, source, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
+
+/// The benchmark binaries to run.
+#[derive(Args)]
+pub(super) struct RunArgs {
+    /// Run the benchmarks of a published crate, at its newest version or this one; it is fetched and built in the cache folder
+    #[arg(long = "crate", value_name = "NAME[@VERSION]", help_heading = "Source")]
+    pub(super) krate: Option<String>,
+    /// Keep what is fetched in this folder, instead of the user's cache folder
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
+    pub(super) cache_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) build: BuildArgs,
+    /// Filters and flags of each benchmark binary; flags of this command go before them
+    #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
+    flags: Vec<String>,
+}
 
 /// The name of a benchmark binary, and its end.
 type SuiteEnd = (String, Exit);

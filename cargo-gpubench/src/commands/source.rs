@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::suites::Cargo;
 use gpubench_records::files::cache;
 
-use crate::args::RunArgs;
+use super::run::RunArgs;
+use super::suites::Cargo;
 use crate::manifest::Manifest;
 use crate::output::CommandError;
 

@@ -2,24 +2,129 @@
 //! a run with an earlier one, and `merge` makes one run of several.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::comparison::Threshold;
+use gpubench_records::comparison::{Finding, Threshold};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{StoredRuns, TUNING};
+use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
-use gpubench_records::selection::CaseSelection;
+use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
+use gpubench_runtime::CacheStates;
 use gpubench_stats::DECISION_ERROR;
-use gpubench_table::export::Format;
 use gpubench_tune::Tuning;
 
-use crate::args::{CompareArgs, LimitArgs, MergeArgs, ReportArgs};
 use crate::commands::{load, load_all, select};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
+
+#[derive(Args)]
+pub(super) struct ReportArgs {
+    /// The runs, or the file of a tuning [default: the last run of this package]
+    #[arg(value_name = "RUN")]
+    pub(super) runs: Vec<String>,
+    /// Add how each number came about
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
+}
+
+#[derive(Args)]
+pub(super) struct CompareArgs {
+    /// The earlier run [default: the last complete run of the same benchmark binary before LATER]
+    #[arg(value_name = "EARLIER")]
+    earlier: Option<String>,
+    /// The later run [default: the last run of this package]
+    #[arg(value_name = "LATER")]
+    pub(super) later: Option<String>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
+}
+
+#[derive(Args)]
+pub(super) struct MergeArgs {
+    /// The runs, or a file with several
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    /// The file to write, as JSON
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// The differences that matter in a comparison.
+#[derive(Args)]
+pub(super) struct LimitArgs {
+    /// The equivalence margin: times that differ by less count as equal [default: that of the later run]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
+    equivalence_margin: Option<f64>,
+    /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
+    /// more than its processes differ by
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    fail_on_regression: Option<Threshold>,
+}
+
+/// The flags that select results, as those of a benchmark binary do.
+#[derive(Args)]
+pub(super) struct SelectionArgs {
+    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
+    #[arg(value_name = "FILTER", last = true)]
+    names: Vec<String>,
+
+    /// Compare filters and skips with whole names
+    #[arg(long, help_heading = "Selection")]
+    exact: bool,
+
+    /// Leave out results whose names contain this
+    #[arg(long, value_name = "FILTER", help_heading = "Selection")]
+    skip: Vec<String>,
+
+    /// Take only results with these values of an argument, such as n=1024,4096, and results without the argument
+    #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
+    args: Vec<ArgValues>,
+
+    /// Take only hot or only cold results
+    #[arg(long, help_heading = "Selection")]
+    cache: Option<CacheStates>,
+
+    /// Take only results of these devices: numbers, names or UUIDs, separated by commas
+    #[arg(long, help_heading = "Selection")]
+    device: Option<String>,
+}
+
+impl SelectionArgs {
+    /// Reads the selection as a benchmark binary does.
+    pub(super) fn selection(&self) -> Result<CaseSelection, CommandError> {
+        let caches = match self.cache {
+            None | Some(CacheStates::Both) => None,
+            Some(CacheStates::Hot) => Some(vec![Cache::Hot]),
+            Some(CacheStates::Cold) => Some(vec![Cache::Cold]),
+        };
+        Ok(CaseSelection {
+            filters: parse_filters(&self.names, self.exact)?,
+            exact: self.exact,
+            skip: parse_filters(&self.skip, self.exact)?,
+            args: ArgValues::by_name(&self.args),
+            caches,
+            device: self.device.clone(),
+        })
+    }
+}
+
+/// Reads a percentage above 0, as a fraction.
+pub(super) fn percentage(text: &str) -> Result<f64, &'static str> {
+    Threshold::part(text).ok_or("give a percentage above 0, such as 5%")
+}
 
 /// Reports `runs`, which are those of `args` or the last run.
 pub(super) fn report(
@@ -102,10 +207,18 @@ pub(super) fn compare(
     };
     selection.narrow(&mut before.run);
     args.limits.set(&mut run);
+    let message = format!("{} and {later} have no result in common", before.name);
     let baseline = Baseline::of(before.name, before.run);
-    run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));
+    let comparison = check(&run, &baseline, &|_| true, DECISION_ERROR);
+    // The table says so of a run without results.
+    let is_disjoint =
+        !run.records.is_empty() && comparison.findings.iter().all(|line| line.finding == Finding::New);
+    run.baseline_comparison = Some(comparison);
     results.print_run("", &run, false)?;
     results.write(&run)?;
+    if is_disjoint {
+        return Err(CommandError::new(Exit::Nothing, message));
+    }
     Ok(Exit::of(&run))
 }
 
@@ -114,8 +227,7 @@ pub(super) fn merge(
     args: &MergeArgs,
     options: PrintOptions,
 ) -> Result<Exit, CommandError> {
-    let file = ExportArgs(vec![(Format::JSON, args.output.clone())]);
-    let results = Results::new(&file, &output::sources(&args.runs, stored), options)?;
+    let results = Results::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
     let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));
     let mut exit = Exit::Done;

@@ -7,14 +7,37 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, io, iter, mem, thread};
 
-use super::init::GPUBENCH;
-use super::signals;
+use clap::Args;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
 use serde::Deserialize;
 
-use crate::args::BuildArgs;
+use super::init::GPUBENCH;
+use super::signals;
 use crate::output::{CommandError, warn};
+
+/// The benchmark binaries to build, and how.
+#[derive(Clone, Args)]
+pub(super) struct BuildArgs {
+    /// Run only the benchmark binaries of this package; may be given several times
+    #[arg(long, short, value_name = "NAME", help_heading = "Benchmark binaries")]
+    pub(super) package: Vec<String>,
+    /// Run only this bench target; may be given several times
+    #[arg(long, value_name = "NAME", help_heading = "Benchmark binaries")]
+    pub(super) bench: Vec<String>,
+    /// Build with these features, in addition to those that a bench target requires
+    #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
+    pub(super) features: Vec<String>,
+    /// Build with this profile, instead of `bench`
+    #[arg(long, value_name = "NAME", help_heading = "Build")]
+    pub(super) profile: Option<String>,
+    /// Fail if Cargo.lock is missing or out of date
+    #[arg(long, help_heading = "Build")]
+    pub(super) locked: bool,
+    /// Build without network access
+    #[arg(long, help_heading = "Build")]
+    pub(super) offline: bool,
+}
 
 /// The variable in which the system's loader looks for folders of shared libraries.
 const LIBRARIES: &str =

@@ -99,6 +99,12 @@ impl StoredRuns {
         Self { runs: home.join("runs"), home }
     }
 
+    /// The same with its runs in the folder `runs`.
+    #[must_use]
+    pub fn with_runs(self, runs: PathBuf) -> Self {
+        Self { runs, ..self }
+    }
+
     /// Those that the running program keeps: its runs in the folder `runs`, if the user names one.
     pub fn of_program(runs: Option<&Path>) -> Self {
         let stored = Self::within(kept());

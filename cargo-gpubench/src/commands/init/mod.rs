@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use clap::{Args, ValueEnum};
 use gpubench_records::exit::Exit;
 use toml_edit::{Array, InlineTable, value};
 
-use crate::args::{Binding, InitArgs};
 use crate::manifest::{Manifest, shown};
 use crate::output::{CommandError, PrintOptions, at};
 
@@ -17,6 +17,32 @@ use crate::output::{CommandError, PrintOptions, at};
 pub(super) const GPUBENCH: &str = "gpubench";
 /// The first benchmark. Its `main!` names the package's library.
 const BENCHMARK: &str = include_str!("benchmark.rs");
+
+/// The package that gets a benchmark.
+#[derive(Args)]
+pub(super) struct InitArgs {
+    /// The folder of the package
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+    /// The name of the bench target
+    #[arg(long, value_name = "NAME", default_value = "kernels")]
+    bench: String,
+    /// Depend on the checkout of gpubench in this folder, instead of on a published version
+    #[arg(long, value_name = "FOLDER")]
+    path: Option<PathBuf>,
+    /// Accept streams of this CUDA binding; a build with cust needs a CUDA toolkit, or CUDA_LIBRARY_PATH=/usr
+    #[arg(long)]
+    binding: Option<Binding>,
+}
+
+/// A CUDA binding.
+#[derive(Clone, Copy, ValueEnum)]
+enum Binding {
+    /// Streams of the crate cust
+    Cust,
+    /// Streams of the crate cudarc
+    Cudarc,
+}
 
 pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let InitArgs { folder, bench, path, binding } = args;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
+use clap::Args;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::load;
 use gpubench_records::id::PlannedCase;
@@ -14,17 +15,38 @@ use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::Reason;
 use gpubench_records::verification::NcuPass;
+use gpubench_report::export::ExportArgs;
+use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};
 use gpubench_runtime::__private::system::Family;
-use tempfile::TempDir;
 
-use crate::args::VerifyArgs;
-use crate::commands::suites::{Cargo, shared_file};
+use crate::commands::suites::{BuildArgs, Cargo, shared_file};
 use crate::commands::{exit_of_all, signals, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results, at};
 
 mod counted;
+
+/// The benchmark binaries to verify.
+#[derive(Args)]
+pub(super) struct VerifyArgs {
+    /// Verify this benchmark binary, and build none
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Add how each number came about, with all counters
+    #[arg(long)]
+    explain: bool,
+    /// Kill Nsight Compute after this time for each benchmark
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, default_value = "60s")]
+    timeout: Duration,
+    #[command(flatten)]
+    build: BuildArgs,
+    #[command(flatten)]
+    exports: ExportArgs,
+    /// Filters and flags of each benchmark binary
+    #[arg(value_name = "FILTER|FLAG", last = true)]
+    flags: Vec<String>,
+}
 
 /// The kind of devices that Nsight Compute counts.
 const COUNTED: &str = "cuda:";
@@ -102,13 +124,11 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     if cases.is_empty() {
         output::warn("no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other");
     }
-    let groups: BTreeSet<(&str, bool)> =
-        cases.iter().map(|case| (&*case.device, case.cache == Cache::Cold)).collect();
-    for (device, is_cold) in groups {
+    let groups: BTreeSet<(&str, Cache)> = cases.iter().map(|case| (&*case.device, case.cache)).collect();
+    for (device, cache) in groups {
         if signals::received().is_some() {
             return;
         }
-        let cache = if is_cold { Cache::Cold } else { Cache::Hot };
         let is_in_group = |case: &&PlannedCase| case.device == device && case.cache == cache;
         let cases: Vec<PlannedCase> = cases.iter().filter(is_in_group).cloned().collect();
         let passes = passes(args, binary, &cases).unwrap_or_else(|why| {
@@ -138,7 +158,7 @@ fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<
         {
             return Err(why.clone());
         }
-        refused = profile.refusal();
+        refused = reason(&profile.printed).unwrap_or(profile.ending);
         if !refused.starts_with(QUOTED) {
             break;
         }
@@ -178,13 +198,7 @@ struct Profile {
     ending: String,
 }
 
-impl Profile {
-    /// Returns the reason that it counted nothing: a known one, its own first error, or how it ended.
-    fn refusal(&self) -> String {
-        reason(&self.printed).unwrap_or_else(|| self.ending.clone())
-    }
-}
-
+/// Returns the reason that it counted nothing, if it prints one: a known one, or its own first error.
 fn reason(printed: &str) -> Option<String> {
     let is_message = |line: &&str| line.contains("==ERROR==") || line.contains("==WARNING==");
     let lines: Vec<&str> = printed.lines().filter(is_message).collect();
@@ -227,9 +241,21 @@ fn profile(
         let request = ProfiledCases { cases: cases.to_vec(), launches: LAUNCHES, failures: failures.clone() };
         fs::write(folder.path().join("cases"), serde_json::to_vec(&request)?)?;
         let is_cold = cases.first().is_some_and(|case| case.cache == Cache::Cold);
-        let is_stopped = || signals::received().is_some();
-        let ending =
-            wait(Family::start(&mut command(ncu, binary, &folder, is_cold, metrics)?)?, limit, is_stopped)?;
+        let mut command = Command::new(ncu);
+        command
+            .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
+            .args(["--clock-control", "none", "--cache-control", if is_cold { "all" } else { "none" }])
+            .args(["--metrics", &metrics.join(",")])
+            .arg(binary.get_program())
+            .arg(FLAG)
+            .arg(folder.path().join("cases"))
+            .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("LC_ALL", "C")
+            .current_dir(binary.get_current_dir().unwrap_or(Path::new(".")))
+            .stdin(Stdio::null())
+            .stdout(File::create(folder.path().join("out"))?)
+            .stderr(File::create(folder.path().join("err"))?);
+        let ending = wait(Family::start(&mut command)?, limit, || signals::received().is_some())?;
         let text = |name: &str| fs::read(folder.path().join(name)).unwrap_or_default();
         let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
         let failures = fs::read_to_string(failures).unwrap_or_default();
@@ -237,32 +263,6 @@ fn profile(
         Ok(Profile { printed, failures, ending })
     };
     ran().map_err(|error| format!("ncu cannot be run: {error}"))
-}
-
-fn command(
-    ncu: &Path,
-    binary: &Command,
-    folder: &TempDir,
-    is_cold: bool,
-    metrics: &[String],
-) -> io::Result<Command> {
-    let mut command = Command::new(ncu);
-    command
-        .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
-        .args(["--clock-control", "none", "--cache-control", if is_cold { "all" } else { "none" }])
-        .args(["--metrics", &metrics.join(",")])
-        .arg(binary.get_program())
-        .arg(FLAG)
-        .arg(folder.path().join("cases"))
-        .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(File::create(folder.path().join("out"))?)
-        .stderr(File::create(folder.path().join("err"))?);
-    if let Some(folder) = binary.get_current_dir() {
-        command.current_dir(folder);
-    }
-    Ok(command)
 }
 
 /// Waits for a process. At its limit, and if the user stops the command, kills it with everything that it started. Returns how it ended.
