@@ -86,9 +86,8 @@ fn a_signal_keeps_what_was_measured() {
     let ended = repository.ab(&["v100", "signalled"]).code(130);
     let ran = repository.lines("ran");
     assert!(ran.len() <= 2, "{ran:?}");
-    let mut folders = fs::read_dir(repository.0.path("repository/target/gpubench/ab")).expect("it is there");
-    let folder = folders.next().expect("one").expect("it can be read").path();
-    assert_eq!(fs::read_dir(folder.join("now/runs")).expect("it is there").count(), 1);
+    let runs = repository.0.path("repository/target/gpubench/ab/now/runs");
+    assert_eq!(fs::read_dir(runs).expect("it is there").count(), 1);
     assert_eq!(ended.stdout().contains("against baseline"), ran.len() == 2);
 }
 

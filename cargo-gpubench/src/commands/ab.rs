@@ -1,16 +1,15 @@
 //! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
 //! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{fs, process};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_records::exit::Exit;
-use gpubench_records::files::{NamedRun, StoredRuns, load, time_of_day};
+use gpubench_records::files::{NamedRun, StoredRuns, load};
 use gpubench_records::record::{Record, Run};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::join;
@@ -75,13 +74,12 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandEr
     let built = [then.build(&args.build)?, now.build(&args.build)?];
     let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
-    let folder = run_folder(&revisions.home().join("ab"))?;
     let mut runs = Vec::new();
     let measure = || -> Result<Exit, CommandError> {
         let mut ends = Vec::new();
         for suite in both {
             let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
-            let mut pairs = Pairs::new(sides, suite, &folder, &revisions.target, args);
+            let mut pairs = Pairs::new(sides, suite, &revisions, args);
             if let Some(run) = pairs.compared()? {
                 ends.push(exit(&run));
                 results.print_run("", &run, false)?;
@@ -169,25 +167,6 @@ fn write(
     Ok(())
 }
 
-/// The number of earlier comparisons whose runs are kept.
-const KEPT: usize = 10;
-
-/// Returns a folder below `above` for the runs of a comparison, with the time in its name, and removes the oldest ones.
-fn run_folder(above: &Path) -> Result<PathBuf, CommandError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time = time_of_day(now.as_secs()).replace(':', "-");
-    let path = above.join(format!("{time}-{}", process::id()));
-    fs::create_dir_all(&path).map_err(CommandError::at(&path))?;
-    let folders = fs::read_dir(above).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = folders.filter(|folder| folder.is_dir()).collect();
-    folders.sort();
-    for folder in folders.iter().rev().skip(KEPT + 1) {
-        // The next comparison tries again to remove the folder.
-        _ = fs::remove_dir_all(folder);
-    }
-    Ok(path)
-}
-
 /// A benchmark binary of two revisions, with the runs so far.
 struct Pairs<'a> {
     sides: [OneSide<'a>; 2],
@@ -203,26 +182,25 @@ struct OneSide<'a> {
     name: &'a str,
     built: &'a Built,
     suite: &'a BuiltSuite,
-    /// The folder in which its processes store their runs.
-    folder: PathBuf,
+    /// Where its processes store their runs.
+    stored: StoredRuns,
     runs: Vec<NamedRun>,
 }
 
 impl<'a> Pairs<'a> {
-    /// The benchmark binary before and now. Its runs are stored in `folder`.
+    /// The benchmark binary before and now.
     fn new(
         revisions: [(&'a str, &'a Built); 2],
         [then, now]: [&'a BuiltSuite; 2],
-        folder: &Path,
-        target: &'a Path,
+        here: &'a Revisions,
         args: &'a AbArgs,
     ) -> Self {
         let side = |(name, built), suite, place: &str| {
-            let folder = folder.join(place).join("runs");
-            OneSide { name, built, suite, folder, runs: Vec::new() }
+            let stored = StoredRuns::within(here.home().join("ab").join(place));
+            OneSide { name, built, suite, stored, runs: Vec::new() }
         };
         let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
-        Self { sides, target, args, interrupted: None }
+        Self { sides, target: &here.target, args, interrupted: None }
     }
 
     /// Measures pairs of processes until every result is decided. Returns the later revision's run with the comparison; nothing if it has
@@ -273,13 +251,15 @@ impl<'a> Pairs<'a> {
             return Ok(exit);
         }
         let flags = self.flags(names);
-        let OneSide { name, built, suite, folder, runs } = &mut self.sides[side as usize];
-        let stored = StoredRuns::within(folder.parent().unwrap_or(folder).to_owned());
+        let OneSide { name, built, suite, stored, runs } = &mut self.sides[side as usize];
+        let folder = stored.home().join("runs");
         let mut command = built.command(suite, &flags);
-        command.env("GPUBENCH_RUNS_DIR", &*folder).env("CARGO_TARGET_DIR", self.target);
+        command.env("GPUBENCH_RUNS_DIR", &folder).env("CARGO_TARGET_DIR", self.target);
         // Its table is one of many.
         command.stdout(Stdio::null());
-        let (exit, run) = suites::measure(&mut command, &stored)?;
+        let before = stored.runs();
+        let exit = signals::exit(suites::output(&mut command)?.status);
+        let run = stored.runs().into_iter().find(|run| !before.contains(run));
         let refused = |exit, what: String| CommandError::new(exit, what).within(name);
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {

@@ -7,8 +7,7 @@ use gpubench_records::exit::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
-use super::suites::BuildArgs;
-use super::suites::{Built, Cargo, shared_file};
+use super::suites::{BuildArgs, Built, Cargo, shared_file};
 use super::{exit_of_all, signals, source, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
@@ -52,8 +51,7 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit, Command
 
 /// Returns true if the flag is given, as `--json FILE` or `--json=FILE`.
 fn is_given(flags: &[String], name: &str) -> bool {
-    let names = flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next());
-    names.into_iter().any(|flag| flag == name)
+    flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
 }
 
 /// Runs the benchmark binaries, one after another, until a signal comes.

@@ -5,11 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, io, iter, mem, thread};
+use std::{env, io, mem, thread};
 
 use clap::Args;
 use gpubench_records::exit::Exit;
-use gpubench_records::files::StoredRuns;
 use serde::Deserialize;
 
 use super::init::GPUBENCH;
@@ -287,16 +286,6 @@ pub(super) fn output(program: &mut Command) -> Result<Output, CommandError> {
     })
 }
 
-/// Runs a benchmark binary to its end. Returns its exit code, and the run that it stored in `stored`, with its name.
-pub(super) fn measure(
-    binary: &mut Command,
-    stored: &StoredRuns,
-) -> Result<(Exit, Option<(String, PathBuf)>), CommandError> {
-    let before = stored.runs();
-    let exit = signals::exit(output(binary)?.status);
-    Ok((exit, stored.runs().into_iter().find(|run| !before.contains(run))))
-}
-
 impl Built {
     /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
     fn read(report: &str, targets: &[BenchTarget]) -> Self {
@@ -319,8 +308,7 @@ impl Built {
         suites.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
         folders.extend(suites.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
         folders.extend(env::var_os(LIBRARIES).iter().flat_map(env::split_paths));
-        let library_path = env::join_paths(folders).or_else(|_| env::join_paths(iter::empty::<PathBuf>()));
-        Self { suites, library_path: library_path.unwrap_or_default() }
+        Self { suites, library_path: env::join_paths(folders).unwrap_or_default() }
     }
 
     /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
