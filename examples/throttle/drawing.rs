@@ -26,18 +26,13 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
     for (name, unit, value, from_zero) in sensors {
         let points = points(&read.sustained, |groups| mean(groups, value));
         if !points.is_empty() {
-            let y = if from_zero { Axis::linear("", unit) } else { Axis::near("", unit) };
+            let y = if from_zero { Axis::linear(name, unit) } else { Axis::near(name, unit) };
             let burst = mean(&read.burst, value);
-            panels.push(panel(name, y, points, burst));
+            panels.push(panel(y, points, burst));
         }
     }
     let times = points(&read.sustained, |groups| Some(median(groups).as_f64()));
-    panels.push(panel(
-        "time of a launch",
-        Axis::near("", Unit::TIME),
-        times,
-        Some(median(&read.burst).as_f64()),
-    ));
+    panels.push(panel(Axis::near("time of a launch", Unit::TIME), times, Some(median(&read.burst).as_f64())));
     Panels {
         title: title(read),
         subtitle: format!(
@@ -65,11 +60,11 @@ fn title(read: &Experiment) -> String {
     format!("Sustained, a launch takes {part} {how} time{clock}")
 }
 
-fn panel(name: &str, y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
+fn panel(y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
     let marks = burst.map(|value| Mark::y(value, "")).into_iter().collect();
-    // The panel has its name; a legend would tell it again.
+    // The axis has its name; a legend would tell it again.
     let series = vec![Series::new("", points).styled(Style::Bare)];
-    Panel { name: name.to_owned(), y, series, marks }
+    Panel { y, series, marks }
 }
 
 /// One point for groups whose launches have nearly the same number, as a logarithmic axis has it: the number of the first

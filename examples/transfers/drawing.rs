@@ -39,7 +39,7 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> Rows {
     Rows {
         title: format!("Runs of a transfer differ by {least} to {most}"),
         subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
-        axis: Axis::near("above the median of the transfer", Unit::CHANGE),
+        axis: Axis::near("above the median of the transfer", Unit::PART),
         look: RowLook::Boxes,
         series: Vec::new(),
         rows,

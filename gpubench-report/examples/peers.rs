@@ -71,7 +71,7 @@ fn drawing(comparison: &PeerComparison) -> Option<Curves> {
         let part = NEAR.1.max(NEAR.0 / us);
         (1e3 * us, 0.0, [-part, part])
     });
-    let near = Series::new("within 1 % or 0.15 µs", near).styled(Style::Band);
+    let near = Series::new("within 1 % or 0.15 µs", near).styled(Style::Bare);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Curves {
         title: format!("Median error of cold times: {}", medians.join(", ")),

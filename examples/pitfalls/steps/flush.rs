@@ -119,8 +119,7 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
     // Three square matrices of f32 fill the cache.
     let full = device.last_level_cache.map(|cache| (cache.as_f64() / 12.0).sqrt());
     let panel = |product: &MatmulTimes| Panel {
-        name: product.name.clone(),
-        y: Axis::linear("", Unit::PART),
+        y: Axis::linear(&*product.name, Unit::PART),
         series: vec![
             Series::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
             Series::new("behind one that writes", product.increase(&product.written)).styled(Style::Points),

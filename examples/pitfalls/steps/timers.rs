@@ -121,14 +121,14 @@ impl TimerReadings {
             Series::new("host clock, device waited for", more(|timers| &timers.synchronised)),
             Series::new("events by hand", more(|timers| &timers.events)),
         ];
-        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: Vec::new() };
+        let panel = |y, series| Panel { y, series, marks: Vec::new() };
         Panels {
             title: self.title(),
             subtitle: format!("{device}, a product by its matrix size, medians"),
             x: Axis::log2("matrix size", Unit::NUMBER),
             panels: vec![
-                panel("what is read", Axis::log10("", Unit::TIME), time),
-                panel("what other timers read above that", Axis::linear("", Unit::PART), above),
+                panel(Axis::log10("what is read", Unit::TIME), time),
+                panel(Axis::linear("what other timers read above that", Unit::PART), above),
             ],
             alike: false,
             height: 170.0,

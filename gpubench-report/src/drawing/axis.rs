@@ -1,7 +1,7 @@
 //! Axes: the place of each value in pixels, and the places and texts of ticks.
 
 use super::canvas::width;
-use super::unit::{Unit, at_tick};
+use super::unit::Unit;
 
 /// An axis: its label, its unit and its scale.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Axis {
     }
 
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
-    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis {
+    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis<'_> {
         let values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -63,19 +63,10 @@ impl Axis {
         };
         let (from, to) = (ticks[0], ticks[ticks.len() - 1]);
         // All ticks of a linear axis have the unit of its largest.
-        let largest = self.unit.step(from.abs().max(to.abs()));
-        let unit = |value: f64| if self.scale.is_linear() { largest } else { self.unit.step(value) };
-        let ticks = ticks.into_iter().map(|value| (value, at_tick(value, unit(value)))).collect();
-        PlacedAxis {
-            label: self.label.clone(),
-            unit: self.unit,
-            scale: self.scale,
-            from,
-            to,
-            start,
-            end,
-            ticks,
-        }
+        let largest = |value| if self.scale.is_linear() { from.abs().max(to.abs()) } else { value };
+        let text = |value| (value, self.unit.text_with(value, largest(value)));
+        let ticks = ticks.into_iter().map(text).collect();
+        PlacedAxis { axis: self, from, to, start, end, ticks }
     }
 
     /// Returns ticks that are round in the unit that they are shown in.
@@ -102,10 +93,8 @@ impl Scale {
 
 /// An axis at its place.
 #[derive(Clone, Debug)]
-pub(super) struct PlacedAxis {
-    pub(super) label: String,
-    pub(super) unit: Unit,
-    scale: Scale,
+pub(super) struct PlacedAxis<'a> {
+    pub(super) axis: &'a Axis,
     from: f64,
     to: f64,
     pub(super) start: f64,
@@ -114,10 +103,10 @@ pub(super) struct PlacedAxis {
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-impl PlacedAxis {
+impl PlacedAxis<'_> {
     /// Returns the place of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
-        let [from, to, value] = [self.from, self.to, value].map(|value| self.scale.of(value));
+        let [from, to, value] = [self.from, self.to, value].map(|value| self.axis.scale.of(value));
         self.start + (value - from) / (to - from) * (self.end - self.start)
     }
 
@@ -129,7 +118,7 @@ impl PlacedAxis {
     /// Returns true if a value lies on it.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.to - self.from);
-        self.scale.shows(value) && (self.from - slack..=self.to + slack).contains(&value)
+        self.axis.scale.shows(value) && (self.from - slack..=self.to + slack).contains(&value)
     }
 
     /// The nearest value that lies on it.
@@ -234,15 +223,16 @@ mod tests {
 
     #[test]
     fn values_lie_where_their_scale_has_them() {
-        let placed = |scale| {
-            Axis { scale, ..Axis::linear("", Unit::NUMBER) }.over([1.0, 100.0].into_iter(), 50.0, 150.0)
+        let axis = |scale| Axis { scale, ..Axis::linear("", Unit::NUMBER) };
+        let places = |scale, values: [f64; 3]| {
+            let axis = axis(scale);
+            values.map(|value| axis.over([1.0, 100.0].into_iter(), 50.0, 150.0).at(value).round())
         };
-        assert_eq!([0.0, 50.0, 100.0].map(|value| placed(Scale::Linear).at(value)), [50.0, 100.0, 150.0]);
-        assert_eq!(
-            [1.0, 10.0, 100.0].map(|value| placed(Scale::Log10).at(value).round()),
-            [50.0, 100.0, 150.0]
-        );
-        assert!(placed(Scale::Log10).holds(1.0) && !placed(Scale::Log10).holds(0.0));
+        assert_eq!(places(Scale::Linear, [0.0, 50.0, 100.0]), [50.0, 100.0, 150.0]);
+        assert_eq!(places(Scale::Log10, [1.0, 10.0, 100.0]), [50.0, 100.0, 150.0]);
+        let axis = axis(Scale::Log10);
+        let placed = axis.over([1.0, 100.0].into_iter(), 50.0, 150.0);
+        assert!(placed.holds(1.0) && !placed.holds(0.0));
     }
 
     #[test]

@@ -155,14 +155,6 @@ impl Drawing {
         self.add(format_args!("<text x=\"{x}\" y=\"{y}\"{anchor} class=\"{classes}\">{text}</text>"));
     }
 
-    /// Adds text that goes up along a vertical line, in the middle of it.
-    pub(super) fn text_upwards(&mut self, (x, y): (f64, f64), classes: &str, text: &str) {
-        let (x, y, text) = (pixels(x), pixels(y), escaped(text));
-        self.add(format_args!(
-            "<text transform=\"translate({x} {y}) rotate(-90)\" text-anchor=\"middle\" class=\"{classes}\">{text}</text>"
-        ));
-    }
-
     pub(super) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), classes: &str) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(pixels);
         self.add(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{classes}\"/>"));
@@ -231,9 +223,6 @@ impl Drawing {
     fn sample(&mut self, (x, y): (f64, f64), index: usize, style: Option<Style>) {
         match style {
             None => self.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
-            Some(Style::Band) => {
-                self.rectangle((x, y - 6.0), (28.0, 12.0), &format!("band {}", filled(index)));
-            }
             Some(style) => {
                 if style != Style::Points {
                     let classes = format!("{} {}", style.line(), drawn(index));
@@ -247,31 +236,31 @@ impl Drawing {
     }
 
     /// Adds the lines of a horizontal axis in a plot, which begins at `top` and ends at `bottom`.
-    pub(super) fn columns(&mut self, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
+    pub(super) fn columns(&mut self, axis: &PlacedAxis<'_>, (top, bottom): (f64, f64)) {
         for (value, _) in axis.spread() {
             self.line((axis.at(value), top), (axis.at(value), bottom), "grid");
         }
     }
 
     /// Adds a horizontal axis below a plot: its lines, the ticks that have room, and the name of its values. The drawing ends below it.
-    pub(super) fn below(&mut self, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
+    pub(super) fn below(&mut self, axis: &PlacedAxis<'_>, (top, bottom): (f64, f64)) {
         self.columns(axis, (top, bottom));
         self.line((axis.start, bottom), (axis.end, bottom), "axis");
         for (value, text) in axis.spread() {
             self.text((axis.at(value), bottom + 17.0), Anchor::Middle, "soft small", &text);
         }
-        self.text((axis.middle(), bottom + 36.0), Anchor::Middle, "soft", &axis.label);
+        self.text((axis.middle(), bottom + 36.0), Anchor::Middle, "soft", &axis.axis.label);
         self.height = bottom + 52.0;
     }
 
-    /// Adds a vertical axis to the left of a plot, from `left` to `right`, with its lines.
-    pub(super) fn beside(&mut self, axis: &PlacedAxis, (left, right): (f64, f64)) {
+    /// Adds a vertical axis to the left of a plot, from `left` to `right`, with its lines, and its label above the plot.
+    pub(super) fn beside(&mut self, axis: &PlacedAxis<'_>, (left, right): (f64, f64)) {
         for (value, text) in axis.stacked() {
             let y = axis.at(value);
             self.line((left, y), (right, y), "grid");
             self.text((left - 8.0, y + 4.0), Anchor::End, "soft small", &text);
         }
-        self.text_upwards((EDGE + 4.0, axis.middle()), "soft", &axis.label);
+        self.text((left, axis.end - 8.0), Anchor::Start, "ink", &axis.axis.label);
     }
 
     fn add(&mut self, element: Arguments<'_>) {

@@ -27,8 +27,6 @@ pub enum Style {
     Points,
     /// A line without markers: a limit, or more points than a reader can tell apart.
     Bare,
-    /// The area between the ends of the intervals.
-    Band,
 }
 
 impl Style {
@@ -102,9 +100,7 @@ impl Mark {
 /// A plot.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Its name; may be empty.
-    pub name: String,
-    /// The vertical axis.
+    /// The vertical axis, whose label names the plot.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
@@ -120,7 +116,7 @@ impl Panel {
     }
 
     /// Places the vertical axis between these heights.
-    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis {
+    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
         let points = self.series.iter().flat_map(|series| &series.points);
         let values =
             points.flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flatten()));
@@ -132,8 +128,8 @@ impl Panel {
 /// A panel between its axes.
 pub(super) struct Plot<'a> {
     pub(super) panel: &'a Panel,
-    pub(super) x: &'a PlacedAxis,
-    pub(super) y: &'a PlacedAxis,
+    pub(super) x: &'a PlacedAxis<'a>,
+    pub(super) y: &'a PlacedAxis<'a>,
     /// The number of series of plots before this one, which have the first colours.
     pub(super) before: usize,
 }
@@ -179,7 +175,7 @@ impl Plot<'_> {
     }
 
     fn line(&self, drawing: &mut Drawing, index: usize, series: &Series) {
-        for part in self.parts(series).filter(|_| matches!(series.style, Style::Line | Style::Bare)) {
+        for part in self.parts(series).filter(|_| series.style != Style::Points) {
             let places: Vec<_> = part.iter().map(|point| self.place(point)).collect();
             drawing.path("polyline", &places, &format!("{} {}", series.style.line(), drawn(index)));
         }
@@ -187,7 +183,7 @@ impl Plot<'_> {
 
     /// Draws the markers of a series; of a line only those that do not hide each other.
     fn points(&self, drawing: &mut Drawing, index: usize, series: &Series) {
-        if matches!(series.style, Style::Bare | Style::Band) {
+        if series.style == Style::Bare {
             return;
         }
         let mut before = f64::NEG_INFINITY;
@@ -206,7 +202,7 @@ impl Plot<'_> {
                 }
             }
             let title = point.name.clone().unwrap_or_else(|| {
-                let (value, at) = (self.y.unit.exact(point.y), self.x.unit.exact(point.x));
+                let (value, at) = (self.y.axis.unit.text(point.y), self.x.axis.unit.text(point.x));
                 format!("{}: {value} at {at}", series.name)
             });
             drawing.point(place, index, &title, point.target.as_deref());
@@ -259,7 +255,7 @@ impl Curves {
     #[must_use]
     pub fn drawing(self) -> Drawing {
         let Self { title, subtitle, x, y, series, marks } = self;
-        let panels = vec![Panel { name: String::new(), y, series, marks }];
+        let panels = vec![Panel { y, series, marks }];
         Panels { title, subtitle, x, panels, alike: true, height: HEIGHT }.drawing()
     }
 }
@@ -292,18 +288,17 @@ impl Panels {
         let mut top = drawing.height + 16.0;
         let mut placed = Vec::new();
         for panel in &self.panels {
-            top += if panel.name.is_empty() { 0.0 } else { 14.0 };
+            top += 14.0;
             placed.push((panel, panel.vertical(top, top + self.height)));
             top += self.height + 22.0;
         }
         // The room for the widest tick of a vertical axis.
         let ticks = placed.iter().flat_map(|(_, y)| &y.ticks).map(|(_, text)| width(text));
-        let left = 44.0 + ticks.fold(0.0, f64::max);
+        let left = 24.0 + ticks.fold(0.0, f64::max);
         let xs = self.panels.iter().flat_map(Panel::xs);
         let x = &self.x.over(xs, left, super::WIDTH - 2.0 * EDGE);
         let mut before = 0;
         for (number, (panel, y)) in placed.iter().enumerate() {
-            drawing.text((left, y.end - 8.0), Anchor::Start, "ink", &panel.name);
             drawing.beside(y, (left, x.end));
             if number + 1 == placed.len() {
                 drawing.below(x, (y.end, y.start));
@@ -357,8 +352,8 @@ mod tests {
         let Curves { title, subtitle, x, y, series, marks } = curves();
         let points = series.iter().map(|series| series.clone().styled(Style::Points)).collect();
         let panels = vec![
-            Panel { name: "lines".to_owned(), y: y.clone(), series, marks },
-            Panel { name: "points".to_owned(), y, series: points, marks: Vec::new() },
+            Panel { y: y.clone(), series, marks },
+            Panel { y: Axis { label: "points".to_owned(), ..y }, series: points, marks: Vec::new() },
         ];
         assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.drawing().svg());
     }

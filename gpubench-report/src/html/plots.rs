@@ -103,17 +103,17 @@ impl ArgSweep<'_> {
         });
         let times = || time.iter().flat_map(|series| &series.points).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
-        let y = if is_wide { Axis::log10("", Unit::TIME) } else { Axis::linear("", Unit::TIME) };
+        let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
         let rates =
             |rate: fn(&MeasuredCase<'_>) -> Option<f64>| self.series(|row| Some(row.rate(rate(row)?)));
         let marks = Vec::from_iter(self.full_cache(view));
-        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: marks.clone() };
+        let panel = |y, series| Panel { y, series, marks: marks.clone() };
         let bandwidth = rates(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
         let throughput = rates(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
         let rate = rate.into_iter().find(|(.., rate)| rate.iter().any(|series| !series.points.is_empty()));
-        let mut panels = vec![panel("time", y, time)];
-        panels.extend(rate.map(|(name, unit, rate)| panel(name, Axis::linear("", unit), rate)));
+        let mut panels = vec![panel(y, time)];
+        panels.extend(rate.map(|(name, unit, rate)| panel(Axis::linear(name, unit), rate)));
         let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
         let [low, high] = [0, self.rows.len() - 1].map(|row| self.rows[row].0);
         Panels {
@@ -225,7 +225,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         title: format!("{}: rows below their roofs", plain(&info.name)),
         subtitle: "throughput by arithmetic intensity, medians, below the peaks of memory and arithmetic"
             .to_owned(),
-        x: Axis::log10("operations for each byte (flop/byte)", Unit::INTENSITY),
+        x: Axis::log10("operations for each byte (flop/byte)", Unit::NUMBER),
         y: Axis::log10("throughput", Unit::THROUGHPUT),
         series,
         marks: Vec::new(),
