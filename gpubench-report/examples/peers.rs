@@ -67,11 +67,10 @@ fn drawing(comparison: &PeerComparison) -> Option<Curves> {
     }
     let mut times: Vec<f64> = yardstick.values().map(|row| row.us).collect();
     times.sort_unstable_by(f64::total_cmp);
-    let near = times.iter().map(|us| {
-        let part = NEAR.1.max(NEAR.0 / us);
-        (1e3 * us, 0.0, [-part, part])
+    let near = [("within 1 % or 0.15 µs", 1.0), ("", -1.0)].map(|(name, sign)| {
+        let limit = |us: &f64| (1e3 * us, sign * NEAR.1.max(NEAR.0 / us));
+        Series::new(name, times.iter().map(limit)).styled(Style::Bare)
     });
-    let near = Series::new("within 1 % or 0.15 µs", near).styled(Style::Bare);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Curves {
         title: format!("Median error of cold times: {}", medians.join(", ")),
@@ -81,7 +80,7 @@ fn drawing(comparison: &PeerComparison) -> Option<Curves> {
         ),
         x: Axis::log10("time by CUPTI", Unit::TIME),
         y: Axis::linear("error of the tool's median", Unit::PART),
-        series: tools.into_iter().chain([near]).collect(),
+        series: tools.into_iter().chain(near).collect(),
         marks: Vec::new(),
     })
 }

@@ -1,7 +1,6 @@
 //! What programs other than a benchmark binary make of stored runs: a page, drawings, formats of other programs, and the findings
 //! of many runs. Nothing here measures or prints.
 
-use gpubench_records::record::Measurement;
 use gpubench_table::text::plain_lines;
 use maud::html;
 
@@ -21,10 +20,4 @@ fn xml_text(text: &str) -> String {
 /// Returns text of an element or an attribute of XML.
 fn escaped(text: &str) -> String {
     html! { (xml_text(text)) }.into_string()
-}
-
-/// Returns the interval of a rate: the inverse of the time's.
-fn rate_interval(measured: &Measurement, rate: f64) -> [f64; 2] {
-    let (ci, median) = (measured.samples.time.median_ci, measured.median());
-    [ci.high, ci.low].map(|time| rate * (median / time))
 }

@@ -121,11 +121,6 @@ impl PlacedAxis<'_> {
         self.axis.scale.shows(value) && (self.from - slack..=self.to + slack).contains(&value)
     }
 
-    /// The nearest value that lies on it.
-    pub(super) fn clamped(&self, value: f64) -> f64 {
-        if value.is_nan() { self.from } else { value.clamp(self.from, self.to) }
-    }
-
     /// As many of the ticks as have room side by side: every one, every second, and so on.
     pub(super) fn spread(&self) -> Vec<(f64, String)> {
         self.fitting(|a, b| (width(a) + width(b)) / 2.0 + 10.0)

@@ -41,7 +41,7 @@ pub(crate) const COLOURED: &str = ".drawing .paper{fill:var(--paper)}.drawing .i
 pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
     .drawing .title{font-weight:600;font-size:16px}.drawing .small{font-size:12px}.drawing .rule{stroke-dasharray:4 3}\
     .drawing .halo{stroke-width:4;stroke-linejoin:round;paint-order:stroke}\
-    .drawing .line{fill:none;stroke-width:2;stroke-linejoin:round}.drawing .whisker{stroke-width:1.5}\
+    .drawing .line{fill:none;stroke-width:2;stroke-linejoin:round}\
     .drawing .band{fill-opacity:.18}.drawing .point{stroke-width:1.5}.drawing .hollow{fill:none}\
     .drawing .box{fill-opacity:.25;stroke-width:1.5}.drawing .median{stroke-width:3}\
     .s1.line{stroke-dasharray:7 3}.s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}\
@@ -191,11 +191,11 @@ impl Drawing {
         }
     }
 
-    /// Adds a `polyline` through points, or the `polygon` within them.
-    pub(super) fn path(&mut self, shape: &str, points: &[(f64, f64)], classes: &str) {
+    /// Adds a line through points.
+    pub(super) fn polyline(&mut self, points: &[(f64, f64)], classes: &str) {
         let points: Vec<String> =
             points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
-        self.add(format_args!("<{shape} points=\"{}\" class=\"{classes}\"/>", points.join(" ")));
+        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", points.join(" ")));
     }
 
     /// Adds a legend of series with their looks, which bars do not have, unless there is only one.
@@ -226,7 +226,7 @@ impl Drawing {
             Some(style) => {
                 if style != Style::Points {
                     let classes = format!("{} {}", style.line(), drawn(index));
-                    self.path("polyline", &[(x, y), (x + 28.0, y)], &classes);
+                    self.polyline(&[(x, y), (x + 28.0, y)], &classes);
                 }
                 if style != Style::Bare {
                     self.point((x + 14.0, y), index, "", None);

@@ -1,8 +1,8 @@
-//! Curves: values over values, one line a series with its intervals, and lines across for comparison; and several such plots over the
+//! Curves: values over values, one line a series, and lines across for comparison; and several such plots over the
 //! same horizontal axis, one below the other.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, width};
+use super::canvas::{Anchor, Drawing, EDGE, drawn, width};
 
 /// Points further apart than this many pixels get markers; closer ones are a line alone.
 const APART: f64 = 5.0;
@@ -21,9 +21,9 @@ pub struct Series {
 /// The look of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// A line with a marker at each point and a band around it for the intervals.
+    /// A line with a marker at each point.
     Line,
-    /// Markers with a whisker for each interval, not joined.
+    /// Markers, not joined.
     Points,
     /// A line without markers: a limit, or more points than a reader can tell apart.
     Bare,
@@ -43,8 +43,6 @@ pub struct Point {
     pub x: f64,
     /// The value on the vertical one.
     pub y: f64,
-    /// The interval that holds the value.
-    pub interval: Option<[f64; 2]>,
     /// The name that is shown when one points at it; else that of the series and both values.
     pub name: Option<String>,
     /// The target of its link, on the page that the drawing is part of.
@@ -53,18 +51,12 @@ pub struct Point {
 
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
-        Self { x, y, interval: None, name: None, target: None }
-    }
-}
-
-impl From<(f64, f64, [f64; 2])> for Point {
-    fn from((x, y, interval): (f64, f64, [f64; 2])) -> Self {
-        Self { interval: Some(interval), ..Self::from((x, y)) }
+        Self { x, y, name: None, target: None }
     }
 }
 
 impl Series {
-    /// The line of this name through these points, each with its interval if it has one.
+    /// The line of this name through these points.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
         let points = points.into_iter().map(Into::into).collect();
         Self { name: name.into(), points, style: Style::Line }
@@ -117,9 +109,7 @@ impl Panel {
 
     /// Places the vertical axis between these heights.
     pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
-        let points = self.series.iter().flat_map(|series| &series.points);
-        let values =
-            points.flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flatten()));
+        let values = self.series.iter().flat_map(|series| &series.points).map(|point| point.y);
         let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
         self.y.over(values.chain(marks), bottom, top)
     }
@@ -135,71 +125,36 @@ pub(super) struct Plot<'a> {
 }
 
 impl Plot<'_> {
-    /// Draws everything between the axes. Bands lie below lines, lines below points, and texts above all.
+    /// Draws everything between the axes. Lines lie below points, and texts above all.
     pub(super) fn draw(&self, drawing: &mut Drawing) {
-        let layers: [fn(&Self, &mut Drawing, usize, &Series); 3] = [Self::band, Self::line, Self::points];
-        for layer in layers {
-            for (index, series) in (self.before..).zip(&self.panel.series) {
-                layer(self, drawing, index, series);
+        let series = || (self.before..).zip(&self.panel.series);
+        for (index, series) in series().filter(|(_, series)| series.style != Style::Points) {
+            let places: Vec<_> = series.points.iter().map(|point| self.place(point)).collect();
+            // A gap in the points is one in the line.
+            for part in places.split(Option::is_none).filter(|part| !part.is_empty()) {
+                let places: Vec<_> = part.iter().flatten().copied().collect();
+                drawing.polyline(&places, &format!("{} {}", series.style.line(), drawn(index)));
             }
+        }
+        for (index, series) in series().filter(|(_, series)| series.style != Style::Bare) {
+            self.points(drawing, index, series);
         }
         self.panel.marks.iter().for_each(|mark| self.mark(drawing, mark));
     }
 
-    /// Returns true if both axes can show the point.
-    fn shows(&self, point: &Point) -> bool {
-        self.x.holds(point.x) && self.y.holds(point.y)
-    }
-
-    fn place(&self, point: &Point) -> (f64, f64) {
-        (self.x.at(point.x), self.y.at(point.y))
-    }
-
-    /// Returns the parts of a series between points that cannot be shown: a gap in the points is one in the line.
-    fn parts<'s>(&self, series: &'s Series) -> impl Iterator<Item = &'s [Point]> {
-        series.points.split(|point| !self.shows(point)).filter(|part| !part.is_empty())
-    }
-
-    fn band(&self, drawing: &mut Drawing, index: usize, series: &Series) {
-        for part in self.parts(series).filter(|_| series.style != Style::Points) {
-            let ends = part.iter().filter_map(|point| Some((self.x.at(point.x), point.interval?)));
-            let ends = ends.map(|(at, ends)| (at, ends.map(|end| self.y.at(self.y.clamped(end)))));
-            let ends: Vec<(f64, [f64; 2])> = ends.collect();
-            if ends.len() > 1 {
-                let forth = ends.iter().map(|(at, [low, _])| (*at, *low));
-                let back = ends.iter().rev().map(|(at, [_, high])| (*at, *high));
-                let around: Vec<_> = forth.chain(back).collect();
-                drawing.path("polygon", &around, &format!("band {}", filled(index)));
-            }
-        }
-    }
-
-    fn line(&self, drawing: &mut Drawing, index: usize, series: &Series) {
-        for part in self.parts(series).filter(|_| series.style != Style::Points) {
-            let places: Vec<_> = part.iter().map(|point| self.place(point)).collect();
-            drawing.path("polyline", &places, &format!("{} {}", series.style.line(), drawn(index)));
-        }
+    /// Returns the place of a point that both axes can show.
+    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+        (self.x.holds(point.x) && self.y.holds(point.y)).then(|| (self.x.at(point.x), self.y.at(point.y)))
     }
 
     /// Draws the markers of a series; of a line only those that do not hide each other.
     fn points(&self, drawing: &mut Drawing, index: usize, series: &Series) {
-        if series.style == Style::Bare {
-            return;
-        }
         let mut before = f64::NEG_INFINITY;
-        for point in series.points.iter().filter(|point| self.shows(point)) {
-            let place = self.place(point);
+        for point in &series.points {
+            let Some(place) = self.place(point) else { continue };
             let is_near = (place.0 - std::mem::replace(&mut before, place.0)).abs() < APART;
             if series.style == Style::Line && is_near {
                 continue;
-            }
-            if let (Style::Points, Some(ends)) = (series.style, point.interval) {
-                let [low, high] = ends.map(|end| self.y.at(self.y.clamped(end)));
-                // Beyond its marker it can be seen.
-                if (low - high).abs() > 9.0 {
-                    let classes = format!("whisker {}", drawn(index));
-                    drawing.line((place.0, low), (place.0, high), &classes);
-                }
             }
             let title = point.name.clone().unwrap_or_else(|| {
                 let (value, at) = (self.y.axis.unit.text(point.y), self.x.axis.unit.text(point.x));
@@ -328,15 +283,7 @@ mod tests {
             series: vec![
                 Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
                 // Nothing is drawn of a value that is none.
-                Series::new(
-                    "cold",
-                    [
-                        (1024.0, 15e9, [12e9, 16e9]),
-                        (4096.0, f64::NAN, [0.0, 1.0]),
-                        (8192.0, 70e9, [60e9, 75e9]),
-                        (16384.0, 90e9, [80e9, 95e9]),
-                    ],
-                ),
+                Series::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
             ],
             marks: vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")],
         }

@@ -9,8 +9,6 @@ use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nano
 use gpubench_table::{case_name, has_several_devices};
 use serde_json::{Map, Value, json};
 
-use crate::rate_interval;
-
 /// Writes the Bencher Metric Format: an object with the measures of each case, in nanoseconds, joules and units per second.
 pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let measures = |(name, _, measured): (String, &Record, &Measurement)| {
@@ -30,6 +28,12 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         (name, Value::Object(known.collect()))
     };
     write(&usable(run).map(measures).collect::<Map<_, _>>().into(), out)
+}
+
+/// Returns the interval of a rate: the inverse of the time's.
+fn rate_interval(measured: &Measurement, rate: f64) -> [f64; 2] {
+    let (ci, median) = (measured.samples.time.median_ci, measured.median());
+    [ci.high, ci.low].map(|time| rate * (median / time))
 }
 
 /// Returns a value with the ends of its interval, of which an infinite one is left out.

@@ -97,19 +97,14 @@ fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
 impl ArgSweep<'_> {
     fn drawing(&self, view: &View<'_>) -> Drawing {
         let label = plain(self.arg);
-        let time = self.series(|row| {
-            let ci = row.it.samples.time.median_ci;
-            Some((row.it.median().as_f64(), [ci.low.as_f64(), ci.high.as_f64()]))
-        });
+        let time = self.series(|row| Some(row.it.median().as_f64()));
         let times = || time.iter().flat_map(|series| &series.points).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
         let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
-        let rates =
-            |rate: fn(&MeasuredCase<'_>) -> Option<f64>| self.series(|row| Some(row.rate(rate(row)?)));
         let marks = Vec::from_iter(self.full_cache(view));
         let panel = |y, series| Panel { y, series, marks: marks.clone() };
-        let bandwidth = rates(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
-        let throughput = rates(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
+        let bandwidth = self.series(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
+        let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
         let rate = rate.into_iter().find(|(.., rate)| rate.iter().any(|series| !series.points.is_empty()));
         let mut panels = vec![panel(y, time)];
@@ -118,7 +113,7 @@ impl ArgSweep<'_> {
         let [low, high] = [0, self.rows.len() - 1].map(|row| self.rows[row].0);
         Panels {
             title: self.name.clone(),
-            subtitle: format!("medians with their 95 % intervals, by {label}"),
+            subtitle: format!("medians by {label}"),
             x: if high >= 8.0 * low { Axis::log2(label, unit) } else { Axis::near(label, unit) },
             panels,
             alike: true,
@@ -128,7 +123,7 @@ impl ArgSweep<'_> {
     }
 
     /// Returns the hot and the cold rows that have a value.
-    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Series> {
+    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
         let points = self.rows.iter().filter_map(|(x, row)| Some(row.point(*x, of(row)?, "")));
         hot_and_cold(&points.collect::<Vec<_>>(), Style::Line)
     }
@@ -174,7 +169,7 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
                     figure { (PreEscaped(drawing.element())) }
                 }
                 p.soft {
-                    "Each point is a row: point at it or move to it for its name, follow it to the row. Whiskers are 95 % intervals."
+                    "Each point is a row: point at it or move to it for its name, follow it to the row."
                     @if view.cases.len() > MOST_POINTS { " Of more than " (MOST_POINTS) " rows of a device, as many are drawn." }
                 }
             }
@@ -188,7 +183,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
         let of = roof::binding(row.it).map(|share| format!(", {}", roof::phrase(share))).unwrap_or_default();
         let note = format!(": {} at {}{of}", format::throughput(rate), format::intensity(intensity));
-        Some(row.point(intensity, row.rate(rate.as_f64()), &note))
+        Some(row.point(intensity, rate.as_f64(), &note))
     };
     let shown = rows.iter().step_by(rows.len().div_ceil(MOST_POINTS).max(1));
     let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), Style::Points);

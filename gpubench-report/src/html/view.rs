@@ -9,7 +9,6 @@ use gpubench_records::verdict::State;
 use gpubench_table::text::{plain, split_path};
 
 use crate::drawing::{Point, Series, Style};
-use crate::rate_interval;
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
@@ -80,15 +79,10 @@ impl<'a> View<'a> {
 }
 
 impl MeasuredCase<'_> {
-    /// Returns a rate with its interval.
-    pub(super) fn rate(&self, rate: f64) -> (f64, [f64; 2]) {
-        (rate, rate_interval(self.it, rate))
-    }
-
     /// Returns a point of the case, which links to its row, with the cache state.
-    pub(super) fn point(&self, x: f64, (y, interval): (f64, [f64; 2]), note: &str) -> (Cache, Point) {
+    pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, Point) {
         let (name, target) = (Some(self.case.name() + note), Some(self.case.target()));
-        (self.case.record.case.cache, Point { name, target, ..Point::from((x, y, interval)) })
+        (self.case.record.case.cache, Point { name, target, ..Point::from((x, y)) })
     }
 }
 
