@@ -162,11 +162,6 @@ impl Circumstances {
         self.0.get(GPU).map(String::as_str)
     }
 
-    /// Forgets which device of its model it was.
-    pub fn forget_gpu(&mut self) {
-        self.0.remove(GPU);
-    }
-
     /// Returns the differences from `earlier` in words.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |facts: &Self, name| facts.0.get(name).map_or("not known", String::as_str).to_owned();

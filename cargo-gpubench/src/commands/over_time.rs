@@ -9,7 +9,7 @@ use gpubench_records::files::StoredRuns;
 use gpubench_records::history::{Added, add};
 use gpubench_records::selection::parse_filters;
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
-use gpubench_report::history::{History, HistoryFilter, HistoryRules};
+use gpubench_report::history::{History, HistoryRules};
 use gpubench_report::{fleet, history};
 use gpubench_table::export::ExportTo;
 
@@ -31,9 +31,6 @@ pub(super) struct HistoryArgs {
     /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
-    /// Count all GPUs of a model as one. Without this flag each GPU has a series of its own
-    #[arg(long)]
-    by_model: bool,
     /// Report changes of at least this
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
     equivalence_margin: f64,
@@ -131,11 +128,11 @@ fn add_all(
 }
 
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
-    let filter = HistoryFilter { names: parse_filters(&args.filters, false)?, by_model: args.by_model };
+    let filters = parse_filters(&args.filters, false)?;
     let results = Results::json(&args.json, &[], options)?;
     const MAKE: &str = "`cargo gpubench history add RUN` adds runs";
     let shown = folder.display();
-    let history = History::read(folder, &filter).map_err(|error| {
+    let history = History::read(folder, &filters).map_err(|error| {
         let hint = "The first argument is the folder, and filters follow it";
         CommandError::usage(format!("{shown} is no history: {error}. {hint}; {MAKE}"))
     })?;

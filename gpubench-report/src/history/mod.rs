@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
-pub use self::series::{CaseOfSuite, CommitOrder, History, HistoryFilter, Point, Series};
+pub use self::series::{CaseOfSuite, CommitOrder, History, Point, Series};
 pub use self::table::render;
 
 /// The name of the format of a [`HistoryReport`].

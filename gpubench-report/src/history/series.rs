@@ -50,20 +50,10 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// The cases to take, and the devices that count as one.
-#[derive(Clone, Debug, Default)]
-pub struct HistoryFilter {
-    /// Takes cases whose names contain one of these; all if there is none.
-    pub names: Vec<NameFilter>,
-    /// True if all devices of a model count as one. Else each is a series of its own.
-    pub by_model: bool,
-}
-
 /// The runs of a history.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     runs: Vec<HistoryRun>,
-    by_model: bool,
     /// A sentence for each file that is no run of a history.
     pub faults: Vec<String>,
 }
@@ -75,15 +65,15 @@ impl History {
         Self { runs: runs.into_iter().collect(), ..Self::default() }.in_order(&CommitOrder::new())
     }
 
-    /// Reads the history in `folder`, in the order of the runs' times.
+    /// Reads the history in `folder`, in the order of the runs' times: the cases that one of `filters` takes, or all if there is none.
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn read(folder: &Path, filter: &HistoryFilter) -> io::Result<Self> {
-        let mut history = Self { by_model: filter.by_model, ..Self::default() };
+    pub fn read(folder: &Path, filters: &[NameFilter]) -> io::Result<Self> {
+        let mut history = Self::default();
         let takes = |case: &HistoryCase| {
             let name = case.case.to_string();
-            filter.names.is_empty() || filter.names.iter().any(|filter| filter.takes(&name, false))
+            filters.is_empty() || filters.iter().any(|filter| filter.takes(&name, false))
         };
         for commit in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
             let files = entries(&commit).unwrap_or_else(|error| {
@@ -137,19 +127,21 @@ impl History {
         let (mut labels, mut cases) = (Vec::new(), HashMap::new());
         for (number, run) in self.runs.into_iter().enumerate() {
             labels.push(RunLabel { commit: run.commit, dirty: run.dirty, started: run.started });
-            // The devices of a model that have measured a case in this run.
+            // The devices without a UUID that have measured a case in this run.
             let mut devices: HashMap<(CaseOfSuite, usize), f64> = HashMap::new();
             for it in run.cases {
                 let case = CaseOfSuite { suite: run.suite.clone(), case: it.case, fake: it.fake };
-                let mut circumstances = run.circumstances[it.circumstances].clone();
-                if self.by_model {
-                    circumstances.forget_gpu();
-                }
+                let circumstances = &run.circumstances[it.circumstances];
                 let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
-                let known = all.iter().position(|series| series.circumstances == circumstances);
+                let known = all.iter().position(|series| series.circumstances == *circumstances);
                 let place = known.unwrap_or_else(|| {
                     let (changes, points) = (Vec::new(), Vec::new());
-                    all.push(Series { circumstances, is_over: false, changes, points });
+                    all.push(Series {
+                        circumstances: circumstances.clone(),
+                        is_over: false,
+                        changes,
+                        points,
+                    });
                     all.len() - 1
                 });
                 let count = devices.entry((case, place)).or_default();

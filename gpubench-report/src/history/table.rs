@@ -17,30 +17,19 @@ const DIGITS: usize = 8;
 /// The letters of a device's UUID, as in `GPU-1a2b3c4d`.
 const DEVICE_LETTERS: usize = 12;
 
-/// The number of changes, and of remarks, that a terminal shows.
-const MOST: usize = 50;
-
 /// Returns the changes as lines of `page`.
 #[must_use]
 pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut shown = heading(&answer(report), &format!(" ({})", size(report)), page);
     let mut rows = rows(report);
     if !rows.is_empty() {
-        let left = rows.len().saturating_sub(MOST);
-        rows.truncate(MOST);
         rows.insert(0, HEADS.map(str::to_owned).into());
         shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
-        if left > 0 {
-            shown += &format!("  and {left} more: --json has them all\n");
-        }
     }
     let mut remarks = remarks(report);
     remarks.extend(report.faults.iter().map(|fault| plain(fault)));
-    for remark in remarks.iter().take(MOST) {
+    for remark in remarks {
         shown += &styled(&wrapped(&format!("note: {remark}"), "", page), NOTE);
-    }
-    if remarks.len() > MOST {
-        shown += &format!("and {} notes more\n", remarks.len() - MOST);
     }
     let rules = format!(
         "A change is at least {}, and stronger than any in 199 orders of the series' own noise; its commits and its size have a confidence of \

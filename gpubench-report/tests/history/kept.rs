@@ -3,7 +3,7 @@
 use std::fs;
 
 use gpubench_records::history::add;
-use gpubench_report::history::{History, HistoryFilter};
+use gpubench_report::history::History;
 
 use super::{RULES, run_of, template};
 
@@ -28,11 +28,13 @@ fn runs_are_kept_in_files_and_read_back() {
     let contents = fs::read(&first.file).expect("a file");
     assert!(contents.len() < 1500, "{} bytes for one case", contents.len());
 
-    let read = || History::read(folder, &HistoryFilter::default()).expect("a folder");
+    let read = || History::read(folder, &[]).expect("a folder");
     let report = read().report(RULES);
     assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].points.len()), (4, 0, 4));
-    let none = HistoryFilter { names: vec!["no such case".into()], ..HistoryFilter::default() };
-    assert_eq!(History::read(folder, &none).expect("a folder").report(RULES).cases.len(), 0);
+    assert_eq!(
+        History::read(folder, &["no such case".into()]).expect("a folder").report(RULES).cases.len(),
+        0
+    );
 
     // A byte that was changed, a file that was cut, and one of another kind are told, and the others are read.
     let text = String::from_utf8(contents.clone()).expect("JSON");

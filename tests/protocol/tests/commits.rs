@@ -8,7 +8,7 @@ use std::process::Command;
 use end_to_end::running::run_with;
 use gpubench_records::history::add;
 use gpubench_records::record::Run;
-use gpubench_report::history::{CommitOrder, History, HistoryFilter, HistoryRules};
+use gpubench_report::history::{CommitOrder, History, HistoryRules};
 use protocol::fake::library;
 
 const PLANTED: &str = env!("CARGO_BIN_EXE_planted");
@@ -79,7 +79,7 @@ fn a_repository_of_sixty_commits_tells_its_changes() {
         let run = measure(folder.path(), commit, number);
         add(&kept, &run, Some(hashes[commit])).expect("it can be added");
     }
-    let history = History::read(&kept, &HistoryFilter::default()).expect("it is there").in_order(&order);
+    let history = History::read(&kept, &[]).expect("it is there").in_order(&order);
     let report = history.report(HistoryRules { equivalence_margin: 0.005, last: None });
     assert_eq!((report.runs, report.cases.len(), report.faults.len()), (60, 1, 0));
     assert_eq!(report.cases[0].series.len(), 1);

@@ -76,13 +76,14 @@ impl Sums {
         common.max(side(begin, at) + side(at, end)).sqrt()
     }
 
-    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values and these [`weights`].
-    fn strongest_of(&self, begin: usize, end: usize, weights: &[f64]) -> Step {
-        let mean = self.mean(begin, end);
+    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
+    pub(super) fn strongest(&self, begin: usize, end: usize) -> Step {
+        let (mean, length) = (self.mean(begin, end), end - begin);
         let mut most = (begin + LEAST, -1.0);
-        for (at, weight) in (begin + LEAST..).zip(weights) {
-            let excess = self.values[at] - self.values[begin] - (at - begin) as f64 * mean;
-            let between = excess.powi(2) * weight;
+        for at in begin + LEAST..=end - LEAST {
+            let left = (at - begin) as f64;
+            let excess = self.values[at] - self.values[begin] - left * mean;
+            let between = excess.powi(2) / (left * (length as f64 - left));
             if between > most.1 {
                 most = (at, between);
             }
@@ -92,26 +93,19 @@ impl Sums {
         Step { begin, at, end, strength }
     }
 
-    /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
-    pub(super) fn strongest(&self, begin: usize, end: usize) -> Step {
-        self.strongest_of(begin, end, &weights(end - begin))
-    }
-
     /// Returns the distance of the means of the two sides of `at`.
     pub(super) fn size(&self, begin: usize, at: usize, end: usize) -> f64 {
         self.mean(at, end) - self.mean(begin, at)
     }
 
-    /// Gives the strongest step of each stretch to `take`.
-    pub(super) fn each_step(&self, mut take: impl FnMut(Step)) {
-        for length in lengths(self.len()) {
-            let weights = weights(length);
+    /// Returns the strongest step of each stretch.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
+        lengths(self.len()).flat_map(move |length| {
             let stride = if length <= DENSE { 1 } else { length / 2 };
             let last = self.len() - length;
-            for begin in (0..last).step_by(stride).chain([last]) {
-                take(self.strongest_of(begin, begin + length, &weights));
-            }
-        }
+            let begins = (0..last).step_by(stride).chain([last]);
+            begins.map(move |begin| self.strongest(begin, begin + length))
+        })
     }
 
     /// Returns the first and the last place that `step` may have, with a confidence of 95 %: those which twice the logarithm of the
@@ -132,25 +126,12 @@ impl Sums {
 /// 68, 2000).
 const SEPARATION: f64 = 7.352_277;
 
-/// Returns the weight of the squared excess of each number of values on the left, from [`LEAST`] on, in a stretch of this length.
-fn weights(length: usize) -> Vec<f64> {
-    let weight = |left: usize| length as f64 / (left as f64 * (length - left) as f64);
-    (LEAST..=length - LEAST).map(weight).collect()
-}
-
 /// Returns the lengths of stretches of a series of `length` values: all of it, then each shorter than the one before by the root of
 /// two.
-fn lengths(length: usize) -> Vec<usize> {
-    let mut lengths = Vec::new();
-    let mut exact = length as f64;
-    while exact.round() as usize >= 2 * LEAST {
-        let rounded = exact.round() as usize;
-        if lengths.last() != Some(&rounded) {
-            lengths.push(rounded);
-        }
-        exact *= std::f64::consts::FRAC_1_SQRT_2;
-    }
-    lengths
+fn lengths(length: usize) -> impl Iterator<Item = usize> {
+    let exact =
+        std::iter::successors(Some(length as f64), |exact| Some(exact * std::f64::consts::FRAC_1_SQRT_2));
+    exact.map(|exact| exact.round() as usize).take_while(|length| *length >= 2 * LEAST)
 }
 
 /// No series has less noise than this part of its values. Repeated readings of a clock with few digits look as if they had none.
@@ -200,9 +181,7 @@ pub(super) fn strengths_by_chance(residuals: &[f64]) -> Vec<f64> {
     let mut strongest: Vec<f64> = (0..ORDERS as u64)
         .map(|order| {
             shuffle(&mut residuals, order);
-            let mut most = 0.0_f64;
-            Sums::new(&residuals).each_step(|step| most = most.max(step.strength));
-            most
+            Sums::new(&residuals).steps().map(|step| step.strength).fold(0.0, f64::max)
         })
         .collect();
     strongest.sort_unstable_by(f64::total_cmp);

@@ -41,7 +41,9 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
     let series = Sums::new(&logs);
-    let found = series.steps_above(usual_strength(logs.len()));
+    let usual = usual_strength(logs.len());
+    let mut found: Vec<Step> = series.steps().filter(|step| step.strength > usual).collect();
+    found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
     if found.is_empty() {
         return Vec::new();
     }
@@ -70,14 +72,6 @@ fn chosen(found: &[Step]) -> Vec<usize> {
 }
 
 impl Sums {
-    /// Returns the steps of stretches that are stronger than `needed`, the strongest first.
-    fn steps_above(&self, needed: f64) -> Vec<Step> {
-        let mut found = Vec::new();
-        self.each_step(|step| found.extend((step.strength > needed).then_some(step)));
-        found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
-        found
-    }
-
     /// Returns the strongest step between each two neighbours of these places, without those that are then not strong enough.
     fn placed(&self, mut places: Vec<usize>, needed: f64) -> Vec<Step> {
         loop {
