@@ -12,14 +12,6 @@ pub fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {
     format!("{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
 }
 
-/// Returns the answers of a comparison.
-pub fn answers(check: &BaselineComparison) -> impl Iterator<Item = Answer> + Clone {
-    check.findings.iter().filter_map(|line| match line.finding {
-        Finding::Compared { answer, .. } => Some(answer),
-        _ => None,
-    })
-}
-
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
 pub fn sentences(check: &BaselineComparison) -> Vec<String> {
     decided_together(check).into_iter().chain(assumption(check)).collect()

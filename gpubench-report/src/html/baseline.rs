@@ -1,9 +1,9 @@
-//! Comparisons with a baseline and of interleaved cases: tables of the changes with their intervals.
+//! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and tables of the changes with their intervals.
 
 use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
 use gpubench_table::text::plain;
-use gpubench_table::together;
+use gpubench_table::{gate, together};
 use maud::{Markup, html};
 
 use super::view::View;
@@ -12,12 +12,17 @@ use super::view::View;
 type Row = (String, Option<(Ratio, Answer)>, String);
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
-    let check = view.run.baseline_comparison.as_ref();
+    let (check, gate) = (view.run.baseline_comparison.as_ref(), view.run.gate());
     let interleaved = interleaved(view);
     html! {
-        @if check.is_some() || !interleaved.is_empty() {
+        @if check.is_some() || gate.is_some() || !interleaved.is_empty() {
             section #baseline aria-labelledby="baseline-title" {
                 h2 #baseline-title { "Comparisons" }
+                @if let Some(gate) = gate {
+                    @let (count, from) = gate::regressions(&gate);
+                    p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
+                    @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
+                }
                 @if let Some(check) = check { (against(view, check)) }
                 @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }
             }

@@ -10,6 +10,7 @@ use gpubench_table::text::plain;
 use gpubench_table::{roof, sentences};
 use maud::{Markup, html};
 
+use super::run::facts;
 use super::samples::{Drawn, drawn_of};
 use super::view::{PageCase, View};
 
@@ -146,17 +147,12 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
             p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (plain(&reason.to_string())) }
         }
         @if let Some(measured) = &record.measurement {
+            @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.info(record)));
+            @let explained = explained.into_iter().flatten().map(|(what, text)| (what, Some(text)));
             (drawings(view, case, measured))
             details open[case.number == 0 && view.cases.len() == 1] {
                 summary { "Method, launch and figures" }
-                dl {
-                    @for (what, value) in figures(measured) { dt { (what) } dd { (value) } }
-                    @if case.number < EXPLAINED {
-                        @for (what, sentence) in sentences(record, measured, view.info(record)) {
-                            dt { (what) } dd { (plain(&sentence)) }
-                        }
-                    }
-                }
+                (facts(figures(measured).into_iter().chain(explained)))
             }
         }
     }
@@ -195,7 +191,7 @@ fn clock(measured: &Measurement) -> Option<String> {
 }
 
 /// Returns the figures of the samples that have no column.
-fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
+fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 9] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let [low, high, min, max, p5, p95, p99, mean, deviation] = [
         time.median_ci.low,
@@ -210,7 +206,7 @@ fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
     ]
     .map(format::time);
     let item = measured.item.as_deref().unwrap_or("items");
-    let figures = [
+    [
         ("interval", Some(format!("{low} to {high} (95 %)"))),
         ("range", Some(format!("{min} to {max}"))),
         ("p5, p95, p99", Some(format!("{p5}, {p95}, {p99}"))),
@@ -218,8 +214,7 @@ fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
         ("back-to-back", measured.samples.back_to_back.map(format::time)),
         ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
         ("throughput", metrics.throughput.map(format::throughput)),
-        ("items", metrics.items_per_second.map(|rate| plain(&format::items(rate, item)))),
+        ("items", metrics.items_per_second.map(|rate| format::items(rate, item))),
         ("cold/hot", metrics.cold_over_hot.map(format::ratio)),
-    ];
-    figures.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
+    ]
 }

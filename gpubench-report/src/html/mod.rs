@@ -24,10 +24,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let view = View::new(run);
     let parts = [
+        ("baseline", "Comparisons", baseline::baseline(&view)),
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", plots::sweeps(&view)),
         ("roofline", "Roofline", plots::rooflines(&view)),
-        ("baseline", "Comparisons", baseline::baseline(&view)),
         ("method", "Method", run::appendix(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();

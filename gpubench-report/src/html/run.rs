@@ -1,13 +1,11 @@
 //! The run as a whole: the summary at the top of the page, and the method and the environment at its end.
 
-use gpubench_records::counts::ResultCounts;
 use gpubench_records::device_info::DeviceInfo;
 use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
-use gpubench_records::verdict::State;
 use gpubench_stats::format;
 use gpubench_table::text::plain;
-use gpubench_table::{gate, header, remarks, together};
+use gpubench_table::{header, remarks};
 use maud::{Markup, html};
 
 use super::view::View;
@@ -15,10 +13,9 @@ use super::view::View;
 /// The number of rows with reservations that are named.
 const NAMED: usize = 6;
 
-/// Returns the top of the page: the devices, the verdicts in numbers, the outcome of a comparison, and rows with reservations.
+/// Returns the top of the page: the devices, the verdicts in numbers, and rows with reservations.
 pub(super) fn summary(view: &View<'_>) -> Markup {
     let run = view.run;
-    let ResultCounts { valid, suspect, invalid, skipped, .. } = run.counts();
     html! {
         section #summary aria-labelledby="summary-title" {
             h2 #summary-title { "Summary" }
@@ -29,29 +26,8 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
                     @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
                 }
             }
-            ul.verdicts {
-                @for (state, count) in [(State::Valid, valid), (State::Suspect, suspect), (State::Invalid, invalid)] {
-                    li class=(state.to_string()) { b { (count) } " " (state.to_string()) }
-                }
-                @if skipped > 0 { li { b { (skipped) } " skipped" } }
-            }
             p.soft { (plain(remarks::summary(run).trim())) }
-            (comparison(run))
             (reservations(view))
-        }
-    }
-}
-
-/// The number of each answer of a comparison with a baseline, and the outcome of its gate.
-fn comparison(run: &Run) -> Markup {
-    html! {
-        @if let Some(check) = &run.baseline_comparison {
-            p { a href="#baseline" { "Against baseline " (plain(&check.baseline)) } ": " (together::answer_counts(together::answers(check))) }
-        }
-        @if let Some(gate) = run.gate() {
-            @let (count, from) = gate::regressions(&gate);
-            p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-            @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
         }
     }
 }
@@ -102,31 +78,37 @@ fn method(run: &Run) -> Markup {
 
 fn environment(run: &Run) -> Markup {
     let (program, machine) = (&run.program, &run.environment);
-    let info = [
-        ("host", &machine.host),
-        ("system", &machine.system),
-        ("kernel", &machine.kernel),
-        ("CPU", &machine.cpu),
+    let package = program.package.as_ref().map(|package| {
+        let commit = package.commit.as_ref().map_or_else(String::new, |commit| format!(", commit {commit}"));
+        format!("{} {}{commit}", package.name, package.version)
+    });
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let built = format!("{}, {}, opt-level {}", program.version, program.target, program.opt_level);
+    let rows = [
+        ("gpubench", Some(built)),
+        ("suite", some(&program.suite)),
+        ("package", package),
+        ("host", machine.host.clone()),
+        ("system", machine.system.clone()),
+        ("kernel", machine.kernel.clone()),
+        ("CPU", machine.cpu.clone()),
+        ("task", machine.task.as_ref().map(|task| format!("{task} ({})", task.share))),
+        ("command", some(&machine.command.join(" "))),
+        ("begun", Some(time_of_day(run.started))),
+        ("wall time", Some(format::time(run.wall_time))),
     ];
-    let task = machine.task.as_ref().map(|task| format!("{task} ({})", task.share));
-    let command = machine.command.join(" ");
+    html! {
+        (facts(rows))
+        @for info in &run.devices { (device(info)) }
+    }
+}
+
+/// Returns a list of names and texts, without those that have no text.
+pub(super) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Markup {
     html! {
         dl {
-            dt { "gpubench" } dd { (plain(&program.version)) ", " (plain(&program.target)) ", opt-level " (plain(&program.opt_level)) }
-            @if !program.suite.is_empty() { dt { "suite" } dd { (plain(&program.suite)) } }
-            @if let Some(package) = &program.package {
-                dt { "package" }
-                dd { (plain(&package.name)) " " (plain(&package.version)) @if let Some(commit) = &package.commit { ", commit " (plain(commit)) } }
-            }
-            @for (what, fact) in info {
-                @if let Some(fact) = fact { dt { (what) } dd { (plain(fact)) } }
-            }
-            @if let Some(task) = task { dt { "task" } dd { (plain(&task)) } }
-            @if !command.is_empty() { dt { "command" } dd { code { (plain(&command)) } } }
-            dt { "begun" } dd { (time_of_day(run.started)) }
-            dt { "wall time" } dd { (format::time(run.wall_time)) }
+            @for (name, text) in facts { @if let Some(text) = text { dt { (name) } dd { (plain(&text)) } } }
         }
-        @for info in &run.devices { (device(info)) }
     }
 }
 
