@@ -4,13 +4,11 @@
 //! A regression, a failed check of the outputs and an impossible speed are a `failure`; every other case without a number, and a case
 //! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are its `system-out`.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use gpubench_records::failure::Stage;
 use gpubench_records::files::time_of_day;
 use gpubench_records::gate::{GateOutcome, GatedCase};
-use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -83,18 +81,14 @@ enum Outcome {
 
 fn tests(run: &Run) -> Vec<Test> {
     let (gate, several_devices) = (run.gate(), has_several_devices(run));
-    let mut gated: HashMap<(&str, &str, Cache), Vec<&GatedCase>> = HashMap::new();
-    for case in gate.iter().flat_map(|gate| &gate.cases) {
-        gated.entry((&case.name, &case.device, case.cache)).or_default().push(case);
-    }
     let of_record = |record: &Record| {
         let mut test = Test::of_record(record, &case_name(record, several_devices));
-        let name = record.case.name();
-        let found = gated.get(&(&*name, &*record.device, record.case.cache));
+        let case = &record.case;
+        let key = (&*case.name(), &*record.device, case.cache);
+        let gated = gate.iter().flat_map(|gate| &gate.cases);
+        let gated = gated.filter(|it| (&*it.name, &*it.device, it.cache) == key);
         // No gate judges invalid numbers.
-        for gated in found.into_iter().flatten().filter(|_| record.verdict.state != State::Invalid) {
-            test.add_gate(gated);
-        }
+        gated.filter(|_| record.verdict.state != State::Invalid).for_each(|gated| test.add_gate(gated));
         test
     };
     let mut tests: Vec<Test> = run.records.iter().map(of_record).collect();

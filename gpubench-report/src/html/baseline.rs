@@ -16,16 +16,13 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
     let interleaved = interleaved(view);
     html! {
         @if check.is_some() || gate.is_some() || !interleaved.is_empty() {
-            section #baseline aria-labelledby="baseline-title" {
-                h2 #baseline-title { "Comparisons" }
-                @if let Some(gate) = gate {
-                    @let (count, from) = gate::regressions(&gate);
-                    p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-                    @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
-                }
-                @if let Some(check) = check { (against(view, check)) }
-                @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }
+            @if let Some(gate) = gate {
+                @let (count, from) = gate::regressions(&gate);
+                p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
+                @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
             }
+            @if let Some(check) = check { (against(view, check)) }
+            @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }
         }
     }
 }

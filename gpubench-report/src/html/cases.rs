@@ -40,30 +40,27 @@ const COLUMNS: [(&str, bool, Cell); 7] = [
 /// The section with the table and its filters.
 pub(super) fn cases(view: &View<'_>) -> Markup {
     html! {
-        section #cases aria-labelledby="cases-title" {
-            h2 #cases-title { "Cases" }
-            (controls())
-            p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
-            @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (plain(view.prefix)) } } }
-            div.wide {
-                table #table {
-                    thead {
-                        tr {
-                            th scope="col" data-kind="text" { "case" }
-                            @if view.several_devices { th.device-cell scope="col" data-kind="text" { "device" } }
-                            th scope="col" data-kind="text" { "cache" }
-                            @for (title, is_wide, _) in COLUMNS { th.number.wide-only[is_wide] scope="col" { (title) } }
-                            th scope="col" data-kind="text" { "verdict" }
-                        }
+        (controls())
+        p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
+        @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (plain(view.prefix)) } } }
+        div.wide {
+            table #table {
+                thead {
+                    tr {
+                        th scope="col" data-kind="text" { "case" }
+                        @if view.several_devices { th.device-cell scope="col" data-kind="text" { "device" } }
+                        th scope="col" data-kind="text" { "cache" }
+                        @for (title, is_wide, _) in COLUMNS { th.number.wide-only[is_wide] scope="col" { (title) } }
+                        th scope="col" data-kind="text" { "verdict" }
                     }
-                    @for case in &view.cases { (row(view, case)) }
                 }
+                @for case in &view.cases { (row(view, case)) }
             }
-            p #more hidden { button type="button" { "Show more rows" } }
-            @for note in notes(view) { p.soft { (note) } }
-            @for skipped in &view.run.skipped {
-                p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
-            }
+        }
+        p #more hidden { button type="button" { "Show more rows" } }
+        @for note in notes(view) { p.soft { (note) } }
+        @for skipped in &view.run.skipped {
+            p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
         }
     }
 }
@@ -193,24 +190,12 @@ fn clock(measured: &Measurement) -> Option<String> {
 /// Returns the figures of the samples that have no column.
 fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 9] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
-    let [low, high, min, max, p5, p95, p99, mean, deviation] = [
-        time.median_ci.low,
-        time.median_ci.high,
-        time.min,
-        time.max,
-        time.p5,
-        time.p95,
-        time.p99,
-        time.mean,
-        time.standard_deviation,
-    ]
-    .map(format::time);
     let item = measured.item.as_deref().unwrap_or("items");
     [
-        ("interval", Some(format!("{low} to {high} (95 %)"))),
-        ("range", Some(format!("{min} to {max}"))),
-        ("p5, p95, p99", Some(format!("{p5}, {p95}, {p99}"))),
-        ("mean", Some(format!("{mean}, standard deviation {deviation}"))),
+        ("interval", Some(format!("{} to {} (95 %)", time.median_ci.low, time.median_ci.high))),
+        ("range", Some(format!("{} to {}", time.min, time.max))),
+        ("p5, p95, p99", Some(format!("{}, {}, {}", time.p5, time.p95, time.p99))),
+        ("mean", Some(format!("{}, standard deviation {}", time.mean, time.standard_deviation))),
         ("back-to-back", measured.samples.back_to_back.map(format::time)),
         ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
         ("throughput", metrics.throughput.map(format::throughput)),

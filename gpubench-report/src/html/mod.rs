@@ -24,11 +24,12 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let view = View::new(run);
     let parts = [
+        ("summary", "Summary", run::summary(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", plots::sweeps(&view)),
         ("roofline", "Roofline", plots::rooflines(&view)),
-        ("method", "Method", run::appendix(run)),
+        ("method", "Method and environment", run::appendix(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();
     let title = title(run);
@@ -42,8 +43,9 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             }
         }
         main {
-            (run::summary(&view))
-            @for (_, _, part) in &parts { (part) }
+            @for (id, name, part) in &parts {
+                section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (name) } (part) }
+            }
         }
         footer { p.soft { "gpubench " (plain(&run.program.version)) } }
         script { (PreEscaped(include_str!("page.js"))) }

@@ -5,13 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpubench_records::device_info::{DeviceInfo, Quantity};
+use gpubench_records::id::Arg;
+use gpubench_records::record::Record;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 use gpubench_table::roof;
 use gpubench_table::text::plain;
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{MeasuredCase, View, hot_and_cold};
+use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
 use crate::drawing::{Axis, Curves, Drawing, Mark, Panel, Panels, Series, Style, Unit};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
@@ -24,13 +26,10 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
     let count = sweeps.len();
     html! {
         @if count > 0 {
-            section #sweeps aria-labelledby="sweeps-title" {
-                h2 #sweeps-title { "Sweeps" }
-                div.figures {
-                    @for sweep in sweeps.iter().take(MOST_SWEEPS) { figure { (PreEscaped(sweep.drawing(view).element())) } }
-                }
-                @if count > MOST_SWEEPS { p.soft { (MOST_SWEEPS) " of " (count) " sweeps are drawn." } }
+            div.figures {
+                @for sweep in sweeps.iter().take(MOST_SWEEPS) { figure { (PreEscaped(sweep.drawing(view).element())) } }
             }
+            @if count > MOST_SWEEPS { p.soft { (MOST_SWEEPS) " of " (count) " sweeps are drawn." } }
         }
     }
 }
@@ -43,58 +42,48 @@ struct ArgSweep<'a> {
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
-/// Returns all sweeps, in the order in which their benchmarks first appear.
+/// Returns all sweeps, in the order in which their first rows appear: of each benchmark over the argument that has the most values, one
+/// for each combination of the others.
 fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
-    let mut benchmarks: BTreeMap<(&str, &str), Vec<MeasuredCase<'a>>> = BTreeMap::new();
+    let key = |record: &'a Record, arg: &'a Arg| (&*record.case.benchmark, &*record.device, &*arg.name);
+    let mut values: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+    for MeasuredCase { case: PageCase { record, .. }, .. } in view.measured() {
+        for arg in &record.case.args {
+            values.entry(key(record, arg)).or_default().extend(value(arg).map(f64::to_bits));
+        }
+    }
+    let mut sweeps: BTreeMap<String, ArgSweep<'_>> = BTreeMap::new();
     for row in view.measured() {
         let record = row.case.record;
-        benchmarks.entry((&record.case.benchmark, &record.device)).or_default().push(row);
-    }
-    let mut benchmarks: Vec<_> = benchmarks.into_values().collect();
-    benchmarks.sort_by_key(|rows| rows[0].case.number);
-    benchmarks.iter().flat_map(|rows| of_benchmark(view, rows)).collect()
-}
-
-/// The sweeps of a benchmark: over the argument that has the most values, one for each combination of the others.
-fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<'a>> {
-    let first = rows[0].case.record;
-    let values = |name: &str| distinct(rows.iter().filter_map(|row| value(row, name)));
-    // The first of several with the same count.
-    let Some(arg) = first.case.args.iter().rev().max_by_key(|arg| values(&arg.name)) else {
-        return Vec::new();
-    };
-    let mut combinations: BTreeMap<String, Vec<(f64, MeasuredCase<'a>)>> = BTreeMap::new();
-    for row in rows {
-        let others = row.case.record.case.args.iter().filter(|other| other.name != arg.name);
-        let others: Vec<String> = others.map(ToString::to_string).collect();
-        combinations
-            .entry(others.join(", "))
-            .or_default()
-            .extend(value(row, &arg.name).map(|value| (value, *row)));
-    }
-    let on = if view.several_devices { format!(" on {}", first.device) } else { String::new() };
-    let sweep = |(others, mut rows): (String, Vec<(f64, MeasuredCase<'a>)>)| {
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let count = |arg: &&'a Arg| values[&key(record, arg)].len();
+        // The first of several with the same count.
+        let arg = record.case.args.iter().rev().max_by_key(count);
+        let Some((arg, value)) = arg.and_then(|arg| Some((arg, value(arg)?))) else { continue };
+        let others = record.case.args.iter().filter(|other| other.name != arg.name);
+        let others = others.map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let others = if others.is_empty() { others } else { format!("[{others}]") };
-        let name = plain(&format!("{}{others}{on} by {}", view.short(&first.case.benchmark), arg.name));
-        ArgSweep { name, arg: &arg.name, rows }
-    };
-    let has_several = |sweep: &ArgSweep<'_>| distinct(sweep.rows.iter().map(|(value, _)| *value)) >= FEWEST;
-    combinations.into_iter().map(sweep).filter(has_several).collect()
+        let on = if view.several_devices { format!(" on {}", record.device) } else { String::new() };
+        let name = plain(&format!("{}{others}{on} by {}", view.short(&record.case.benchmark), arg.name));
+        let new = || ArgSweep { name: name.clone(), arg: &arg.name, rows: Vec::new() };
+        sweeps.entry(name.clone()).or_insert_with(new).rows.push((value, row));
+    }
+    let mut sweeps: Vec<_> = sweeps.into_values().filter(ArgSweep::has_several).collect();
+    sweeps.sort_by_key(|sweep| sweep.rows[0].1.case.number);
+    sweeps.iter_mut().for_each(|sweep| sweep.rows.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    sweeps
 }
 
-/// Returns the number of different values.
-fn distinct(values: impl Iterator<Item = f64>) -> usize {
-    values.map(f64::to_bits).collect::<BTreeSet<_>>().len()
-}
-
-/// The value of a numeric argument.
-fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
-    let arg = row.case.record.case.args.iter().find(|arg| arg.name == name)?;
+/// Returns the value of a numeric argument.
+fn value(arg: &Arg) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
 impl ArgSweep<'_> {
+    /// Returns true if there are enough different values for a curve.
+    fn has_several(&self) -> bool {
+        self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= FEWEST
+    }
+
     fn drawing(&self, view: &View<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.series(|row| Some(row.it.median().as_f64()));
@@ -162,16 +151,13 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
     let drawn: Vec<(String, Drawing)> = view.run.devices.iter().filter_map(of_device).collect();
     html! {
         @if !drawn.is_empty() {
-            section #roofline aria-labelledby="roofline-title" {
-                h2 #roofline-title { "Roofline" }
-                @for (device, drawing) in &drawn {
-                    @if view.several_devices { h3 { (device) } }
-                    figure { (PreEscaped(drawing.element())) }
-                }
-                p.soft {
-                    "Each point is a row: point at it or move to it for its name, follow it to the row."
-                    @if view.cases.len() > MOST_POINTS { " Of more than " (MOST_POINTS) " rows of a device, as many are drawn." }
-                }
+            @for (device, drawing) in &drawn {
+                @if view.several_devices { h3 { (device) } }
+                figure { (PreEscaped(drawing.element())) }
+            }
+            p.soft {
+                "Each point is a row: point at it or move to it for its name, follow it to the row."
+                @if view.cases.len() > MOST_POINTS { " Of more than " (MOST_POINTS) " rows of a device, as many are drawn." }
             }
         }
     }

@@ -17,18 +17,15 @@ const NAMED: usize = 6;
 pub(super) fn summary(view: &View<'_>) -> Markup {
     let run = view.run;
     html! {
-        section #summary aria-labelledby="summary-title" {
-            h2 #summary-title { "Summary" }
-            @for note in header::notes(run) { p.note { (plain(&note)) } }
-            @for info in &run.devices {
-                p.device {
-                    b { (plain(&info.device)) } ": " (plain(&info.name))
-                    @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
-                }
+        @for note in header::notes(run) { p.note { (plain(&note)) } }
+        @for info in &run.devices {
+            p.device {
+                b { (plain(&info.device)) } ": " (plain(&info.name))
+                @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
             }
-            p.soft { (plain(remarks::summary(run).trim())) }
-            (reservations(view))
         }
+        p.soft { (plain(remarks::summary(run).trim())) }
+        (reservations(view))
     }
 }
 
@@ -56,11 +53,8 @@ fn reservations(view: &View<'_>) -> Markup {
 /// Returns the end of the page, folded: the method, the machine, and the properties of its devices.
 pub(super) fn appendix(run: &Run) -> Markup {
     html! {
-        section #method aria-labelledby="method-title" {
-            h2 #method-title { "Method and environment" }
-            details { summary { "Method" } (method(run)) }
-            details { summary { "Environment" } (environment(run)) }
-        }
+        details { summary { "Method" } (method(run)) }
+        details { summary { "Environment" } (environment(run)) }
     }
 }
 
