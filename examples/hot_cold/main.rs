@@ -21,7 +21,7 @@ use gpubench::record::Measurement;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;
 use gpubench::{Settings, format};
-use gpubench_report::drawing::{Axis, Curves, Mark, Series, Unit};
+use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Unit};
 // Links the benchmarks that are measured.
 use gpubench_kernels as _;
 
@@ -150,7 +150,7 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
     }
     let mut marks = vec![Mark::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
     marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info));
-    let curves = Curves {
+    let curves = Panels {
         title: match &ends[..] {
             [] => "Data is nowhere faster for having been used before".to_owned(),
             ends => format!("What is still in the L2 is faster, up to {}", ends.join(" and ")),
@@ -160,9 +160,8 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
             info.name
         ),
         x: Axis::log2("what a launch touches", Unit::BYTES),
-        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-        series,
-        marks,
+        panels: vec![Panel { y: Axis::linear("bandwidth", Unit::BANDWIDTH), series, marks }],
+        alike: true,
     };
     lab.write(".svg", &curves.drawing().svg())
 }

@@ -20,7 +20,7 @@ use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench::{Settings, format};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
-use gpubench_report::drawing::{Axis, Curves, Series, Unit};
+use gpubench_report::drawing::{Axis, Panel, Panels, Series, Unit};
 
 /// The eighths of the bytes on the bus that go to the device.
 const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
@@ -78,13 +78,16 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     }
     println!("{}", table(["reads : writes", "GB/s, hot", "of peak", "GB/s, cold", "of peak"], &rows));
     let [hot, cold] = points;
-    let curves = Curves {
+    let curves = Panels {
         title: extremes("are writes", &cold),
         subtitle: format!("{}, {} read and written by a kernel, medians", info.name, format::bytes(moved)),
         x: Axis::linear("writes, of all that moves", Unit::PART),
-        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-        series: vec![Series::new("hot", hot), Series::new("cold", cold)],
-        marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
+        panels: vec![Panel {
+            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
+            series: vec![Series::new("hot", hot), Series::new("cold", cold)],
+            marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
+        }],
+        alike: true,
     };
     lab.write("-memory.svg", &curves.drawing().svg())
 }
@@ -109,13 +112,16 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
         rows.push([format!("{eighths} : {}", 8 - eighths), format::time(time), format::gigabytes(rate), gib]);
     }
     print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));
-    let curves = Curves {
+    let curves = Panels {
         title: extremes("go to the host", &points),
         subtitle: format!("{}, {} of pinned memory, medians", info.name, format::bytes(moved)),
         x: Axis::linear("to the host, of all that moves", Unit::PART),
-        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-        series: vec![Series::new("both directions at once", points)],
-        marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
+        panels: vec![Panel {
+            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
+            series: vec![Series::new("both directions at once", points)],
+            marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
+        }],
+        alike: true,
     };
     lab.write("-bus.svg", &curves.drawing().svg())
 }

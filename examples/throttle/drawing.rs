@@ -42,7 +42,6 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
         x: Axis::log10("number of the launch", Unit::NUMBER),
         panels,
         alike: false,
-        height: 110.0,
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::{env, fs};
 
-use gpubench_report::drawing::{Axis, Curves, Point, Series, Style, Unit};
+use gpubench_report::drawing::{Axis, Panel, Panels, Point, Series, Style, Unit};
 use gpubench_stats::{format, quantile};
 use serde::Deserialize;
 
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn drawing(comparison: &PeerComparison) -> Option<Curves> {
+fn drawing(comparison: &PeerComparison) -> Option<Panels> {
     let yardstick = &comparison.peers.get(YARDSTICK)?.rows;
     let mut tools = Vec::new();
     let mut medians = Vec::new();
@@ -72,15 +72,18 @@ fn drawing(comparison: &PeerComparison) -> Option<Curves> {
         Series::new(name, times.iter().map(limit)).styled(Style::Bare)
     });
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
-    Some(Curves {
+    Some(Panels {
         title: format!("Median error of cold times: {}", medians.join(", ")),
         subtitle: format!(
             "{gpu}, {} kernels with their defaults, against CUPTI's trace of the same launches",
             yardstick.len()
         ),
         x: Axis::log10("time by CUPTI", Unit::TIME),
-        y: Axis::linear("error of the tool's median", Unit::PART),
-        series: tools.into_iter().chain(near).collect(),
-        marks: Vec::new(),
+        panels: vec![Panel {
+            y: Axis::linear("error of the tool's median", Unit::PART),
+            series: tools.into_iter().chain(near).collect(),
+            marks: Vec::new(),
+        }],
+        alike: true,
     })
 }

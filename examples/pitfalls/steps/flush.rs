@@ -137,7 +137,6 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
         x: Axis::log2("matrix size", Unit::NUMBER),
         panels: products.iter().map(panel).collect(),
         alike: true,
-        height: 170.0,
     }
     .drawing()
     .svg()

@@ -6,7 +6,7 @@ use gpubench::settings::CacheStates;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
 use gpubench::{Settings, format};
-use gpubench_report::drawing::{Axis, Curves, Series, Unit};
+use gpubench_report::drawing::{Axis, Panel, Panels, Series, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -106,13 +106,16 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     });
     let last = |of| kernels.first().and_then(|kernel| each(&kernel.by_hand, of).last()).map(format::time);
     let [plain, graph] = ways.map(|(_, of)| last(of).unwrap_or_default());
-    Curves {
+    Panels {
         title: format!("Of a thousand empty launches each costs {plain} one by one, and {graph} in a graph"),
         subtitle: format!("{device}, by the host's clock until all are done, over their number"),
         x: Axis::log10("launches", Unit::NUMBER),
-        y: Axis::log10("time of each", Unit::TIME),
-        series: series.collect(),
-        marks: Vec::new(),
+        panels: vec![Panel {
+            y: Axis::log10("time of each", Unit::TIME),
+            series: series.collect(),
+            marks: Vec::new(),
+        }],
+        alike: true,
     }
     .drawing()
     .svg()

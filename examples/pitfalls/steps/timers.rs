@@ -131,7 +131,6 @@ impl TimerReadings {
                 panel(Axis::linear("what other timers read above that", Unit::PART), above),
             ],
             alike: false,
-            height: 170.0,
         }
         .drawing()
         .svg()

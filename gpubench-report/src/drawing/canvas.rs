@@ -291,6 +291,11 @@ pub(super) fn width(text: &str) -> f64 {
     LETTER * text::width(text) as f64
 }
 
+/// Returns the width of the widest of these texts.
+pub(super) fn widest(texts: impl Iterator<Item: AsRef<str>>) -> f64 {
+    texts.map(|text| width(text.as_ref())).fold(0.0, f64::max)
+}
+
 /// Returns the text as it fits. What is left out of its middle tells names apart the least.
 pub(super) fn fitted(text: &str, most: f64) -> String {
     text::shortened(text, (most / LETTER) as usize)

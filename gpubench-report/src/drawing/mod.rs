@@ -1,15 +1,18 @@
 //! Drawings of plain numbers with their names, as SVGs for light and dark pages. Nothing here knows benchmarks or records.
 //!
 //! ```
-//! use gpubench_report::drawing::{Axis, Curves, Mark, Series, Unit};
+//! use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Unit};
 //!
-//! let svg = Curves {
+//! let svg = Panels {
 //!     title: "Bandwidth of a copy".to_owned(),
 //!     subtitle: "hot, by the size of both arrays".to_owned(),
 //!     x: Axis::log2("size", Unit::BYTES),
-//!     y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-//!     series: vec![Series::new("hot", [(1e6, 8e11), (4e6, 2.1e12), (1.6e7, 5.2e12)])],
-//!     marks: vec![Mark::y(4.8e12, "the memory's peak")],
+//!     panels: vec![Panel {
+//!         y: Axis::linear("bandwidth", Unit::BANDWIDTH),
+//!         series: vec![Series::new("hot", [(1e6, 8e11), (4e6, 2.1e12), (1.6e7, 5.2e12)])],
+//!         marks: vec![Mark::y(4.8e12, "the memory's peak")],
+//!     }],
+//!     alike: true,
 //! }
 //! .drawing()
 //! .svg();
@@ -25,7 +28,7 @@ mod unit;
 pub use self::axis::{Axis, Scale};
 pub use self::canvas::Drawing;
 pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
-pub use self::plot::{Curves, Mark, Panel, Panels, Point, Series, Style};
+pub use self::plot::{Mark, Panel, Panels, Point, Series, Style};
 pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;
 

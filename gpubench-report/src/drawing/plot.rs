@@ -1,8 +1,8 @@
-//! Curves: values over values, one line a series, and lines across for comparison; and several such plots over the
-//! same horizontal axis, one below the other.
+//! Curves: values over values, one line a series, and lines across for comparison, in one plot or in several over the same
+//! horizontal axis, one below the other.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, width};
+use super::canvas::{Anchor, Drawing, EDGE, drawn, widest, width};
 
 /// Points further apart than this many pixels get markers; closer ones are a line alone.
 const APART: f64 = 5.0;
@@ -185,35 +185,8 @@ impl Plot<'_> {
     }
 }
 
-/// The height of a single plot.
-const HEIGHT: f64 = 320.0;
-
-/// Values over values.
-#[derive(Clone, Debug)]
-pub struct Curves {
-    /// The title: the finding that the drawing shows.
-    pub title: String,
-    /// The circumstances; may be empty.
-    pub subtitle: String,
-    /// The horizontal axis.
-    pub x: Axis,
-    /// The vertical axis.
-    pub y: Axis,
-    /// The lines.
-    pub series: Vec<Series>,
-    /// The lines that they are compared with.
-    pub marks: Vec<Mark>,
-}
-
-impl Curves {
-    /// Returns the drawing.
-    #[must_use]
-    pub fn drawing(self) -> Drawing {
-        let Self { title, subtitle, x, y, series, marks } = self;
-        let panels = vec![Panel { y, series, marks }];
-        Panels { title, subtitle, x, panels, alike: true, height: HEIGHT }.drawing()
-    }
-}
+/// The height of a plot: of the only one, and of each of several.
+const HEIGHTS: [f64; 2] = [320.0, 150.0];
 
 /// Plots one below the other, over the same horizontal axis.
 #[derive(Clone, Debug)]
@@ -228,8 +201,6 @@ pub struct Panels {
     pub panels: Vec<Panel>,
     /// True if all panels have series of the same names, which one legend explains; else each has colours of its own.
     pub alike: bool,
-    /// The height of each.
-    pub height: f64,
 }
 
 impl Panels {
@@ -241,15 +212,15 @@ impl Panels {
         let series = self.panels.iter().take(explained).flat_map(|panel| &panel.series);
         drawing.legend(series.map(|series| (&*series.name, Some(series.style))));
         let mut top = drawing.height + 16.0;
+        let height = HEIGHTS[usize::from(self.panels.len() > 1)];
         let mut placed = Vec::new();
         for panel in &self.panels {
             top += 14.0;
-            placed.push((panel, panel.vertical(top, top + self.height)));
-            top += self.height + 22.0;
+            placed.push((panel, panel.vertical(top, top + height)));
+            top += height + 22.0;
         }
         // The room for the widest tick of a vertical axis.
-        let ticks = placed.iter().flat_map(|(_, y)| &y.ticks).map(|(_, text)| width(text));
-        let left = 24.0 + ticks.fold(0.0, f64::max);
+        let left = 24.0 + widest(placed.iter().flat_map(|(_, y)| &y.ticks).map(|(_, text)| text));
         let xs = self.panels.iter().flat_map(Panel::xs);
         let x = &self.x.over(xs, left, super::WIDTH - 2.0 * EDGE);
         let mut before = 0;
@@ -274,18 +245,19 @@ mod tests {
     use super::super::Unit;
     use super::*;
 
-    fn curves() -> Curves {
-        Curves {
+    fn curves() -> Panels {
+        let series = vec![
+            Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
+            // Nothing is drawn of a value that is none.
+            Series::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
+        ];
+        let marks = vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")];
+        Panels {
             title: "Bandwidth by size".to_owned(),
             subtitle: "sum of f32, one array, <flushed & not>".to_owned(),
             x: Axis::log2("size of the array", Unit::BYTES),
-            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-            series: vec![
-                Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
-                // Nothing is drawn of a value that is none.
-                Series::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
-            ],
-            marks: vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")],
+            panels: vec![Panel { y: Axis::linear("bandwidth", Unit::BANDWIDTH), series, marks }],
+            alike: true,
         }
     }
 
@@ -296,19 +268,20 @@ mod tests {
 
     #[test]
     fn panels_share_their_horizontal_axis() {
-        let Curves { title, subtitle, x, y, series, marks } = curves();
-        let points = series.iter().map(|series| series.clone().styled(Style::Points)).collect();
-        let panels = vec![
-            Panel { y: y.clone(), series, marks },
-            Panel { y: Axis { label: "points".to_owned(), ..y }, series: points, marks: Vec::new() },
-        ];
-        assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.drawing().svg());
+        let mut both = curves();
+        let Panel { y, series, .. } = both.panels[0].clone();
+        let series = series.into_iter().map(|series| series.styled(Style::Points)).collect();
+        let y = Axis { label: "points".to_owned(), ..y };
+        both.panels.push(Panel { y, series, marks: Vec::new() });
+        assert_snapshot!(both.drawing().svg());
     }
 
     #[test]
     fn curves_without_points_are_an_empty_plot() {
-        let none = Series::new("none", [] as [(f64, f64); 0]);
-        let svg = Curves { series: vec![none], marks: Vec::new(), ..curves() }.drawing().svg();
+        let mut empty = curves();
+        empty.panels[0].series = vec![Series::new("none", [] as [(f64, f64); 0])];
+        empty.panels[0].marks.clear();
+        let svg = empty.drawing().svg();
         assert!(!svg.contains("<polyline") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }

@@ -4,7 +4,7 @@ use gpubench_stats::quantile;
 
 use super::WIDTH;
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, width};
+use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, widest};
 use super::plot::Mark;
 
 /// The thickness of a bar, and the space between rows of bars.
@@ -67,10 +67,8 @@ impl Rows {
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
         let bars = values().filter(|_| self.look == RowLook::Bars).map(|value| self.axis.unit.text(value));
         let notes = self.rows.iter().map(|row| row.note.clone()).chain(bars);
-        let widest =
-            |texts: &mut dyn Iterator<Item = String>| texts.map(|text| width(&text)).fold(0.0, f64::max);
-        let left = EDGE + widest(&mut self.rows.iter().map(|row| row.name.clone())).min(NAME) + 10.0;
-        let right = WIDTH - EDGE - widest(&mut notes.into_iter()) - 16.0;
+        let left = EDGE + widest(self.rows.iter().map(|row| &row.name)).min(NAME) + 10.0;
+        let right = WIDTH - EDGE - widest(notes) - 16.0;
         let axis = self.axis.over(values().chain(self.marks.iter().map(|mark| mark.value)), left, right);
         drawing.below(&axis, (top, bottom));
         for mark in &self.marks {

@@ -14,7 +14,7 @@ use gpubench_table::text::plain;
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Curves, Drawing, Mark, Panel, Panels, Series, Style, Unit};
+use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
@@ -106,7 +106,6 @@ impl ArgSweep<'_> {
             x: if high >= 8.0 * low { Axis::log2(label, unit) } else { Axis::near(label, unit) },
             panels,
             alike: true,
-            height: 150.0,
         }
         .drawing()
     }
@@ -202,14 +201,13 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let name = format!("{name}, {}", format::throughput(FlopsPerSecond(*peak)));
         series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
     }
-    let curves = Curves {
+    let curves = Panels {
         title: format!("{}: rows below their roofs", plain(&info.name)),
         subtitle: "throughput by arithmetic intensity, medians, below the peaks of memory and arithmetic"
             .to_owned(),
         x: Axis::log10("operations for each byte (flop/byte)", Unit::NUMBER),
-        y: Axis::log10("throughput", Unit::THROUGHPUT),
-        series,
-        marks: Vec::new(),
+        panels: vec![Panel { y: Axis::log10("throughput", Unit::THROUGHPUT), series, marks: Vec::new() }],
+        alike: true,
     };
     Some(curves.drawing())
 }
