@@ -58,7 +58,13 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
             }
         }
         p #more hidden { button type="button" { "Show more rows" } }
-        @for note in notes(view) { p.soft { (note) } }
+        p.soft {
+            "At most " (drawn_of(view.cases.len())) " samples of a row are drawn over time: of more, the lowest and the highest of each \
+             stretch. Quantiles and distributions are of all."
+        }
+        @if view.cases.len() > EXPLAINED {
+            p.soft { "The first " (EXPLAINED) " rows show the origin of their numbers; --explain shows it for all." }
+        }
         @for skipped in &view.run.skipped {
             p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
         }
@@ -116,24 +122,6 @@ fn mark(record: &Record) -> String {
         None => "failed".to_owned(),
         Some(_) => format!("{fake}{}", record.verdict.state),
     }
-}
-
-/// The remarks on what the page leaves out.
-fn notes(view: &View<'_>) -> Vec<String> {
-    let drawn = drawn_of(view.cases.len());
-    let samples = view.cases.iter().filter_map(|case| case.record.measurement.as_ref());
-    let most = samples.map(|it| it.samples.event_times.len()).max().unwrap_or_default();
-    let thinned = (most > drawn).then(|| {
-        format!(
-            "Of more than {drawn} samples of a row, {drawn} are drawn over time: the lowest and the highest of each stretch. \
-             Its quantiles and its distribution are of all."
-        )
-    });
-    let rows = view.cases.len();
-    let explained = (rows > EXPLAINED).then(|| {
-        format!("The first {EXPLAINED} rows of {rows} show the origin of their numbers; --explain shows it for all.")
-    });
-    thinned.into_iter().chain(explained).collect()
 }
 
 /// Returns the details of a row: the reasons against it, the origin of its numbers, and its samples for the page's script to draw.

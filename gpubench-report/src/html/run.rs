@@ -5,7 +5,7 @@ use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 use gpubench_table::text::plain;
-use gpubench_table::{header, remarks};
+use gpubench_table::{case_name, header, remarks};
 use maud::{Markup, html};
 
 use super::view::View;
@@ -40,7 +40,7 @@ fn reservations(view: &View<'_>) -> Markup {
             ol {
                 @for case in cases.iter().take(NAMED) {
                     li {
-                        a href=(case.target()) { (case.full_name(view.several_devices)) } ": "
+                        a href=(case.target()) { (plain(&case_name(case.record, view.several_devices))) } ": "
                         @for reason in case.record.verdict.reasons.iter().take(1) { (plain(&reason.to_string())) }
                     }
                 }

@@ -47,21 +47,15 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn new(run: &'a Run) -> Self {
-        let key =
-            |record: &'a Record, cache| (&*record.case.benchmark, &*record.case.args, &*record.device, cache);
-        let numbers: HashMap<_, usize> = run
-            .records
-            .iter()
-            .enumerate()
-            .map(|(number, record)| (key(record, record.case.cache), number))
-            .collect();
         let prefix = shared_modules(run.records.iter().map(|record| &*record.case.benchmark));
-        let case = |(number, record): (usize, &'a Record)| {
-            let other = if record.case.cache == Cache::Hot { Cache::Cold } else { Cache::Hot };
-            let partner = numbers.get(&key(record, other)).copied();
-            PageCase { number, record, prefix: prefix.len(), partner }
-        };
-        let cases = run.records.iter().enumerate().map(case).collect();
+        let case = |(number, record)| PageCase { number, record, prefix: prefix.len(), partner: None };
+        let mut cases: Vec<_> = run.records.iter().enumerate().map(case).collect();
+        let mut seen = HashMap::new();
+        for (number, Record { case, device, .. }) in run.records.iter().enumerate() {
+            if let Some(other) = seen.insert((&case.benchmark, &case.args, device), number) {
+                (cases[number].partner, cases[other].partner) = (Some(other), Some(number));
+            }
+        }
         Self { run, cases, prefix, several_devices: gpubench_table::has_several_devices(run) }
     }
 
@@ -104,12 +98,6 @@ impl PageCase<'_> {
     /// The same with its cache state.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.short_name(), self.record.case.cache)
-    }
-
-    /// The same with its device, if there are several.
-    pub(super) fn full_name(&self, several_devices: bool) -> String {
-        let on = if several_devices { format!(" on {}", plain(&self.record.device)) } else { String::new() };
-        self.name() + &on
     }
 
     /// The target of links to the row.
