@@ -52,7 +52,7 @@ fn files_and_folders_are_read() {
 fn json_has_every_gpu_on_every_roof() {
     let project = with_runs();
     let json = json_of(&project.run(&["fleet", "runs", "--json", "-"]).code(3).stdout());
-    assert_eq!((&json["schema"], &json["runs"]), (&json!("gpubench-fleet/1"), &json!(12)));
+    assert_eq!((&json["schema"], &json["runs"]), (&json!("gpubench-fleet/2"), &json!(12)));
     let group = &json["groups"][0];
     assert_eq!((&group["model"], group["gpus"].as_array().map(Vec::len)), (&json!("NVIDIA H200"), Some(4)));
     let slow = &group["gpus"][0];
@@ -75,12 +75,12 @@ fn damaged_files_are_named() {
     assert_snapshot!("fleet-missing", ended.stdout());
     let ended = project.run(&["fleet", "runs/half.json"]).code(2);
     assert!(
-        ended.stderr().starts_with("error: no run could be read. runs/half.json: not read: "),
+        ended.stderr().starts_with("error: no run could be read. runs/half.json: not a stored run: "),
         "{}",
         ended.stderr()
     );
     let ended = project.run(&["fleet", "none.json"]).code(2);
-    assert!(ended.stderr().contains("none.json: not read: "), "{}", ended.stderr());
+    assert!(ended.stderr().contains("none.json: No such file"), "{}", ended.stderr());
 }
 
 #[test]

@@ -12,21 +12,21 @@
 //! Noise: processes differ by 0.1 % on a roof; cases beyond that by 0.05 to 1.5 %, as copies of 1 GiB and of 16 KiB do on an
 //! H200; one measurement of a hundred is disturbed by up to 20 %.
 
-use gpubench_report::fleet::{Fleet, FleetRules, Observation, RoofResult, Verdict, judge};
+use gpubench_report::fleet::{Fleet, FleetRoof, FleetRules, Observation, Standing, Verdict, judge};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal, StudentT};
 
 /// The roofs, with the standard deviations between hosts and between GPUs of a host.
-const ROOFS: [(&str, f64, f64); 7] = [
-    ("memory reads", 0.0125, 0.0005),
-    ("memory writes", 0.0007, 0.0007),
-    ("memory mixed", 0.0007, 0.0007),
-    ("L2", 0.0025, 0.0043),
-    ("compute", 0.0074, 0.0128),
-    ("PCIe", 0.0070, 0.0070),
-    ("latency", 0.0025, 0.0043),
+const ROOFS: [(FleetRoof, f64, f64); 7] = [
+    (FleetRoof::MemoryReads, 0.0125, 0.0005),
+    (FleetRoof::MemoryWrites, 0.0007, 0.0007),
+    (FleetRoof::MemoryMixed, 0.0007, 0.0007),
+    (FleetRoof::L2, 0.0025, 0.0043),
+    (FleetRoof::Compute, 0.0074, 0.0128),
+    (FleetRoof::Pcie, 0.0070, 0.0070),
+    (FleetRoof::Latency, 0.0025, 0.0043),
 ];
 /// GPUs of a host.
 const ON_HOST: usize = 8;
@@ -108,8 +108,10 @@ impl Simulated {
         Self { observations, roofs, hosts, slow_everywhere, slow_on_one }
     }
 
-    pub(crate) fn judged(&self) -> Vec<RoofResult> {
-        let fleet = Fleet { observations: &self.observations, roofs: &self.roofs, hosts: &self.hosts };
+    /// The standings of each GPU.
+    pub(crate) fn judged(&self) -> Vec<Vec<Standing>> {
+        let roofs: Vec<FleetRoof> = self.roofs.iter().map(|roof| ROOFS[*roof].0).collect();
+        let fleet = Fleet { observations: &self.observations, roofs: &roofs, hosts: &self.hosts };
         judge(fleet, FleetRules::default())
     }
 
@@ -183,12 +185,8 @@ pub(crate) struct Score {
 }
 
 /// True for each GPU that is slow on a roof.
-pub(crate) fn slow(result: &[RoofResult]) -> Vec<bool> {
-    let is_slow = |gpu: usize| {
-        let mut standings = result.iter().filter_map(|roof| roof.gpus[gpu]);
-        standings.any(|standing| standing.verdict == Verdict::Slow)
-    };
-    (0..result.first().map_or(0, |roof| roof.gpus.len())).map(is_slow).collect()
+pub(crate) fn slow(result: &[Vec<Standing>]) -> Vec<bool> {
+    result.iter().map(|of| of.iter().any(|on| on.verdict == Verdict::Slow)).collect()
 }
 
 /// The GPUs that are slow everywhere, and those that are on a roof.
@@ -203,7 +201,7 @@ fn effects(scenario: Scenario, hosts: &[usize], random: &mut StdRng) -> (Vec<Vec
             wide / (freedom / (freedom - 2.0)).sqrt()
         }
     };
-    let scale = |roof: usize| if ROOFS[roof].0 == "compute" { scenario.compute } else { 1.0 };
+    let scale = |roof: usize| if ROOFS[roof].0 == FleetRoof::Compute { scenario.compute } else { 1.0 };
     let host_count = hosts.last().map_or(0, |last| last + 1);
     let of_hosts: Vec<Vec<f64>> = (0..host_count)
         .map(|_| (0..ROOFS.len()).map(|roof| scale(roof) * ROOFS[roof].1 * draw(random)).collect())

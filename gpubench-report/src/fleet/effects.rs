@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpubench_stats::median_of;
 
 use super::judge::Fleet;
+use super::roof::FleetRoof;
 
 /// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
 /// decide alone.
@@ -24,6 +25,8 @@ type Process = Vec<f64>;
 /// The effect of a GPU on a roof.
 #[derive(Clone, Debug)]
 pub(super) struct GpuEffect {
+    /// The host of the GPU.
+    pub(super) host: usize,
     /// The median of its processes.
     pub(super) value: f64,
     /// The effect of each process, in ascending order.
@@ -36,13 +39,8 @@ pub(super) struct GpuEffect {
 
 impl GpuEffect {
     /// Returns the effect of a GPU whose processes have these; `None` if there are none.
-    pub(super) fn new(mut processes: Vec<f64>) -> Option<Self> {
-        Some(Self { value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
-    }
-
-    /// Returns the highest less the lowest of its processes.
-    pub(super) fn range(&self) -> f64 {
-        self.processes[self.processes.len() - 1] - self.processes[0]
+    pub(super) fn new(host: usize, mut processes: Vec<f64>) -> Option<Self> {
+        Some(Self { host, value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }
 
     /// Returns the variance of its median, if processes have this standard deviation.
@@ -53,92 +51,92 @@ impl GpuEffect {
     }
 }
 
-/// Returns the effect of each GPU, by roof; `None` where a GPU has no case.
-pub(super) fn effects(fleet: &Fleet<'_>) -> Vec<Vec<Option<GpuEffect>>> {
-    let cases = fleet.roofs.len();
+/// Returns the effects on each roof, by the number of the GPU. A GPU without a case has none.
+pub(super) fn effects(fleet: &Fleet<'_>) -> BTreeMap<FleetRoof, BTreeMap<usize, GpuEffect>> {
     let mut gpus: Vec<BTreeMap<usize, Process>> = vec![BTreeMap::new(); fleet.hosts.len()];
     for it in fleet.observations {
-        gpus[it.gpu].entry(it.process).or_insert_with(|| vec![f64::NAN; cases])[it.case] = it.log_time;
+        let process = gpus[it.gpu].entry(it.process).or_insert_with(|| vec![f64::NAN; fleet.roofs.len()]);
+        process[it.case] = it.log_time;
     }
     let mut gpus: Vec<Vec<Process>> = gpus.into_iter().map(|of| of.into_values().collect()).collect();
-    for case in 0..cases {
+    let mut roofs: BTreeMap<FleetRoof, Vec<usize>> = BTreeMap::new();
+    for (case, roof) in fleet.roofs.iter().enumerate() {
         let center = median(gpus.iter().map(|processes| of_case(processes, case)));
-        gpus.iter_mut().flatten().for_each(|process| process[case] -= center.unwrap_or_default());
+        gpus.iter_mut().flatten().for_each(|process| process[case] -= center);
+        roofs.entry(*roof).or_default().push(case);
     }
-    let of_roof =
-        |roof: usize| -> Vec<usize> { (0..cases).filter(|case| fleet.roofs[*case] == roof).collect() };
-    let roofs = fleet.roofs.iter().max().map_or(0, |last| last + 1);
-    (0..roofs).map(|roof| on_roof(&gpus, &of_roof(roof))).collect()
+    roofs.into_iter().map(|(roof, cases)| (roof, on_roof(&gpus, fleet.hosts, &cases))).collect()
 }
 
 /// Returns the effects on the roof that binds `cases`.
-fn on_roof(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<Option<GpuEffect>> {
+fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<usize, GpuEffect> {
     let noise = noise(gpus, cases);
-    let known = |deviation: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
+    let pooled = |deviation: &dyn Fn(usize) -> f64| {
         let all = cases.iter().map(|case| deviation(*case)).zip(noise.iter().copied());
-        all.filter(|(deviation, _)| deviation.is_finite()).collect()
+        Pooled::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
     };
-    let effect = |processes: &Vec<Process>| {
-        let means = processes.iter().filter_map(|process| huber(&known(&|case| process[case])));
-        let mut effect = GpuEffect::new(means.collect())?;
-        let medians = known(&|case| of_case(processes, case));
-        (effect.cases, effect.error_of_cases) = (medians.len(), error(&medians, effect.value));
-        Some(effect)
+    let effect = |(number, processes): (usize, &Vec<Process>)| {
+        let means = processes.iter().filter_map(|process| Some(pooled(&|case| process[case])?.mean));
+        let effect = GpuEffect::new(hosts[number], means.collect())?;
+        let medians = pooled(&|case| of_case(processes, case))?;
+        Some((number, GpuEffect { cases: medians.count, error_of_cases: medians.error, ..effect }))
     };
-    gpus.iter().map(effect).collect()
+    gpus.iter().enumerate().filter_map(effect).collect()
 }
 
 /// Returns the noise of each of `cases`: the spread of its deviations around the median of all of them in a process.
 fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
     let center = |process: &Process| median(cases.iter().map(|case| process[*case]));
-    let processes = gpus.iter().flatten();
     let centers: Vec<(&Process, f64)> =
-        processes.filter_map(|process| Some((process, center(process)?))).collect();
+        gpus.iter().flatten().map(|process| (process, center(process))).collect();
     // The median is made of these very cases, and follows each a little.
     let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
     let of_case = |case: &usize| {
         let residuals = centers.iter().map(|(process, center)| (process[*case] - center).abs());
-        (median(residuals).unwrap_or_default() * NORMAL * follows.sqrt()).max(LEAST_NOISE)
+        (median(residuals) * NORMAL * follows.sqrt()).max(LEAST_NOISE)
     };
     cases.iter().map(of_case).collect()
 }
 
 /// Returns the median deviation of a case over the processes of a GPU; NaN if none measured it.
 fn of_case(processes: &[Process], case: usize) -> f64 {
-    median(processes.iter().map(|process| process[case])).unwrap_or(f64::NAN)
+    median(processes.iter().map(|process| process[case]))
 }
 
-/// Returns the median of the finite ones of `values`.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    median_of(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+/// Returns the median of the finite ones of `values`; NaN if there are none.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    median_of(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-/// Returns Huber's mean of values with their noise; `None` if there are none.
-fn huber(values: &[(f64, f64)]) -> Option<f64> {
-    let mut center = median(values.iter().map(|(value, _)| *value))?;
-    // The weights settle within a few rounds to far below the noise.
-    for _ in 0..10 {
-        let weights = || values.iter().map(|(value, noise)| weight(value - center, *noise));
-        center = values.iter().zip(weights()).map(|((value, _), weight)| value * weight).sum::<f64>()
-            / weights().sum::<f64>();
+/// Huber's mean.
+struct Pooled {
+    mean: f64,
+    error: f64,
+    count: usize,
+}
+
+impl Pooled {
+    /// Pools values, each with its noise; `None` if there are none.
+    fn new(values: &[(f64, f64)]) -> Option<Self> {
+        let mut mean = median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
+        // The sums of the weights, of the weighted residuals, and of the squares of these.
+        let sums = |mean: f64| {
+            values.iter().fold([0.0; 3], |[weights, residuals, squares], (value, noise)| {
+                let residual = (value - mean).abs().max(f64::MIN_POSITIVE);
+                let weight = noise.powi(-2) * (HUBER * noise / residual).min(1.0);
+                let weighted = weight * (value - mean);
+                [weights + weight, residuals + weighted, squares + weighted.powi(2)]
+            })
+        };
+        // The weights settle within a few rounds to far below the noise.
+        for _ in 0..10 {
+            let [weights, residuals, _] = sums(mean);
+            mean += residuals / weights;
+        }
+        let ([weights, _, squares], count) = (sums(mean), values.len());
+        let error = (squares * count as f64 / (count - 1).max(1) as f64).sqrt() / weights;
+        Some(Self { mean, error, count })
     }
-    Some(center)
-}
-
-/// Returns the standard error of a Huber's mean of values with their noise.
-fn error(values: &[(f64, f64)], mean: f64) -> f64 {
-    let count = values.len() as f64;
-    if count < 2.0 {
-        return 0.0;
-    }
-    let weights = || values.iter().map(|(value, noise)| weight(value - mean, *noise));
-    let squares: f64 =
-        values.iter().zip(weights()).map(|((value, _), weight)| (weight * (value - mean)).powi(2)).sum();
-    (squares * count / (count - 1.0)).sqrt() / weights().sum::<f64>()
-}
-
-fn weight(residual: f64, noise: f64) -> f64 {
-    noise.powi(-2) * (HUBER * noise / residual.abs().max(f64::MIN_POSITIVE)).min(1.0)
 }
 
 /// Returns a standard deviation within groups of ascending values that a quarter of outliers hardly moves; `None` without two values
@@ -159,38 +157,47 @@ pub(super) fn spread_within<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Opti
 pub(super) fn efficient_freedom(freedom: f64) -> usize {
     ((EFFICIENCY * freedom) as usize).max(1)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn huber(values: &[(f64, f64)]) -> f64 {
+        Pooled::new(values).expect("values").mean
+    }
 
     #[test]
     fn a_disturbed_case_hardly_moves_the_mean() {
         let noise = 0.002;
         let mut values = vec![(0.03, noise); 9];
-        assert!((huber(&values).expect("nine") - 0.03).abs() < 1e-12);
+        assert!((huber(&values) - 0.03).abs() < 1e-12);
         values.push((0.5, noise));
         // It counts as one that is 1.5 deviations off: a ninth of 1.5 · 0.002.
-        assert!((huber(&values).expect("ten") - (0.03 + 0.003 / 9.0)).abs() < 1e-5);
-        assert_eq!(huber(&[]), None);
+        assert!((huber(&values) - (0.03 + 0.003 / 9.0)).abs() < 1e-5);
+        assert!(Pooled::new(&[]).is_none());
     }
 
     #[test]
     fn a_precise_case_counts_for_more() {
         // By hand: weights 1/1 and 1/16, both within 1.5 deviations of the mean.
-        let mean = huber(&[(0.0, 0.01), (0.017, 0.04)]).expect("two");
+        let mean = huber(&[(0.0, 0.01), (0.017, 0.04)]);
         assert!((mean - 0.001).abs() < 1e-9, "{mean}");
     }
 
-    /// By hand: 0.06 is 6 deviations off and has a quarter of its weight, 2500; the other has all of its own, 2500.
+    /// By hand: around a mean of 0, 0.06 is 6 deviations off and counts as 1.5, with a weight of 2500; so do the others together.
     #[test]
     fn the_error_of_a_mean_has_its_weights() {
-        let found = error(&[(0.06, 0.01), (-0.01, 0.02)], 0.0);
-        let expected = (2.0 * (150.0_f64.powi(2) + 25.0_f64.powi(2))).sqrt() / 5000.0;
-        assert!((found - expected).abs() < 1e-12, "{found}");
-        let around_a_tenth = error(&[(0.16, 0.01), (0.09, 0.02)], 0.1);
-        assert!((around_a_tenth - expected).abs() < 1e-12, "{around_a_tenth}");
-        assert_eq!(error(&[(0.06, 0.01)], 0.0), 0.0);
+        let values = [(0.06, 0.01), (-0.03, 0.02), (-0.03, 0.02)];
+        let found = Pooled::new(&values).expect("three");
+        let weight = |(value, noise): &(f64, f64)| {
+            noise.powi(-2) * (1.5 * noise / (value - found.mean).abs()).min(1.0)
+        };
+        let weights: f64 = values.iter().map(weight).sum();
+        let squares: f64 = values.iter().map(|it| (weight(it) * (it.0 - found.mean)).powi(2)).sum();
+        assert!((found.error - (squares * 3.0 / 2.0).sqrt() / weights).abs() < 1e-12, "{}", found.error);
+        let alike = Pooled::new(&[(0.01, 0.02), (-0.01, 0.02)]).expect("two");
+        // The standard error of a plain mean of two.
+        assert!((alike.error - 0.01).abs() < 1e-12 && alike.mean.abs() < 1e-12, "{}", alike.error);
+        assert_eq!(Pooled::new(&[(0.06, 0.01)]).expect("one").error, 0.0);
     }
 
     /// By hand: medians of the processes are 0.02 and 0.01. They are made of both cases, and follow each by half: √2 makes up for that.
@@ -212,7 +219,7 @@ mod tests {
     }
 
     fn gpu(processes: &[f64]) -> Option<GpuEffect> {
-        GpuEffect::new(processes.to_vec())
+        GpuEffect::new(0, processes.to_vec())
     }
 
     /// Quantiles of the normal distribution stand for a sample of it.

@@ -1,242 +1,163 @@
-//! The GPUs that may be compared with each other: of one model, measured by one build.
+//! The GPUs that may be compared with each other, judged, and the parts of their runs that are missing or left out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use gpubench_records::device_info::{DeviceInfo, UUID};
-use gpubench_records::record::Program;
 use gpubench_stats::format::counted;
 
-use super::runs::{FleetRun, Reading, Row};
-use super::{FleetGpu, Verdict};
-use crate::join::other_build;
+use super::judge::{Fleet, FleetRules, Observation, judge};
+use super::roof::FleetRoof;
+use super::runs::{FleetRun, Model, Reading};
+use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict};
 
-/// The GPUs of one model, measured by one build.
-#[derive(Debug)]
-pub(super) struct Group {
-    pub(super) program: Program,
-    pub(super) gpus: Vec<FleetGpu>,
-    pub(super) cases: Vec<String>,
-    pub(super) entries: Vec<Entry>,
-}
+/// The parts that are missing or left out: of a file, a GPU or a model, for a reason, and the cases if they are some.
+#[derive(Default)]
+struct Missing(BTreeMap<(String, String), BTreeSet<String>>);
 
-/// A measurement of a case on a GPU in a process. The numbers are those of the group.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) case: usize,
-    pub(super) gpu: usize,
-    pub(super) process: usize,
-    pub(super) reading: Reading,
-}
-
-/// Returns the groups of `runs`, the largest first, and a sentence for each part that is missing or left out.
-pub(super) fn groups(mut runs: Vec<FleetRun>) -> (Vec<Group>, Vec<String>) {
-    // A run that resumed another comes after it.
-    runs.sort_by_key(|run| run.head.resumed.is_some());
-    let (mut groups, mut missing, mut unfinished) = (Vec::new(), Vec::new(), BTreeMap::new());
-    let mut seen: HashMap<(String, [u64; 2]), String> = HashMap::new();
-    let mut processes = 0;
-    for FleetRun { name, head, rows, faults, unfinished: cut_off } in runs {
-        missing.extend(faults);
-        unfinished.extend(cut_off.map(|sentence| (name.clone(), sentence)));
-        let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
-        let mut by_device: BTreeMap<String, Vec<Row>> = BTreeMap::new();
-        rows.into_iter().for_each(|row| by_device.entry(row.device.clone()).or_default().push(row));
-        for (device, rows) in by_device {
-            let host = head.environment.host.as_deref();
-            let Some(info) = head.devices.iter().find(|info| info.device == device) else {
-                // It failed before its GPU was known.
-                let place = format!("{} {device}", host.unwrap_or_default());
-                let (place, why) = (place.trim_start(), rows[0].invalid.as_deref().unwrap_or_default());
-                missing.push(format!("{name}: {place} was not opened, and is not judged: {why}"));
-                continue;
-            };
-            if info.runs_program_code {
-                continue;
-            }
-            let Some(uuid) = info.text(UUID) else {
-                missing.push(format!("{name}: {device} has no UUID, which tells GPUs apart: left out"));
-                continue;
-            };
-            let group = group_of(&mut groups, info, &head.program);
-            let gpu = group.gpu(uuid, info, host);
-            let mut counts: HashMap<usize, usize> = HashMap::new();
-            for Row { case, invalid, readings, .. } in rows {
-                if let Some(why) = invalid {
-                    let gpu = group.gpus[gpu].name();
-                    missing.push(format!("{name}: `{case}` is invalid on {gpu} and left out: {why}"));
-                    continue;
-                }
-                let case = number_of(&mut group.cases, |known| *known == case, || case.clone());
-                for reading in readings {
-                    let first =
-                        seen.entry((uuid.to_owned(), reading.identity)).or_insert_with(|| name.clone());
-                    if *first != name {
-                        *repeated.entry(first.clone()).or_default() += 1;
-                        continue;
-                    }
-                    // `--runs 3` stores a record for each process.
-                    let count = counts.entry(case).or_default();
-                    group.entries.push(Entry { case, gpu, process: processes + *count, reading });
-                    *count += 1;
-                }
-            }
-            processes += counts.values().max().unwrap_or(&0);
-            if !counts.is_empty() {
-                group.gpus[gpu].runs.push(name.clone());
-            }
-        }
-        for (also, count) in repeated {
-            if head.resumed.is_some() {
-                // The run finishes the earlier one, and has its measurements on purpose.
-                unfinished.remove(&also);
-            } else {
-                let are = if count == 1 { "is" } else { "are" };
-                let measurements = counted(count, "measurement");
-                missing.push(format!(
-                    "{name}: {measurements} {are} in {also} too: left out, so that each counts once"
-                ));
-            }
-        }
+impl Missing {
+    fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
+        self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }
-    missing.extend(unfinished.into_values());
-    groups.retain(|group: &Group| !group.entries.is_empty());
-    groups.sort_by_key(|group| std::cmp::Reverse(group.gpus.len()));
-    missing.extend(groups.iter_mut().flat_map(Group::settle));
-    (groups, missing)
-}
 
-/// Returns the group of a device that a build measured.
-fn group_of<'a>(groups: &'a mut Vec<Group>, info: &DeviceInfo, program: &Program) -> &'a mut Group {
-    // Instances of a partitioned GPU have its name, and fewer multiprocessors.
-    let model = |info: &DeviceInfo| (info.name.clone(), info.count("multiprocessors"), info.fake);
-    let fits =
-        |group: &Group| model(&group.gpus[0].info) == model(info) && is_same_build(&group.program, program);
-    let new = || Group { program: program.clone(), gpus: Vec::new(), cases: Vec::new(), entries: Vec::new() };
-    let place = number_of(groups, fits, new);
-    &mut groups[place]
-}
-
-/// Returns the number of the item for which `is_it` is true, which it adds if needed.
-fn number_of<T>(items: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
-    items.iter().position(is_it).unwrap_or_else(|| {
-        items.push(new());
-        items.len() - 1
-    })
-}
-
-/// Returns true if both builds measure the same: one file, or the same committed sources built on another host.
-fn is_same_build(one: &Program, other: &Program) -> bool {
-    let rebuilt = Program { fingerprint: None, ..one.clone() };
-    let are_committed = one.whole_commit().is_some() && other.whole_commit().is_some();
-    one.suite == other.suite
-        && (other_build(one, other).is_none() || are_committed && other_build(&rebuilt, other).is_none())
-}
-
-impl Group {
-    /// Returns the number of a GPU, which is new or measured before.
-    fn gpu(&mut self, uuid: &str, info: &DeviceInfo, host: Option<&str>) -> usize {
-        // A run that was merged of several hosts names the host with the device.
-        let (host, device) = match info.device.rsplit_once('/') {
-            Some((host, device)) => (Some(host), device),
-            None => (host, &*info.device),
+    fn sentences(self) -> Vec<String> {
+        let sentence = |((of, why), cases): ((String, String), BTreeSet<String>)| match cases.first() {
+            None => format!("{of}: {why}"),
+            Some(case) if cases.len() == 1 => format!("{of}: `{case}` is {why}"),
+            Some(case) => format!("{of}: `{case}` and {} are {why}", counted(cases.len() - 1, "other case")),
         };
-        let new = || FleetGpu {
-            uuid: uuid.to_owned(),
-            device: device.to_owned(),
-            info: info.clone(),
-            hosts: Vec::new(),
-            verdict: Verdict::NotEnoughData,
-            roofs: Vec::new(),
-            runs: Vec::new(),
-            reasons: Vec::new(),
-        };
-        let number = number_of(&mut self.gpus, |gpu| gpu.uuid == uuid, new);
-        let hosts = &mut self.gpus[number].hosts;
-        hosts.extend(host.filter(|host| hosts.iter().all(|known| known != host)).map(str::to_owned));
-        number
+        self.0.into_iter().map(sentence).collect()
     }
+}
 
-    /// Leaves out everything that cannot be compared, and gives each case one roof. Returns a sentence for each part.
-    fn settle(&mut self) -> Vec<String> {
-        let mut missing = self.leave_out_other_methods();
-        let roofs = self.most_frequent(|reading| reading.roof);
-        for entry in &mut self.entries {
-            entry.reading.roof = roofs[entry.case].unwrap_or(entry.reading.roof);
-        }
-        missing.extend(self.leave_out_rare_cases());
-        let has = self.has();
-        let there: Vec<usize> =
-            (0..self.cases.len()).filter(|case| has.iter().any(|has| has[*case])).collect();
-        for (gpu, has) in self.gpus.iter().zip(&has) {
-            let lacks: Vec<usize> = there.iter().copied().filter(|case| !has[*case]).collect();
-            let lacks = self
-                .first_of(&lacks)
-                .map(|cases| format!("{}: {cases} missing, which most GPUs have", gpu.name()));
-            missing.extend(lacks);
-        }
-        missing
-    }
+/// The GPUs of a model with their readings, by UUID.
+type Group = (Model, BTreeMap<String, (FleetGpu, Vec<Reading>)>);
 
-    /// Returns the most frequent value of each case.
-    fn most_frequent<T: PartialEq>(&self, value: impl Fn(&Reading) -> T) -> Vec<Option<T>> {
-        let mut counts: Vec<Vec<(T, usize)>> = self.cases.iter().map(|_| Vec::new()).collect();
-        for entry in &self.entries {
-            let value = value(&entry.reading);
-            match counts[entry.case].iter_mut().find(|(known, _)| *known == value) {
-                Some((_, count)) => *count += 1,
-                None => counts[entry.case].push((value, 1)),
+/// Returns the judged groups of `runs`, the largest first, and a sentence for each part that is missing or left out.
+pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
+    // A run that resumed others has their measurements, and takes their place.
+    runs.sort_by_key(|run| Reverse(run.resumed));
+    let (mut groups, mut missing, mut processes) = (Vec::<Group>::new(), Missing::default(), 0);
+    let mut seen: HashSet<(String, [u64; 2])> = HashSet::new();
+    for run in runs {
+        run.missing.iter().for_each(|(why, case)| missing.add(&run.name, why, case.as_deref()));
+        let is_repeated = run.gpus.iter().any(|(_, gpu, readings)| {
+            !readings.is_empty() && readings.iter().all(|it| seen.contains(&(gpu.uuid.clone(), it.identity)))
+        });
+        // Another run finished it.
+        if let Some(unfinished) = run.unfinished.filter(|_| !is_repeated) {
+            missing.add(&run.name, &unfinished, None);
+        }
+        for (model, gpu, mut readings) in run.gpus {
+            readings.retain(|reading| seen.insert((gpu.uuid.clone(), reading.identity)));
+            let place = groups.iter().position(|(known, _)| *known == model).unwrap_or(groups.len());
+            if place == groups.len() {
+                groups.push((model, BTreeMap::new()));
+            }
+            let (known, all) = groups[place].1.entry(gpu.uuid.clone()).or_insert((gpu, Vec::new()));
+            known.runs.extend((!readings.is_empty()).then(|| run.name.clone()));
+            let first = processes;
+            for reading in readings {
+                let process = first + reading.process;
+                processes = processes.max(process + 1);
+                all.push(Reading { process, ..reading });
             }
         }
-        let most = |counts: Vec<(T, usize)>| Some(counts.into_iter().max_by_key(|(_, count)| *count)?.0);
-        counts.into_iter().map(most).collect()
     }
+    groups.retain(|(_, gpus)| gpus.values().any(|(_, readings)| !readings.is_empty()));
+    groups.sort_by_key(|(_, gpus)| Reverse(gpus.len()));
+    let groups = groups.into_iter().map(|group| judged_group(group, rules, &mut missing)).collect();
+    (groups, missing.sentences())
+}
 
-    fn leave_out_other_methods(&mut self) -> Vec<String> {
-        let usual = self.most_frequent(|reading| reading.method.clone());
-        let mut others: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.retain(|Entry { case, gpu, reading, .. }| {
-            let differences = usual[*case].as_ref().map(|usual| reading.method.differences(usual));
-            let differences = differences.unwrap_or_default().join(", ");
+/// Leaves out everything that cannot be compared, and judges the rest.
+fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) -> FleetGroup {
+    let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<Reading>>) = gpus.into_values().unzip();
+    tell_apart(&mut gpus);
+    add_reasons(&mut gpus, &readings);
+    let mut cases: BTreeMap<&str, Vec<(usize, &Reading)>> = BTreeMap::new();
+    for (gpu, reading) in readings.iter().enumerate().flat_map(|(gpu, of)| of.iter().map(move |it| (gpu, it)))
+    {
+        cases.entry(&reading.case).or_default().push((gpu, reading));
+    }
+    let (mut observations, mut roof_of) = (Vec::new(), Vec::new());
+    let mut roofs: BTreeMap<FleetRoof, Vec<String>> = BTreeMap::new();
+    for (case, mut of_case) in cases {
+        let method = most_frequent(of_case.iter().map(|(_, reading)| &reading.method));
+        of_case.retain(|(gpu, reading)| {
+            let differences = method.map(|usual| reading.method.differences(usual)).unwrap_or_default();
             if !differences.is_empty() {
-                others.entry((*gpu, differences.clone())).or_default().push(*case);
+                let why = format!("not comparable with most GPUs and left out: {}", differences.join(", "));
+                missing.add(&gpus[*gpu].name(), &why, Some(case));
             }
             differences.is_empty()
         });
-        self.entries = entries;
-        let sentence = |((gpu, differences), mut cases): ((usize, String), Vec<usize>)| {
-            cases.dedup();
-            let cases = self.first_of(&cases).unwrap_or_default();
-            let gpu = self.gpus[gpu].name();
-            format!("{gpu}: {cases} not comparable with most GPUs and left out: {differences}")
-        };
-        others.into_iter().map(sentence).collect()
+        let have: BTreeSet<usize> = of_case.iter().map(|(gpu, _)| *gpu).collect();
+        if 2 * have.len() < gpus.len() {
+            missing.add(&model.name, "on fewer than half of the GPUs, and not judged", Some(case));
+            continue;
+        }
+        for lacks in (0..gpus.len()).filter(|gpu| !have.contains(gpu)) {
+            missing.add(&gpus[lacks].name(), "missing, which most GPUs have", Some(case));
+        }
+        // Some GPUs may reach just the share that binds, and others just not.
+        let Some(roof) = most_frequent(of_case.iter().map(|(_, reading)| reading.roof)) else { continue };
+        observations.extend(of_case.iter().map(|(gpu, reading)| Observation {
+            case: roof_of.len(),
+            gpu: *gpu,
+            process: reading.process,
+            log_time: reading.log_time,
+        }));
+        roof_of.push(roof);
+        roofs.entry(roof).or_default().push(case.to_owned());
     }
-
-    /// Leaves out cases that fewer than half of the GPUs have.
-    fn leave_out_rare_cases(&mut self) -> Option<String> {
-        let has = self.has();
-        let count = |case: usize| has.iter().filter(|has| has[case]).count();
-        let is_rare = |case: usize| count(case) > 0 && 2 * count(case) < has.len();
-        let rare: Vec<usize> = (0..self.cases.len()).filter(|case| is_rare(*case)).collect();
-        self.entries.retain(|entry| !rare.contains(&entry.case));
-        let (model, cases) = (&self.gpus[0].info.name, self.first_of(&rare)?);
-        Some(format!("{model}: {cases} on fewer than half of the GPUs, and not judged"))
+    let hosts: BTreeSet<String> = gpus.iter().map(|gpu| gpu.host.clone()).collect();
+    let hosts: Vec<String> = hosts.into_iter().collect();
+    let host_of = |gpu: &FleetGpu| hosts.binary_search(&gpu.host).unwrap_or_default();
+    let host_of: Vec<usize> = gpus.iter().map(host_of).collect();
+    let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };
+    for (gpu, standings) in gpus.iter_mut().zip(judge(fleet, rules)) {
+        let verdicts = standings.iter().map(|on| on.verdict);
+        gpu.verdict = verdicts.min().unwrap_or(Verdict::NotEnoughData);
+        gpu.roofs = standings;
     }
+    gpus.sort_by(|a, b| (&a.host, &a.device).cmp(&(&b.host, &b.device)));
+    gpus.sort_by(|a, b| b.slowest().total_cmp(&a.slowest()));
+    let roofs = roofs.into_iter().map(|(roof, cases)| RoofOfFleet { roof, cases }).collect();
+    FleetGroup { build: model.build(), model: model.name, fake: model.fake, hosts, roofs, gpus }
+}
 
-    /// Returns the cases that each GPU has.
-    fn has(&self) -> Vec<Vec<bool>> {
-        let mut has = vec![vec![false; self.cases.len()]; self.gpus.len()];
-        self.entries.iter().for_each(|entry| has[entry.gpu][entry.case] = true);
-        has
+/// Returns the most frequent of `values`; `None` if there are none.
+fn most_frequent<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: Vec<(T, usize)> = Vec::new();
+    for value in values {
+        match counts.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((value, 1)),
+        }
     }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(value, _)| value)
+}
 
-    /// Returns words such as "`copy hot` and 3 other cases are"; `None` for no case.
-    fn first_of(&self, cases: &[usize]) -> Option<String> {
-        let first = &self.cases[*cases.first()?];
-        Some(match cases.len() {
-            1 => format!("`{first}` is"),
-            all => format!("`{first}` and {} are", counted(all - 1, "other case")),
-        })
+/// Adds the causes that slowed most cases of each GPU to its facts, and keeps those facts that most GPUs do not share.
+fn add_reasons(gpus: &mut [FleetGpu], readings: &[Vec<Reading>]) {
+    for (gpu, readings) in gpus.iter_mut().zip(readings) {
+        let causes: BTreeSet<&String> = readings.iter().flat_map(|reading| &reading.causes).collect();
+        let count = |cause| readings.iter().filter(|reading| reading.causes.contains(cause)).count();
+        let most = causes.into_iter().filter(|cause| 2 * count(*cause) > readings.len());
+        gpu.reasons.extend(most.cloned());
+    }
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    gpus.iter().flat_map(|gpu| &gpu.reasons).for_each(|it| *counts.entry(it.clone()).or_default() += 1);
+    let all = gpus.len();
+    gpus.iter_mut().for_each(|gpu| gpu.reasons.retain(|fact| 2 * counts[fact] <= all));
+}
+
+/// Names GPUs by the first part of their UUIDs if others of their host have the same name: a scheduler may give each task one
+/// GPU, and then each calls its own `cuda:0`.
+fn tell_apart(gpus: &mut [FleetGpu]) {
+    let mut places = BTreeMap::<String, usize>::new();
+    gpus.iter().for_each(|gpu| *places.entry(gpu.place()).or_default() += 1);
+    for gpu in gpus.iter_mut().filter(|gpu| places[&gpu.place()] > 1) {
+        gpu.device = gpu.uuid.splitn(3, '-').take(2).collect::<Vec<_>>().join("-");
     }
 }

@@ -5,18 +5,20 @@
 //! is zero, but whether the GPU belongs to the others. `effects` pools cases and processes; here each GPU is compared with the
 //! others by Student's t, and slow ones are found at a false discovery rate. `docs/fleet.md` has the reasons.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
 
 use super::effects::{GpuEffect, effects, efficient_freedom, spread_within};
+use super::roof::FleetRoof;
 
 /// The least number of GPUs for a verdict: each is compared with three others.
-pub const FEWEST_GPUS: usize = 4;
+const FEWEST_GPUS: usize = 4;
 /// From this number of GPUs on, one process on each is enough: their spread then contains that of processes. GPUs far out on either
 /// side are then no measure for the others, so that slow GPUs cannot hide behind the spread that they make themselves.
-pub const MANY_GPUS: usize = 8;
+const MANY_GPUS: usize = 8;
 /// GPUs are far out beyond this quantile of a normal distribution.
 const NEAR: f64 = 0.9999;
 /// The least spread between GPUs, a tenth of the best agreement between processes: equal medians are chance.
@@ -42,8 +44,8 @@ pub struct Observation {
 pub struct Fleet<'a> {
     /// The observations, in any order.
     pub observations: &'a [Observation],
-    /// The roof that binds each case, numbered from 0.
-    pub roofs: &'a [usize],
+    /// The roof that binds each case.
+    pub roofs: &'a [FleetRoof],
     /// The host of each GPU, numbered from 0.
     pub hosts: &'a [usize],
 }
@@ -79,9 +81,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lack {
-    /// There are this many GPUs, fewer than [`FEWEST_GPUS`].
+    /// There are this many GPUs, fewer than four.
     Gpus(usize),
-    /// No GPU has two processes, and there are fewer than [`MANY_GPUS`]: a disturbed process looks like a slow GPU.
+    /// No GPU has two processes, and there are fewer than eight: a disturbed process looks like a slow GPU.
     Processes,
     /// The effect is known to plus or minus this fraction only.
     Precision(f64),
@@ -103,6 +105,8 @@ impl fmt::Display for Lack {
 /// A GPU among the others, on a roof.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Standing {
+    /// The roof.
+    pub roof: FleetRoof,
     /// The time over that of the others, less one.
     pub effect: f64,
     /// The 95 % interval of the effect.
@@ -118,82 +122,49 @@ pub struct Standing {
     pub cases: usize,
     /// The number of processes.
     pub processes: usize,
-    /// The highest of its processes over the lowest, less one.
-    pub between_processes: f64,
 }
 
-/// The spreads of a roof: standard deviations of logarithms, without the slow GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// The spread between GPUs, hosts and processes included.
-    pub between_gpus: f64,
-    /// The share of its square that GPUs of one host have in common.
-    pub common_to_host: f64,
-    /// The spread between processes on one GPU, if a GPU has two.
-    pub between_processes: Option<f64>,
-}
-
-/// The result for a roof.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoofResult {
-    /// The spreads.
-    pub spread: Spread,
-    /// The standing of each GPU; nothing where it has no case.
-    pub gpus: Vec<Option<Standing>>,
-}
-
-/// Judges each GPU of `fleet` on each roof. Returns the result for each roof.
+/// Judges each GPU of `fleet` on each roof of which it has a case. Returns the standings of each GPU, in the order of roofs.
 ///
 /// # Panics
 /// If an observation's case has no roof, or its GPU no host.
 #[must_use]
-pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<RoofResult> {
-    let columns: Vec<Column> =
-        effects(&fleet).into_iter().map(|gpus| Column::new(gpus, fleet.hosts)).collect();
-    let found = slow(&columns, rules);
-    columns.iter().zip(&found).map(|(column, found)| column.result(found, rules.least)).collect()
-}
-
-/// Finds the slow GPUs of each column. GPUs that are found leave the others, whose spread then shows the next: each round finds
-/// more, or ends.
-fn slow(columns: &[Column<'_>], rules: FleetRules) -> Vec<Vec<bool>> {
-    let mut found: Vec<Vec<bool>> = columns.iter().map(|column| vec![false; column.gpus.len()]).collect();
+pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
+    let effects = effects(&fleet).into_iter();
+    let mut columns: Vec<Column> = effects.map(|(roof, gpus)| Column::new(roof, gpus)).collect();
     loop {
-        let tests: Vec<Vec<Option<f64>>> =
-            columns.iter().zip(&found).map(|(column, found)| column.tests(found, rules.least)).collect();
-        let mut all = discoveries(&tests, rules.false_discoveries);
-        for (all, found) in all.iter_mut().flatten().zip(found.iter().flatten()) {
-            *all |= found;
+        let test = |gpu| {
+            let tests = columns.iter().enumerate();
+            tests.filter_map(|(roof, column)| Some((roof, column.p(gpu, rules.least)?))).collect()
+        };
+        let tests: Vec<Vec<(usize, f64)>> = (0..fleet.hosts.len()).map(test).collect();
+        // GPUs that are found leave the others, whose spread then shows the next: each round finds more, or ends.
+        let mut is_more = false;
+        for (gpu, roof) in discoveries(&tests, rules.false_discoveries) {
+            is_more |= columns[roof].slow.insert(gpu);
         }
-        if all == found {
-            return found;
+        if !is_more {
+            break;
         }
-        found = all;
     }
+    let standings =
+        |gpu| columns.iter().filter_map(|column| column.standing(gpu, rules.least)).collect::<Vec<_>>();
+    (0..fleet.hosts.len()).map(standings).collect()
 }
 
-/// Finds the slow GPUs of each roof, of the probability of each GPU on each roof.
+/// Finds the slow GPUs, each with a roof, of the probability of each GPU on each roof.
 ///
 /// A slow GPU is found on several roofs. Over all pairs of GPU and roof, these many true findings would let in false ones on other
 /// GPUs. So the rate is held over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
 /// families of hypotheses*, JRSS B 76, 2014). Effects are correlated positively, for which both procedures hold (Benjamini &
 /// Yekutieli, Annals of Statistics 29, 2001).
-fn discoveries(tests: &[Vec<Option<f64>>], rate: f64) -> Vec<Vec<bool>> {
-    let gpus = tests.first().map_or(0, Vec::len);
-    let roofs_of = |gpu: usize| -> Vec<(usize, f64)> {
-        tests.iter().enumerate().filter_map(|(roof, gpus)| Some((roof, gpus[gpu]?))).collect()
-    };
+fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
     let combined: Vec<(usize, f64)> =
-        (0..gpus).filter_map(|gpu| Some((gpu, simes(&roofs_of(gpu))?))).collect();
+        tests.iter().enumerate().filter_map(|(gpu, roofs)| Some((gpu, simes(roofs)?))).collect();
     let found = benjamini_hochberg(&combined, rate);
     let rate = rate * found.len() as f64 / combined.len().max(1) as f64;
-    let mut discoveries = vec![vec![false; gpus]; tests.len()];
-    for gpu in found {
-        for roof in benjamini_hochberg(&roofs_of(gpu), rate) {
-            discoveries[roof][gpu] = true;
-        }
-    }
-    discoveries
+    let roofs = |gpu: usize| benjamini_hochberg(&tests[gpu], rate).into_iter().map(move |roof| (gpu, roof));
+    found.into_iter().flat_map(roofs).collect()
 }
 
 /// Returns the probability of the lowest of these by chance, by Simes' inequality; `None` if there are none.
@@ -205,9 +176,13 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
 
 /// The effects of GPUs on a roof.
 #[derive(Debug)]
-struct Column<'a> {
-    gpus: Vec<Option<GpuEffect>>,
-    hosts: &'a [usize],
+struct Column {
+    roof: FleetRoof,
+    gpus: BTreeMap<usize, GpuEffect>,
+    /// The GPUs that are far out.
+    far: BTreeSet<usize>,
+    /// The GPUs that were found to be slow.
+    slow: BTreeSet<usize>,
     /// The standard deviation between processes; 0 if no GPU has two.
     between_processes: f64,
     /// The degrees of freedom of that; 0 if no GPU has two processes.
@@ -216,101 +191,73 @@ struct Column<'a> {
     variance_of_processes: f64,
     /// The data that all GPUs lack.
     lack: Option<Lack>,
-    /// The median effect.
-    center: f64,
-    /// True for each GPU that is not far out.
-    near: Vec<bool>,
 }
 
-impl<'a> Column<'a> {
-    fn new(gpus: Vec<Option<GpuEffect>>, hosts: &'a [usize]) -> Self {
-        let all = || gpus.iter().flatten();
-        let mut values: Vec<f64> = all().map(|gpu| gpu.value).collect();
-        let spread = spread_within(all().map(|gpu| &*gpu.processes));
-        let freedom: usize = all().map(|gpu| gpu.processes.len() - 1).sum();
+impl Column {
+    fn new(roof: FleetRoof, gpus: BTreeMap<usize, GpuEffect>) -> Self {
+        let spread = spread_within(gpus.values().map(|gpu| &*gpu.processes));
+        let freedom: usize = gpus.values().map(|gpu| gpu.processes.len() - 1).sum();
         let between_processes = spread.unwrap_or_default();
-        let variances: f64 = all().map(|gpu| gpu.variance(between_processes)).sum();
+        let variances: f64 = gpus.values().map(|gpu| gpu.variance(between_processes)).sum();
         let mut column = Self {
-            hosts,
+            roof,
+            far: BTreeSet::new(),
+            slow: BTreeSet::new(),
             between_processes,
             freedom: spread.map_or(0, |_| efficient_freedom(freedom as f64)),
-            variance_of_processes: variances / values.len().max(1) as f64,
-            lack: match values.len() {
+            variance_of_processes: variances / gpus.len() as f64,
+            lack: match gpus.len() {
                 gpus if gpus < FEWEST_GPUS => Some(Lack::Gpus(gpus)),
                 gpus if gpus < MANY_GPUS && spread.is_none() => Some(Lack::Processes),
                 _ => None,
             },
-            center: median_of(&mut values).unwrap_or_default(),
-            near: vec![true; gpus.len()],
             gpus,
         };
-        if values.len() >= MANY_GPUS {
+        if column.gpus.len() >= MANY_GPUS {
             // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
-            let none = vec![false; column.gpus.len()];
-            let independent = column.others(&none, None).map_or(1.0, |all| all.independent);
+            let independent = column.others(None).map_or(1.0, |all| all.independent);
+            let mut values: Vec<f64> = column.gpus.values().map(|gpu| gpu.value).collect();
+            let center = median_of(&mut values).unwrap_or_default();
             let spread = spread_within(std::iter::once(&*values)).unwrap_or_default().max(LEAST_SPREAD);
             let limit = student::quantile(NEAR, efficient_freedom(independent - 1.0)) * spread;
-            let is_near = |gpu: &Option<GpuEffect>| {
-                gpu.as_ref().is_some_and(|gpu| (gpu.value - column.center).abs() <= limit)
-            };
-            column.near = column.gpus.iter().map(is_near).collect();
+            let far = column.gpus.iter().filter(|(_, gpu)| (gpu.value - center).abs() > limit);
+            column.far = far.map(|(number, _)| *number).collect();
         }
         column
     }
 
-    /// Summarizes the GPUs that are near and not `found`, except this one; `None` if there are none.
-    fn others(&self, found: &[bool], except: Option<usize>) -> Option<Others> {
-        let is_other = |number: &usize| self.near[*number] && !found[*number] && Some(*number) != except;
-        let gpus = (0..self.gpus.len()).filter(is_other);
-        let gpus = gpus.filter_map(|number| Some((self.hosts[number], self.gpus[number].as_ref()?.value)));
-        Others::new(&gpus.collect::<Vec<_>>(), self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
+    /// Summarizes the GPUs that are neither far out nor slow, except this one; `None` if there are none.
+    fn others(&self, except: Option<usize>) -> Option<Others> {
+        let is_other = |number: &usize| {
+            Some(*number) != except && !self.far.contains(number) && !self.slow.contains(number)
+        };
+        let gpus = self.gpus.iter().filter(|(number, _)| is_other(number));
+        let gpus: Vec<(usize, f64)> = gpus.map(|(_, gpu)| (gpu.host, gpu.value)).collect();
+        Others::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }
 
-    /// Returns the probability of each GPU's effect if it belongs to the others; 1 where the effect is below `least`, and nothing
+    /// Returns the probability of a GPU's effect if it belongs to the others; 1 if the effect is below `least`, and nothing
     /// where data lack.
-    fn tests(&self, found: &[bool], least: f64) -> Vec<Option<f64>> {
-        let test = |(number, gpu): (usize, &Option<GpuEffect>)| {
-            let gpu = gpu.as_ref().filter(|_| self.lack.is_none())?;
-            let others = self.others(found, Some(number))?;
-            let difference = gpu.value - others.center;
-            if difference.exp_m1() < least {
-                return Some(1.0);
-            }
-            // A GPU with fewer processes than the others varies more than they do.
-            let extra = (gpu.variance(self.between_processes) - self.variance_of_processes).max(0.0);
-            let variance = others.variance * (1.0 + 1.0 / others.independent) + extra;
-            Some(above(difference / variance.sqrt(), others.independent - 1.0))
-        };
-        self.gpus.iter().enumerate().map(test).collect()
+    fn p(&self, number: usize, least: f64) -> Option<f64> {
+        let gpu = self.gpus.get(&number).filter(|_| self.lack.is_none())?;
+        let others = self.others(Some(number))?;
+        let difference = gpu.value - others.center;
+        if difference.exp_m1() < least {
+            return Some(1.0);
+        }
+        // A GPU with fewer processes than the others varies more than they do.
+        let extra = (gpu.variance(self.between_processes) - self.variance_of_processes).max(0.0);
+        let variance = others.variance * (1.0 + 1.0 / others.independent) + extra;
+        Some(above(difference / variance.sqrt(), others.independent - 1.0))
     }
 
-    /// Returns the standing of each GPU; `found` are the slow ones.
-    fn result(&self, found: &[bool], least: f64) -> RoofResult {
-        let tests = self.tests(found, least);
-        let standing = |(number, gpu): (usize, &Option<GpuEffect>)| {
-            let gpu = gpu.as_ref()?;
-            let others = self.others(found, Some(number));
-            Some(self.standing(gpu, others.as_ref(), tests[number], found[number], least))
+    fn standing(&self, number: usize, least: f64) -> Option<Standing> {
+        let gpu = self.gpus.get(&number)?;
+        let (center, of_center) = match self.others(Some(number)) {
+            Some(others) => (others.center, others.variance / others.independent),
+            None => (gpu.value, 0.0),
         };
-        let all = self.others(found, None);
-        let spread = Spread {
-            between_gpus: all.as_ref().map_or(0.0, |all| all.variance.sqrt()),
-            common_to_host: all.map_or(0.0, |all| all.common_to_host),
-            between_processes: (self.freedom > 0).then_some(self.between_processes),
-        };
-        RoofResult { spread, gpus: self.gpus.iter().enumerate().map(standing).collect() }
-    }
-
-    fn standing(
-        &self,
-        gpu: &GpuEffect,
-        others: Option<&Others>,
-        p: Option<f64>,
-        is_slow: bool,
-        least: f64,
-    ) -> Standing {
-        let difference = gpu.value - others.map_or(self.center, |others| others.center);
-        let of_center = others.map_or(0.0, |others| others.variance / others.independent);
+        let difference = gpu.value - center;
         // Without a second process anywhere, the spread between the cases is all that is known of its error.
         let freedom = if self.freedom > 0 { self.freedom } else { gpu.cases.saturating_sub(1) };
         let half_width = |variance: f64| student::quantile(CONFIDENCE, freedom.max(1)) * variance.sqrt();
@@ -318,32 +265,31 @@ impl<'a> Column<'a> {
         let (alone, half) = (half_width(own), half_width(own + of_center));
         let is_imprecise = alone > IMPRECISE * least && difference + alone > least.ln_1p();
         let imprecise = || is_imprecise.then(|| Lack::Precision(alone.exp_m1()));
-        let lack = if is_slow { None } else { self.lack.or_else(imprecise) };
-        Standing {
+        let (verdict, lack) = match self.lack.or_else(imprecise) {
+            _ if self.slow.contains(&number) => (Verdict::Slow, None),
+            None => (Verdict::Normal, None),
+            lack => (Verdict::NotEnoughData, lack),
+        };
+        Some(Standing {
+            roof: self.roof,
             effect: difference.exp_m1(),
             interval: [difference - half, difference + half].map(f64::exp_m1),
-            p,
-            verdict: match (is_slow, lack) {
-                (true, _) => Verdict::Slow,
-                (false, None) => Verdict::Normal,
-                (false, Some(_)) => Verdict::NotEnoughData,
-            },
+            p: self.p(number, least),
+            verdict,
             lack,
             cases: gpu.cases,
             processes: gpu.processes.len(),
-            between_processes: gpu.range().exp_m1(),
-        }
+        })
     }
 }
 
 /// The GPUs that one is compared with.
+#[derive(Debug)]
 struct Others {
     /// Their mean.
     center: f64,
     /// The variance between them, that of their processes included.
     variance: f64,
-    /// The share of that variance that GPUs of one host have in common: the intraclass correlation of a one-way analysis of variance.
-    common_to_host: f64,
     /// The number of GPUs that say as much as these if those of a host are alike.
     independent: f64,
 }
@@ -351,19 +297,21 @@ struct Others {
 impl Others {
     /// Summarizes GPUs, each with its host.
     fn new(gpus: &[(usize, f64)], least_variance: f64) -> Option<Self> {
+        if gpus.is_empty() {
+            return None;
+        }
         let count = gpus.len() as f64;
-        let hosts = gpus.iter().map(|(host, _)| host + 1).max()?;
         let center = gpus.iter().map(|(_, value)| value).sum::<f64>() / count;
-        let (mut around_mean, mut of_hosts) = (0.0, vec![(0.0, 0.0); hosts]);
+        let (mut around_mean, mut hosts) = (0.0, BTreeMap::new());
         for (host, value) in gpus {
-            let (number, sum) = &mut of_hosts[*host];
+            let (number, sum) = hosts.entry(host).or_insert((0.0, 0.0));
             (*number, *sum) = (*number + 1.0, *sum + value - center);
             around_mean += (value - center).powi(2);
         }
-        of_hosts.retain(|(number, _)| *number > 0.0);
-        let groups = of_hosts.len() as f64;
-        let on_host = of_hosts.iter().map(|(number, _)| number * number).sum::<f64>() / count;
-        let between: f64 = of_hosts.iter().map(|(number, sum)| sum * sum / number).sum();
+        let groups = hosts.len() as f64;
+        let on_host = hosts.values().map(|(number, _)| number * number).sum::<f64>() / count;
+        let between: f64 = hosts.values().map(|(number, sum)| sum * sum / number).sum();
+        // The share of the variance that GPUs of a host have in common: the intraclass correlation of a one-way analysis of variance.
         // Zero with one host, whose effect cancels, and with one GPU a host, where nothing tells the two apart.
         let common_to_host = if groups < 2.0 || count <= groups {
             0.0
@@ -376,8 +324,7 @@ impl Others {
         // The number of GPUs that one counts for if those of a host are alike (the design effect of Kish, *Survey sampling*, 1965).
         let alike = 1.0 + (on_host - 1.0) * common_to_host;
         let variance = if count > alike { around_mean / (count - alike) } else { 0.0 };
-        let independent = (count / alike).max(1.0);
-        Some(Self { center, variance: variance.max(least_variance), common_to_host, independent })
+        Some(Self { center, variance: variance.max(least_variance), independent: (count / alike).max(1.0) })
     }
 }
 
@@ -388,21 +335,29 @@ fn above(t: f64, freedom: f64) -> f64 {
     let (whole, part) = (freedom as usize, freedom.fract());
     (1.0 - part) * student::above(t, whole) + part * student::above(t, whole + 1)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn column(effects: &[f64], hosts: &'static [usize]) -> Column<'static> {
-        let gpus = effects.iter().map(|effect| GpuEffect::new(vec![*effect, *effect])).collect();
-        Column::new(gpus, hosts)
+    /// The column of GPUs, each with its host and its processes.
+    fn column_of(gpus: impl IntoIterator<Item = (usize, Vec<f64>)>) -> Column {
+        let effect = |(host, processes)| GpuEffect::new(host, processes).expect("processes");
+        Column::new(FleetRoof::Compute, gpus.into_iter().map(effect).enumerate().collect())
+    }
+
+    fn column(effects: &[f64], hosts: &[usize]) -> Column {
+        column_of(hosts.iter().zip(effects).map(|(host, effect)| (*host, vec![*effect, *effect])))
+    }
+
+    fn tests(column: &Column) -> Vec<Option<f64>> {
+        (0..column.gpus.len()).map(|gpu| column.p(gpu, 0.01)).collect()
     }
 
     /// By hand: the others are 0 ± 0.01, so that the difference is 0.05 and its error 0.01·√(4/3), with two degrees of freedom.
     #[test]
     fn a_gpu_is_held_against_the_others_by_students_t() {
         let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
-        let tests = column.tests(&[false; 4], 0.01);
+        let tests = tests(&column);
         let t = 0.05 / (0.01 * (4.0_f64 / 3.0).sqrt());
         // The closed form for two degrees of freedom.
         let p = 0.5 - t / (2.0 * (t * t + 2.0).sqrt());
@@ -417,16 +372,16 @@ mod tests {
         let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
         let all = |effects: &[f64]| {
             let column = column(effects, &HOSTS);
-            column.others(&[false; 16], None).expect("sixteen")
+            column.others(None).expect("sixteen")
         };
         let alike = all(&effects);
-        assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.independent - 4.0).abs() < 1e-9);
+        assert!((alike.independent - 4.0).abs() < 1e-9, "{alike:?}");
         // The variance between the four hosts.
         let variance: f64 =
             [0.0, 0.02, -0.02, 0.01].iter().map(|it: &f64| (it - 0.0025).powi(2)).sum::<f64>() / 3.0;
         assert!((alike.variance - variance).abs() < 1e-12);
         let mixed: Vec<f64> = (0..16).map(|gpu| of_host(gpu % 4)).collect();
-        assert_eq!(all(&mixed).common_to_host, 0.0);
+        assert!((all(&mixed).independent - 16.0).abs() < 1e-9);
     }
 
     #[test]
@@ -434,7 +389,7 @@ mod tests {
         let mut effects: Vec<f64> = (0..20).map(|i| f64::from(i % 5) * 0.001).collect();
         effects.extend([0.1, 0.1, 0.1, 0.1]);
         let column = column(&effects, &[0; 24]);
-        let tests = column.tests(&[false; 24], 0.01);
+        let tests = tests(&column);
         assert!(tests[20..].iter().all(|p| p.expect("tested") < 1e-6), "{tests:?}");
     }
 
@@ -443,8 +398,8 @@ mod tests {
     fn a_gpu_with_fewer_processes_needs_to_be_slower() {
         let p_of_last = |processes: &[f64]| {
             let others = [-0.01, 0.0, 0.01].map(|effect| vec![effect - 0.001, effect + 0.001]);
-            let gpus = others.into_iter().chain([processes.to_vec()]).map(GpuEffect::new).collect();
-            Column::new(gpus, &[0; 4]).tests(&[false; 4], 0.01)[3].expect("tested")
+            let gpus = others.into_iter().chain([processes.to_vec()]).map(|processes| (0, processes));
+            column_of(gpus).p(3, 0.01).expect("tested")
         };
         let (two, one) = (p_of_last(&[0.049, 0.051]), p_of_last(&[0.05]));
         assert!(one > 1.01 * two, "{one} of one process, {two} of two");
@@ -453,27 +408,25 @@ mod tests {
     /// By hand: others of 0 ± 0.01, whose mean has the error 0.01/√3; Student's t of 95 % for three degrees of freedom is 3.182.
     #[test]
     fn an_effect_has_students_interval() {
-        let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
-        let result = column.result(&[false, false, false, true], 0.01);
-        let found = result.gpus[3].as_ref().expect("it was measured");
+        let mut column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
+        column.slow.insert(3);
+        let found = column.standing(3, 0.01).expect("it was measured");
         let half = 3.182_446 * 0.01 / 3.0_f64.sqrt();
         for (found, log) in
             [(found.effect, 0.05), (found.interval[0], 0.05 - half), (found.interval[1], 0.05 + half)]
         {
             assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
         }
-        assert_eq!((found.verdict, found.processes, found.between_processes), (Verdict::Slow, 2, 0.0));
-        assert!((result.spread.between_gpus - 0.01).abs() < 1e-12, "{result:?}");
-        assert_eq!((result.spread.common_to_host, result.spread.between_processes), (0.0, Some(0.0)));
-        assert!(result.gpus[..3].iter().flatten().all(|gpu| gpu.verdict == Verdict::Normal));
+        assert_eq!((found.verdict, found.processes), (Verdict::Slow, 2));
+        let verdicts = [0, 1, 2].map(|gpu| column.standing(gpu, 0.01).expect("it was measured").verdict);
+        assert_eq!(verdicts, [Verdict::Normal; 3]);
     }
 
     #[test]
     fn a_verdict_needs_gpus_and_processes_enough() {
         let verdict = |gpus: usize, processes: usize| {
-            let effects = (0..gpus).map(|gpu| GpuEffect::new(vec![gpu as f64 * 1e-4; processes])).collect();
-            let result = Column::new(effects, &[0; 9]).result(&[false; 9][..gpus], 0.01);
-            let standing = result.gpus[0].expect("it was measured");
+            let column = column_of((0..gpus).map(|gpu| (0, vec![gpu as f64 * 1e-4; processes])));
+            let standing = column.standing(0, 0.01).expect("it was measured");
             standing.lack.map_or(Ok(standing.verdict), Err)
         };
         assert_eq!(verdict(3, 2), Err(Lack::Gpus(3)));
@@ -503,7 +456,6 @@ mod tests {
         let all = others(&members, &[0, 0, 1, 1, 2], 0.0).expect("five");
         let of_host = (0.00054 - 0.0002) / 1.6;
         let share = of_host / (of_host + 0.0002);
-        assert!((all.common_to_host - share).abs() < 1e-12, "{}", all.common_to_host);
         let alike = 1.0 + 0.8 * share;
         assert!((all.independent - 5.0 / alike).abs() < 1e-12, "{}", all.independent);
         assert!((all.center - 0.022).abs() < 1e-12);
@@ -515,22 +467,20 @@ mod tests {
     fn the_others_of_a_gpu_are_all_without_it() {
         const HOSTS: [usize; 6] = [0, 0, 1, 1, 2, 0];
         let values = [0.0, 0.02, 0.03, 0.05, 0.01, 0.7];
-        let column = column(&values, &HOSTS);
-        let found = [false, false, false, false, false, true];
+        let mut column = column(&values, &HOSTS);
+        column.slow.insert(5);
         let told = |of: Option<Others>| {
-            of.map(|of| {
-                [of.center, of.variance, of.common_to_host, of.independent].map(|it| (it * 1e9).round())
-            })
+            of.map(|of| [of.center, of.variance, of.independent].map(|it| (it * 1e9).round()))
         };
         let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();
         for number in 0..6 {
             let rest: Vec<_> = members.iter().copied().filter(|(other, _)| *other != number).collect();
             let expected = told(others(&rest, &HOSTS, LEAST_SPREAD.powi(2)));
-            let is_found = told(column.others(&found, Some(number)));
+            let is_found = told(column.others(Some(number)));
             assert_eq!(is_found, expected, "{number}");
         }
         let alone = others(&members[..1], &HOSTS, 1e-4);
-        assert_eq!(told(alone), Some([0.0, 1e5, 0.0, 1e9]), "one has no spread but the least");
+        assert_eq!(told(alone), Some([0.0, 1e5, 1e9]), "one has no spread but the least");
         assert!(others(&[], &HOSTS, 1e-4).is_none());
     }
 
@@ -544,13 +494,12 @@ mod tests {
     /// 100 GPUs, of which two are found: a roof of these must then be below 1 % · 2 / 100.
     #[test]
     fn roofs_of_a_found_gpu_have_a_limit_of_their_own() {
-        let mut first = vec![Some(0.9); 100];
-        let mut second = vec![Some(0.8); 100];
-        (first[3], second[3]) = (Some(1e-7), Some(1e-3));
-        (first[7], second[7]) = (Some(1e-5), Some(1e-4));
-        first[9] = None;
-        let found = discoveries(&[first, second], 0.01);
-        let numbers = |roof: usize| -> Vec<usize> { (0..100).filter(|gpu| found[roof][*gpu]).collect() };
-        assert_eq!((numbers(0), numbers(1)), (vec![3, 7], vec![7]));
+        let mut tests = vec![vec![(0, 0.9), (1, 0.8)]; 100];
+        tests[3] = vec![(0, 1e-7), (1, 1e-3)];
+        tests[7] = vec![(0, 1e-5), (1, 1e-4)];
+        tests[9] = vec![(1, 0.8)];
+        let mut found = discoveries(&tests, 0.01);
+        found.sort_unstable();
+        assert_eq!(found, [(3, 0), (7, 0), (7, 1)]);
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A roof binds a case that reaches this share of it. Below, something else decides its time.
 const BOUND: f64 = 0.4;
-/// Traffic in one direction is all of it if the other is at most this share.
+/// Traffic in one direction is all of it if the other is below this share.
 const NEGLIGIBLE: f64 = 0.05;
 
 /// The part of a GPU that binds a case, in the order in which tables show them.
@@ -39,38 +39,36 @@ pub enum FleetRoof {
 impl FleetRoof {
     /// Returns the roof that binds a measurement on the device of `info`.
     pub(super) fn new(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Self {
-        let metrics = &measured.metrics;
-        let most = || metrics.peak_fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));
-        let bound = metrics.roofline.as_ref().or_else(most).filter(|share| share.fraction >= BOUND);
+        let fractions = &measured.metrics.peak_fractions;
+        let most = fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));
+        let bound = most.filter(|share| share.fraction >= BOUND);
         match (bound.map(|share| &share.quantity), measured.link) {
             (Some(Quantity::Compute(_)), _) => Self::Compute,
             (Some(Quantity::CacheBandwidth), _) => Self::L2,
             (Some(Quantity::HostToDevice | Quantity::DeviceToHost), _) => Self::Pcie,
             (Some(Quantity::PeerToPeer), _) => Self::Peer,
-            (Some(Quantity::MemoryBandwidth), _) if fits_cache(&measured.counts, cache, info) => Self::L2,
-            (Some(Quantity::MemoryBandwidth), _) => Self::of_traffic(&measured.counts),
+            (Some(Quantity::MemoryBandwidth), _) => Self::of_memory(&measured.counts, cache, info),
             // The benchmark names a link whose peak is not known.
-            (None, Some(Link::P2p)) if metrics.peak_fractions.is_empty() => Self::Peer,
-            (None, Some(Link::L2)) if metrics.peak_fractions.is_empty() => Self::L2,
+            (None, Some(Link::P2p)) if fractions.is_empty() => Self::Peer,
+            (None, Some(Link::L2)) if fractions.is_empty() => Self::L2,
             _ => Self::Latency,
         }
     }
 
-    fn of_traffic(counts: &Counts) -> Self {
+    /// Returns the roof of traffic to memory. It is the cache if that holds everything from one launch to the next.
+    fn of_memory(counts: &Counts, cache: Cache, info: &DeviceInfo) -> Self {
+        let fits = |size: Bytes| counts.bytes.is_some_and(|bytes| Bytes(bytes) <= size);
         let [reads, writes] = [counts.reads, counts.writes].map(|bytes| bytes.unwrap_or(0) as f64);
-        match (counts.reads, counts.writes) {
-            (None, None) => Self::MemoryMixed,
-            _ if writes <= NEGLIGIBLE * reads => Self::MemoryReads,
-            _ if reads <= NEGLIGIBLE * writes => Self::MemoryWrites,
-            _ => Self::MemoryMixed,
+        if cache == Cache::Hot && info.last_level_cache.is_some_and(fits) {
+            Self::L2
+        } else if writes < NEGLIGIBLE * reads {
+            Self::MemoryReads
+        } else if reads < NEGLIGIBLE * writes {
+            Self::MemoryWrites
+        } else {
+            Self::MemoryMixed
         }
     }
-}
-
-/// Returns true if the last-level cache holds everything that a launch moves from one launch to the next.
-fn fits_cache(counts: &Counts, cache: Cache, info: &DeviceInfo) -> bool {
-    let fits = |size: Bytes| counts.bytes.is_some_and(|bytes| Bytes(bytes) <= size);
-    cache == Cache::Hot && info.last_level_cache.is_some_and(fits)
 }
 
 impl Display for FleetRoof {

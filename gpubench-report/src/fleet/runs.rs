@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gpubench_records::device_info::DeviceInfo;
+use gpubench_records::device_info::{DeviceInfo, Quantity, UUID};
 use gpubench_records::files::{FormatError, LoadRunError, ReadError, Stored, load_all};
 use gpubench_records::history::Circumstances;
 use gpubench_records::record::{Measurement, Program, Record, Run};
 use gpubench_records::selection::CaseSelection;
 use gpubench_records::verdict::State;
+use gpubench_stats::units::Nanoseconds;
 use rayon::prelude::*;
 
-use super::FLEET_SCHEMA;
+use super::FleetGpu;
 use super::roof::FleetRoof;
 
 /// The runs of a fleet.
@@ -29,58 +30,62 @@ pub struct FleetRuns {
 /// A run of a fleet.
 #[derive(Debug)]
 pub(super) struct FleetRun {
-    /// The file, with the number of the run there if it has several.
+    /// The file.
     pub(super) name: String,
-    /// The run without its records.
-    pub(super) head: Run,
-    pub(super) rows: Vec<Row>,
-    /// A sentence for each damaged part of the file.
-    pub(super) faults: Vec<String>,
-    /// A sentence about the cases that were planned and not measured.
+    /// The number of records that it has of an earlier run, if it resumed one.
+    pub(super) resumed: Option<usize>,
+    /// The GPUs with the cases that they measured.
+    pub(super) gpus: Vec<(Model, FleetGpu, Vec<Reading>)>,
+    /// The reason for each part that is left out, and the case if it is one.
+    pub(super) missing: Vec<(String, Option<String>)>,
+    /// The cases that were planned and not measured, in words.
     pub(super) unfinished: Option<String>,
 }
 
-/// A record without its samples.
-#[derive(Debug)]
-pub(super) struct Row {
-    pub(super) case: String,
-    pub(super) device: String,
-    /// Why its numbers do not count.
-    pub(super) invalid: Option<String>,
-    /// One for each process, the fastest first: a record does not tell which process measured what.
-    pub(super) readings: Vec<Reading>,
+/// GPUs of one model, measured by one build, are comparable.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Model {
+    pub(super) name: String,
+    /// Instances of a partitioned GPU have its name, and fewer multiprocessors.
+    multiprocessors: Option<u64>,
+    pub(super) fake: bool,
+    /// The build. One of committed sources has no fingerprint: it is the same on another host.
+    program: Program,
 }
 
-/// A measurement without its samples, in nanoseconds, hertz, watts and degrees Celsius.
-#[derive(Clone, Debug)]
+/// The measurement of a case by a process, without its samples.
+#[derive(Debug)]
 pub(super) struct Reading {
-    pub(super) median: f64,
+    pub(super) case: String,
+    /// The number of the process in its run, the fastest first: a record does not tell which process measured what.
+    pub(super) process: usize,
+    /// The natural logarithm of the median.
+    pub(super) log_time: f64,
     pub(super) roof: FleetRoof,
     /// The work and the method. Medians of others are not comparable.
     pub(super) method: Circumstances,
     /// The bits of its median and of the time that it took, which no other measurement of the GPU has.
     pub(super) identity: [u64; 2],
-    pub(super) clock: Option<f64>,
-    pub(super) power: Option<f64>,
-    pub(super) temperature: Option<f64>,
-    pub(super) throttle_reasons: Vec<String>,
-    pub(super) other_processes: u32,
+    /// The causes that may have slowed it, in words.
+    pub(super) causes: Vec<String>,
 }
 
 impl FleetRuns {
-    /// Reads the selected cases of the runs in `given`: files, folders, and names with `*` and `?`.
+    /// Reads the selected cases of the runs in `given`, which are files and folders.
     #[must_use]
     pub fn read(given: &[PathBuf], selection: &CaseSelection) -> Self {
-        let (files, faults) = fleet_files(given);
-        let mut fleet = Self { files: files.len(), runs: Vec::new(), unread: Vec::new() };
-        let mut add_fault =
-            |path: &Path, why: &str| fleet.unread.push(format!("{}: not read: {why}", path.display()));
-        faults.iter().for_each(|(path, why)| add_fault(path, &why.to_string()));
-        let read: Vec<_> = files.into_par_iter().map(|path| (read_file(&path, selection), path)).collect();
-        for (runs, path) in read {
+        let (files, unread) = fleet_files(given);
+        let mut fleet = Self { files: files.len(), runs: Vec::new(), unread };
+        let read: Vec<_> = files.par_iter().map(|path| read_file(path, selection)).collect();
+        for runs in read {
             match runs {
                 Ok(runs) => fleet.runs.extend(runs),
-                Err(why) => add_fault(&path, &why),
+                // The answer about a fleet, which users may write next to its runs.
+                Err(LoadRunError::Unreadable {
+                    error: ReadError::Format(FormatError::OtherSchema { schema, .. }),
+                    ..
+                }) if schema.starts_with("gpubench-fleet/") => {}
+                Err(error) => fleet.unread.push(error.to_string()),
             }
         }
         fleet
@@ -93,99 +98,142 @@ impl FleetRuns {
     }
 }
 
-fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, String> {
-    let file = path.display().to_string();
-    let stored = match load_all(path) {
-        Ok(stored) => stored,
-        // The answer about a fleet, which users may write next to its runs.
-        Err(LoadRunError::Unreadable {
-            error: ReadError::Format(FormatError::OtherSchema { schema, .. }),
-            ..
-        }) if schema == FLEET_SCHEMA => {
-            return Ok(Vec::new());
-        }
-        Err(error) => {
-            let why = error.to_string();
-            return Err(why.strip_prefix(&file).unwrap_or(&why).trim_start_matches([':', ' ']).to_owned());
-        }
-    };
-    let is_one = stored.len() == 1;
-    let name = |number| if is_one { file.clone() } else { format!("{file}#{number}") };
-    Ok((1..).zip(stored).map(|(number, stored)| FleetRun::new(name(number), stored, selection)).collect())
+fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, LoadRunError> {
+    let name = path.display().to_string();
+    Ok(load_all(path)?.into_iter().map(|stored| FleetRun::new(name.clone(), stored, selection)).collect())
 }
 
 impl FleetRun {
     fn new(name: String, stored: Stored, selection: &CaseSelection) -> Self {
-        let faults = stored.faults().into_iter().map(|fault| format!("{name}: {fault}")).collect();
-        let mut head = stored.run;
-        let (measured, planned) = (head.records.len(), head.planned_cases);
-        let unfinished = (planned > measured)
-            .then(|| format!("{name}: unfinished: {measured} of {planned} cases are there"));
-        selection.narrow(&mut head);
-        let records = std::mem::take(&mut head.records);
-        let rows = records.iter().map(|record| Row::new(record, &head)).collect();
-        Self { name, head, rows, faults, unfinished }
+        let mut missing: Vec<_> = stored.faults().into_iter().map(|fault| (fault, None)).collect();
+        let mut run = stored.run;
+        let (measured, planned) = (run.records.len(), run.planned_cases);
+        let unfinished =
+            (planned > measured).then(|| format!("unfinished: {measured} of {planned} cases are there"));
+        selection.narrow(&mut run);
+        for record in run.records.iter().filter(|record| is_invalid(record)) {
+            // A GPU that could not be opened has no facts, and invalid records alone.
+            if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
+                let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+                let [host, device] = place(&run, &record.device);
+                let place = format!("{host} {device}");
+                let why = format!("invalid on {} and left out: {}", place.trim_start(), reasons.join("; "));
+                missing.push((why, Some(record.case.to_string())));
+            }
+        }
+        let is_committed = run.program.whole_commit().is_some();
+        let fingerprint = run.program.fingerprint.clone().filter(|_| !is_committed);
+        let program = Program { fingerprint, ..run.program.clone() };
+        let mut gpus = Vec::new();
+        for info in run.devices.iter().filter(|info| !info.runs_program_code) {
+            let records: Vec<&Record> =
+                run.records.iter().filter(|record| record.device == info.device).collect();
+            match info.text(UUID) {
+                _ if records.is_empty() => {}
+                None => {
+                    let why = format!("{} has no UUID, which tells GPUs apart: left out", info.device);
+                    missing.push((why, None));
+                }
+                Some(uuid) => {
+                    let model = Model {
+                        name: info.name.clone(),
+                        multiprocessors: info.count("multiprocessors"),
+                        fake: info.fake,
+                        program: program.clone(),
+                    };
+                    let [host, device] = place(&run, &info.device).map(str::to_owned);
+                    let gpu = FleetGpu::new(uuid.to_owned(), host, device, facts(info));
+                    let valid = records.into_iter().filter(|record| !is_invalid(record));
+                    let readings = valid.flat_map(|record| Reading::all(record, info, &run.program));
+                    gpus.push((model, gpu, readings.collect()));
+                }
+            }
+        }
+        Self { name, resumed: run.resumed.map(|resumed| resumed.kept), gpus, missing, unfinished }
     }
 }
 
-impl Row {
-    fn new(record: &Record, head: &Run) -> Self {
-        let info = head.device_of(record);
-        let all = record.measurement.iter().chain(&record.other_processes);
-        let mut readings: Vec<Reading> =
-            all.filter_map(|measured| Some(Reading::new(measured, record, info?, &head.program))).collect();
-        readings.sort_by(|a, b| a.median.total_cmp(&b.median));
-        let invalid = if record.verdict.state == State::Invalid {
-            let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
-            Some(reasons.join("; "))
-        } else {
-            let is_timed = readings.iter().all(|reading| reading.median > 0.0);
-            (!is_timed).then(|| "its median is not above zero".to_owned())
+/// Returns true if the numbers of a record do not count. A median of zero has no logarithm.
+fn is_invalid(record: &Record) -> bool {
+    let mut all = record.measurement.iter().chain(&record.other_processes);
+    record.verdict.state == State::Invalid || all.any(|measured| measured.median() <= Nanoseconds::ZERO)
+}
+
+/// Returns the host of a device, which is empty if it is not known, and the device there.
+fn place<'a>(run: &'a Run, device: &'a str) -> [&'a str; 2] {
+    // A run that was merged of several hosts names the host with the device.
+    let host = run.environment.host.as_deref().unwrap_or_default();
+    device.rsplit_once('/').unwrap_or((host, device)).into()
+}
+
+/// Returns the properties of a GPU and its bus, in words.
+fn facts(info: &DeviceInfo) -> Vec<String> {
+    let own = info.properties.iter().filter(|property| property.name != UUID).map(ToString::to_string);
+    let bus = info.peak(&Quantity::HostToDevice);
+    own.chain(bus.map(|peak| format!("bus to the host {}", peak.method))).collect()
+}
+
+impl Model {
+    /// Describes the build in a few words.
+    pub(super) fn build(&self) -> String {
+        let program = &self.program;
+        let suite = if program.suite.is_empty() { String::new() } else { format!("{}, ", program.suite) };
+        let built = match (program.whole_commit(), &program.fingerprint) {
+            (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
+            (None, Some(fingerprint)) => format!("build {fingerprint}"),
+            (None, None) => "a build without a fingerprint".to_owned(),
         };
-        Self { case: record.case.to_string(), device: record.device.clone(), invalid, readings }
+        format!("{suite}{built}, gpubench {}", program.version)
     }
 }
 
 impl Reading {
-    fn new(measured: &Measurement, record: &Record, info: &DeviceInfo, program: &Program) -> Self {
-        let samples = &measured.samples;
-        let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
-        let own_clock = samples.device_clock.as_ref().map(|clock| clock.mean);
-        let clock = own_clock.or_else(|| Some(during?.sm_clock?.low));
-        Self {
-            median: measured.median().as_f64(),
-            roof: FleetRoof::new(measured, record.case.cache, info),
-            method: Circumstances::new(measured, None, program),
-            identity: [measured.median(), samples.wall_time].map(|time| time.as_f64().to_bits()),
-            clock: clock.map(|clock| clock.0 as f64),
-            power: during.and_then(|during| during.power).map(|power| power.high.as_f64()),
-            temperature: during.and_then(|during| during.temperature).map(|range| f64::from(range.high)),
-            throttle_reasons: during.map(|during| during.throttle_reasons.clone()).unwrap_or_default(),
-            other_processes: during.and_then(|during| during.other_processes).unwrap_or_default(),
-        }
+    /// Returns the reading of each process of a record.
+    fn all(record: &Record, info: &DeviceInfo, program: &Program) -> Vec<Self> {
+        let mut all: Vec<&Measurement> = record.measurement.iter().chain(&record.other_processes).collect();
+        all.sort_by(|a, b| a.median().total_cmp(&b.median()));
+        let reading = |(process, measured): (usize, &Measurement)| {
+            let during = measured.samples.conditions.as_ref().map(|conditions| &conditions.during);
+            let throttled = during.into_iter().flat_map(|during| &during.throttle_reasons);
+            let others = during.and_then(|during| during.other_processes).filter(|others| *others > 0);
+            Self {
+                case: record.case.to_string(),
+                process,
+                log_time: measured.median().as_f64().ln(),
+                roof: FleetRoof::new(measured, record.case.cache, info),
+                method: Circumstances::new(measured, None, program),
+                identity: [measured.median(), measured.samples.wall_time].map(|it| it.as_f64().to_bits()),
+                causes: throttled
+                    .map(|cause| format!("clocks held down by {cause}"))
+                    .chain(others.map(|_| "other processes on the GPU".to_owned()))
+                    .collect(),
+            }
+        };
+        all.into_iter().enumerate().map(reading).collect()
     }
 }
 
-/// Returns the files that `given` names, in the order of their names, and the paths that cannot be read. A folder means all
+/// Returns the files that `given` names, in the order of their names, and a sentence for each path that cannot be
+/// read. A folder means all
 /// `.json` and `.jsonl` files in it and below.
 #[must_use]
-pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, io::Error)>) {
+pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     for path in given {
         match path.metadata() {
             Ok(found) if found.is_dir() => below(path, &mut files, &mut faults),
             Ok(_) => _ = files.insert(path.clone()),
-            Err(error) => faults.push((path.clone(), error)),
+            Err(error) => faults.push(format!("{}: {error}", path.display())),
         }
     }
     (files.into_iter().collect(), faults)
 }
 
 /// Adds the files of runs below `folder`. A part of it that cannot be read is a fault, and the rest is read.
-fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<(PathBuf, io::Error)>) {
+fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<String>) {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.unwrap_or_else(|error| {
-        faults.push((folder.to_owned(), error));
+        faults.push(format!("{}: {error}", folder.display()));
         Vec::new()
     });
     for entry in entries.into_iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
@@ -237,6 +285,7 @@ mod tests {
         below(&folder.join("gone"), &mut files, &mut faults);
         below(folder, &mut files, &mut faults);
         assert_eq!(files.into_iter().collect::<Vec<_>>(), [folder.join("a.json")]);
-        assert_eq!(faults.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&folder.join("gone")]);
+        let gone = folder.join("gone").display().to_string();
+        assert!(faults.len() == 1 && faults[0].starts_with(&format!("{gone}: ")), "{faults:?}");
     }
 }

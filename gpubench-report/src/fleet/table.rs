@@ -1,5 +1,5 @@
-//! The answer about a fleet on a terminal: first the answer, then the slow GPUs with their intervals and reasons, every GPU if there
-//! are few, and last what is missing.
+//! The answer about a fleet on a terminal: of each model first the answer, then the slow GPUs with their intervals, every GPU if
+//! there are few, and last what is missing.
 
 use std::collections::BTreeMap;
 
@@ -20,27 +20,25 @@ const SHOWN: usize = 16;
 #[must_use]
 pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
-    let mut text: String = report.groups.iter().map(|group| answer(group, page)).collect();
+    let mut text = String::new();
     if report.groups.is_empty() {
         text += &heading("no GPU can be judged", &format!(": {read}"), page);
     }
-    for group in &report.groups {
-        let several = format!(": {} ({})", plain(&group.model), plain(&group.build));
-        let name = if report.groups.len() > 1 { &*several } else { "" };
-        let few = group.gpus.len() <= SHOWN;
-        let sections = [
-            ("slow GPUs", listed(group.slow().map(slow), page)),
-            ("each GPU", if few { each(group, page) } else { String::new() }),
-            ("not enough data", listed(lacks(group).into_iter(), page)),
-        ];
-        for (title, body) in sections.into_iter().filter(|(_, body)| !body.is_empty()) {
-            text += &format!("\n{}{body}", heading(title, name, page));
+    let section = |title: &str, body: &str| match body {
+        "" => String::new(),
+        body => format!("\n{}{body}", heading(title, "", page)),
+    };
+    for (number, group) in report.groups.iter().enumerate() {
+        text += if number > 0 { "\n" } else { "" };
+        text += &answer(group, page);
+        text += &section("slow GPUs", &listed(group.slow().map(slow), page));
+        if group.gpus.len() <= SHOWN {
+            text += &section("each GPU", &each(group, page));
         }
+        text += &section("not enough data", &listed(lacks(group), page));
     }
-    let missing = listed(report.missing.iter().map(|sentence| format!("  {sentence}\n")), page);
-    if !missing.is_empty() {
-        text += &format!("\n{}{missing}", heading("missing", "", page));
-    }
+    let missing = report.missing.iter().map(|sentence| format!("  {sentence}\n"));
+    text += &section("missing", &listed(missing, page));
     let rules = format!(
         "\n{read}. Slow: by at least {}, and unlike the other GPUs; on average {} of those called slow may be wrong",
         percent(report.least),
@@ -70,38 +68,35 @@ fn answer(group: &FleetGroup, page: Page) -> String {
 fn slow(gpu: &FleetGpu) -> String {
     let mut text = format!("  {}\n", gpu.name());
     for on in gpu.findings() {
-        let (it, [low, high]) = (&on.standing, on.standing.interval.map(|end| 1.0 + end));
-        let spread = format!(" that differ by {}", percent(it.between_processes));
-        let spread = if it.processes > 1 { &*spread } else { "" };
+        let [low, high] = on.interval.map(|end| 1.0 + end);
         text += &format!(
-            "    {}: {} {}, {}, {}{spread}\n",
+            "    {}: {} {}, {}, {}\n",
             on.roof,
-            change(1.0 + it.effect),
+            change(1.0 + on.effect),
             changes(low, high),
-            counted(it.cases, "case"),
-            counted(it.processes, "process"),
+            counted(on.cases, "case"),
+            counted(on.processes, "process"),
         );
     }
-    let usual = || "its sensors and properties show nothing unusual".to_owned();
-    let reasons = if gpu.reasons.is_empty() { usual() } else { gpu.reasons.join("; ") };
-    text + &format!("    {reasons}\n")
+    if !gpu.reasons.is_empty() {
+        text += &format!("    unlike most: {}\n", gpu.reasons.join("; "));
+    }
+    text
 }
 
 /// Returns the effect of each GPU on each roof.
 fn each(group: &FleetGroup, page: Page) -> String {
     let heads = group.roofs.iter().map(|of| of.roof.to_string().replace("memory ", ""));
     let mut rows: Vec<Vec<String>> = vec![std::iter::once("GPU".to_owned()).chain(heads).collect()];
-    let mut gpus: Vec<&FleetGpu> = group.gpus.iter().collect();
-    gpus.sort_by_key(|gpu| (&gpu.hosts, &gpu.device));
-    for gpu in gpus {
+    for gpu in &group.gpus {
         let cell = |roof| {
-            let Some(standing) = gpu.on(roof) else { return "-".to_owned() };
-            let mark = match standing.verdict {
+            let Some(on) = gpu.roofs.iter().find(|on| on.roof == roof) else { return "-".to_owned() };
+            let mark = match on.verdict {
                 Verdict::Slow => "!",
                 Verdict::Normal => " ",
                 Verdict::NotEnoughData => "?",
             };
-            signed_percent(standing.effect) + mark
+            signed_percent(on.effect) + mark
         };
         let cells = group.roofs.iter().map(|of| cell(of.roof));
         rows.push(std::iter::once(plain(&gpu.place())).chain(cells).collect());
@@ -112,12 +107,12 @@ fn each(group: &FleetGroup, page: Page) -> String {
 }
 
 /// Returns the data that verdicts lack, each with the number of GPUs.
-fn lacks(group: &FleetGroup) -> Vec<String> {
+fn lacks(group: &FleetGroup) -> impl Iterator<Item = String> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
-    for lack in group.gpus.iter().filter_map(|gpu| gpu.roofs.iter().find_map(|on| on.standing.lack)) {
+    for lack in group.gpus.iter().filter_map(|gpu| gpu.roofs.iter().find_map(|on| on.lack)) {
         *lacks.entry(lack.to_string()).or_default() += 1;
     }
-    lacks.into_iter().map(|(lack, gpus)| format!("  {}: {lack}\n", counted(gpus, "GPU"))).collect()
+    lacks.into_iter().map(|(lack, gpus)| format!("  {}: {lack}\n", counted(gpus, "GPU")))
 }
 
 /// Returns the first of these texts, and a line about the number of the others.

@@ -6,13 +6,13 @@ mod simulated;
 use std::fs;
 use std::path::Path;
 
-use gpubench_report::fleet::{Fleet, FleetRules, Lack, Observation, RoofResult, Standing, Verdict, judge};
+use gpubench_report::fleet::{Fleet, FleetRoof, FleetRules, Lack, Observation, Standing, Verdict, judge};
 use serde_json::Value;
 
 use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
 
 /// A fleet of one roof and case, from the times of each GPU's processes.
-fn one_case(times: &[&[f64]]) -> Vec<RoofResult> {
+fn one_case(times: &[&[f64]]) -> Vec<Vec<Standing>> {
     let mut observations = Vec::new();
     for (gpu, times) in times.iter().enumerate() {
         for time in *times {
@@ -21,11 +21,14 @@ fn one_case(times: &[&[f64]]) -> Vec<RoofResult> {
         }
     }
     let hosts = vec![0; times.len()];
-    judge(Fleet { observations: &observations, roofs: &[0], hosts: &hosts }, FleetRules::default())
+    judge(
+        Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts },
+        FleetRules::default(),
+    )
 }
 
-fn standing(result: &[RoofResult], gpu: usize) -> Standing {
-    result[0].gpus[gpu].expect("it was measured")
+fn standing(result: &[Vec<Standing>], gpu: usize) -> Standing {
+    result[gpu][0]
 }
 
 /// `sum` of 1 GiB on four H200s of one host, three processes each.
@@ -92,8 +95,9 @@ fn a_small_difference_is_not_slow_however_sure() {
 
 #[test]
 fn nothing_measured_is_nothing_judged() {
-    let result = judge(Fleet { observations: &[], roofs: &[0, 1], hosts: &[0; 3] }, FleetRules::default());
-    assert!(result.iter().all(|roof| roof.gpus.iter().all(Option::is_none)));
+    let roofs = [FleetRoof::MemoryReads, FleetRoof::Compute];
+    let result = judge(Fleet { observations: &[], roofs: &roofs, hosts: &[0; 3] }, FleetRules::default());
+    assert_eq!(result, [[]; 3]);
     let none = judge(Fleet { observations: &[], roofs: &[], hosts: &[] }, FleetRules::default());
     assert_eq!(none.len(), 0);
 }
@@ -152,7 +156,8 @@ fn intervals_hold_the_planted_effect() {
         let fleet = Simulated::new(scenario, seed);
         let result = fleet.judged();
         for gpu in &fleet.slow_everywhere {
-            let standing = result[1].gpus[*gpu].expect("it was measured");
+            let of_writes = result[*gpu].iter().find(|on| on.roof == FleetRoof::MemoryWrites);
+            let standing = of_writes.expect("it was measured");
             all += 1;
             // The GPU's own nature is a part of its effect: half a standard deviation of 0.1 % to either side is allowed.
             held +=
@@ -174,8 +179,10 @@ fn a_slow_host_is_found_by_its_gpus() {
         }
     }
     let hosts: Vec<usize> = (0..64).map(|gpu| gpu / 8).collect();
-    let result =
-        judge(Fleet { observations: &observations, roofs: &[0], hosts: &hosts }, FleetRules::default());
+    let result = judge(
+        Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts },
+        FleetRules::default(),
+    );
     let found: Vec<usize> = (0..64).filter(|gpu| standing(&result, *gpu).verdict == Verdict::Slow).collect();
     assert_eq!(found, (24..32).collect::<Vec<_>>());
 }
