@@ -5,9 +5,7 @@ mod commands;
 mod manifest;
 mod output;
 
-use std::env;
-use std::ffi::OsString;
-use std::process::ExitCode;
+use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches};
 use gpubench_runtime::__private::without_empty_variables;

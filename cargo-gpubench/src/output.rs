@@ -11,10 +11,8 @@ use std::{fmt, io};
 
 use anstream::AutoStream;
 use clap::Args;
-use gpubench_records::exit::Exit;
-use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
-use gpubench_records::record::Run;
-use gpubench_records::text::printable_lines;
+use gpubench_records::files::{Contents, fill};
+use gpubench_records::{Destination, Exit, Run, StoredRuns, text::printable_lines};
 use gpubench_report::export::ExportArgs;
 use gpubench_runtime::__private::system::Patient;
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};

@@ -1,10 +1,8 @@
 //! The building blocks of an expansion of `#[gpu_bench]`. An expansion spells out only the rest.
 
-use std::any::type_name;
-use std::cell::RefCell;
 use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
-use std::str::FromStr;
+use std::{any::type_name, cell::RefCell, str::FromStr};
 
 use crate::{ArgAxis, CaseError, Memory};
 

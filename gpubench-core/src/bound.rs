@@ -1,9 +1,6 @@
 //! A case: a launch function with its arguments chosen, over the inputs that `setup` makes.
 
-use std::any::Any;
-use std::borrow::Borrow;
-use std::mem;
-use std::rc::Rc;
+use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
 use crate::{Case, CaseError, Counts, LastParameter, LaunchStream, Memory, StreamSource};
 

@@ -1,8 +1,7 @@
 //! The stream that host launch functions take.
 
-use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fmt, sync::Arc};
 
 pub use crate::bind::Plain;
 use crate::{CaseError, LaunchStream, StreamSource};

@@ -1,7 +1,6 @@
 //! The memory of a launch's inputs, for a flush that drops only its cache lines.
 
-use std::marker::PhantomData;
-use std::ops::Range;
+use std::{marker::PhantomData, ops::Range};
 
 /// Memory of this machine that holds values of an input, for as long as it is borrowed.
 #[derive(Clone, Debug)]

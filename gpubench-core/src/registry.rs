@@ -1,8 +1,7 @@
 //! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds only data and
 //! function pointers; the runtime has the protocol of a measurement.
 
-use std::any::Any;
-use std::rc::Rc;
+use std::{any::Any, rc::Rc};
 
 use crate::{CaseError, Counts, LastParameter, LaunchStream, Link, Memory, StreamSource};
 

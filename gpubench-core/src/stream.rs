@@ -1,7 +1,6 @@
 //! Streams that launch functions take, and where they come from.
 
-use std::any::Any;
-use std::borrow::Borrow;
+use std::{any::Any, borrow::Borrow};
 
 use crate::CaseError;
 

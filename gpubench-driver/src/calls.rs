@@ -6,11 +6,8 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::kernel_info::KernelInfo;
-use crate::kernel_info::current_context;
-use crate::kernel_info::is_capturing;
-use crate::result::last_symbol;
-use crate::sys::CUstream;
+use crate::kernel_info::{current_context, is_capturing};
+use crate::{kernel_info::KernelInfo, result::last_symbol, sys::CUstream};
 
 /// A call that a thread made to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 
 #![expect(unsafe_code, reason = "registers a function that `fork` calls")]
 
-use std::ffi::c_int;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{ffi::c_int, sync::Once};
 
 static IS_COPY: AtomicBool = AtomicBool::new(false);
 

@@ -3,12 +3,9 @@
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
-use std::error::Error;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::{env, path, ptr};
+use std::{env, error::Error, os::unix::ffi::OsStrExt, path, ptr, sync::OnceLock};
 
 use libloading::Library;
 

@@ -9,9 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::calls;
-use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
+use crate::{calls, kernel_info::is_capturing};
 
 /// One contiguous range of memory that kernels can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,8 @@
 
 #![expect(unsafe_code, reason = "opens a shared library and calls its C functions")]
 
-use std::env;
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::path::PathBuf;
-use std::ptr;
-use std::sync::OnceLock;
+use std::{env, path::PathBuf, ptr, sync::OnceLock};
 
 use libloading::Library;
 

@@ -8,13 +8,11 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-use crate::forward::forwarders;
 use crate::launches::{
     called_back, code_loaded, context_made, copied, copied_now, copied_out, copied_out_now, destroyed,
     graph_launched, kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default,
     waited, waited_for_event, waited_for_stream,
 };
-use crate::library::Function;
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
     allocated, allocated_async, allocated_rows, freed, freed_in_order, made_unlisted, variable_found,
@@ -25,6 +23,7 @@ use crate::text::{answer_name, answer_text};
 use crate::watch::{
     function_looked_up, function_of_kernel, library_unloaded, module_loaded, module_unloaded,
 };
+use crate::{forward::forwarders, library::Function};
 
 /// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
 pub type Ptr = *mut c_void;

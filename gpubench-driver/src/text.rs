@@ -3,9 +3,8 @@
 
 #![expect(unsafe_code, reason = "reads and writes C strings")]
 
-use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use crate::library;
 use crate::library::unrecorded;

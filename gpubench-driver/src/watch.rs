@@ -11,10 +11,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
 
-use crate::calls::loaded;
-use crate::library::unrecorded;
 use crate::memory::{module_gone, variable_found};
-use crate::result::set_detail;
+use crate::{calls::loaded, library::unrecorded, result::set_detail};
 
 const NOT_FOUND: u32 = 500;
 

@@ -2,14 +2,12 @@
 //! parameter has its role; every mistake has been reported.
 
 use quote::quote;
-use syn::ext::IdentExt as _;
-use syn::{ExprClosure, Ident};
+use syn::{ExprClosure, Ident, ext::IdentExt as _};
 
 use crate::code::{Code, first_use};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Named};
-use crate::signature::{Instantiation, variants};
-use crate::signature::{Launch, Param, Passed};
+use crate::signature::{Instantiation, Launch, Param, Passed, variants};
 
 /// All parts of an expansion.
 pub(crate) struct Benchmark {

@@ -6,8 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
-use crate::errors::at;
-use crate::parse::bare;
+use crate::{errors::at, parse::bare};
 
 /// The form of the code in `setup` or `check`.
 pub(crate) enum Code {

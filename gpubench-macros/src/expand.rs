@@ -4,8 +4,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::ext::IdentExt as _;
-use syn::{Expr, LitStr, ReturnType};
+use syn::{Expr, LitStr, ReturnType, ext::IdentExt as _};
 
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};

@@ -3,12 +3,10 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
-use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, parenthesized};
+use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, ext::IdentExt as _, parenthesized};
 
-use crate::errors::Errors;
-use crate::errors::generated;
+use crate::errors::{Errors, generated};
 use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
 
 /// Returns the constant, or the mistakes.

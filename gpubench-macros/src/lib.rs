@@ -4,10 +4,7 @@
 use proc_macro::TokenStream;
 use quote::quote;
 
-use crate::check::Benchmark;
-use crate::errors::Errors;
-use crate::parse::AttributeOptions;
-use crate::signature::Launch;
+use crate::{check::Benchmark, errors::Errors, parse::AttributeOptions, signature::Launch};
 
 mod check;
 mod code;

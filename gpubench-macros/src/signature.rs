@@ -3,11 +3,10 @@
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
-use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{
     Attribute, FnArg, GenericParam, Ident, Lifetime, Meta, Pat, PatType, ReturnType, Safety, Signature,
-    Token, Type, TypeImplTrait, Visibility, token,
+    Token, Type, TypeImplTrait, Visibility, ext::IdentExt as _, token,
 };
 
 use crate::code::any_token;

@@ -3,8 +3,7 @@
 
 use std::fmt::{self, Display};
 
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, format};
 
 /// The longest time that counts as one: eleven days. Longer ones have squares that are no numbers.
 const LONGEST: Nanoseconds = Nanoseconds(1e15);

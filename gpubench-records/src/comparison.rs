@@ -3,10 +3,9 @@
 
 use std::str::FromStr;
 
-use gpubench_stats::Ratio;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, Ratio};
 
-use crate::method::Cache;
+use crate::Cache;
 
 /// Differences up to this do not matter unless the user says otherwise, as a fraction.
 pub const USUAL_BAND: f64 = 0.005;

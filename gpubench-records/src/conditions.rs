@@ -1,7 +1,7 @@
 //! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
 //! [`Conditions`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
 
-use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
+use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 
 gpubench_stats::stored! {
     /// The readings of a device's sensors at one moment.

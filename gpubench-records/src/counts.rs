@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::record::Run;
-use crate::verdict::State;
+use crate::{Run, State};
 
 /// The number of results by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use gpubench_core::Link;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz, Rate};
+use gpubench_stats::{Bytes, BytesPerSecond, Hertz, Rate};
 
 gpubench_stats::stored! {
     /// A device as a run describes it.

@@ -4,11 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::Serialize;
 
-use crate::comparison::Answer;
-use crate::failure::Stage;
-use crate::method::{Cache, Flush, Path};
-use crate::task::ShareMode;
-use crate::verdict::State;
+use crate::{Answer, Cache, Flush, Path, ShareMode, Stage, State};
 
 macro_rules! display_by_name {
     ($($name:ty),+) => {$(

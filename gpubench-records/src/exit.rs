@@ -1,11 +1,9 @@
 //! The exit codes of a program, in their only table.
 
-use std::error::Error;
 use std::fmt::{self, Display};
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode};
 
-use crate::record::Run;
-use crate::verdict::State;
+use crate::{Run, State};
 
 /// The end of a run, from the most to the least important: if several apply, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

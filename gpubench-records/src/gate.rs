@@ -1,10 +1,7 @@
 //! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
 //! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
 
-use crate::comparison::{Answer, Finding, Threshold};
-use crate::exit::Exit;
-use crate::method::Cache;
-use crate::record::Run;
+use crate::{Answer, Cache, Exit, Finding, Run, Threshold};
 use gpubench_stats::Ratio;
 
 /// The outcome of a gate.

@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 use serde::{Deserialize, Serialize};
 
-use crate::device_info::{DRIVER, DeviceInfo, Property, UUID, Value};
-use crate::files;
-use crate::files::{Checksum, Destination, candidates, create};
-use crate::id::CaseId;
-use crate::record::{Measurement, Program, Record, Run};
-use crate::work::Counts;
+use crate::device_info::{DRIVER, UUID};
+use crate::files::{Checksum, candidates, create};
+use crate::{
+    CaseId, Destination, DeviceInfo, Measurement, Program, Property, Record, Run, Value, files, work::Counts,
+};
 
 /// The contents of a file.
 #[derive(Deserialize, Serialize)]

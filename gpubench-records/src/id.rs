@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::Cache;
-use crate::text::split_outside_brackets;
+use crate::{Cache, text::split_outside_brackets};
 
 /// A device as the command line and records name it: its kind, and its number if the kind has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

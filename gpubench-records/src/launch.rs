@@ -1,8 +1,8 @@
 //! The facts of a case's checked launch: its kernels, their occupancy, and the memory that it wrote. Filled by devices that
 //! can see them, kept in records, read by `verdict` and the reports.
 
-use crate::observation::Observation;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use crate::Observation;
+use gpubench_stats::{Bytes, Nanoseconds};
 
 gpubench_stats::stored! {
     /// The facts of a launch, as far as its device sees them.

@@ -36,3 +36,32 @@ pub mod threads;
 pub mod verdict;
 pub mod verification;
 pub mod work;
+
+pub use self::{
+    clock_faults::ClockFaults,
+    comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
+    conditions::{Conditions, DeviceClock, GroupClock, Reading, SensorRange},
+    device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
+    exit::Exit,
+    failure::{Failure, Stage, Step},
+    files::ceilings::Ceiling,
+    files::{BaselineOptions, Destination, EarlierRun, FormatError, NamedRun, ReadError, Stored, StoredRuns},
+    gate::{GateOutcome, GatedCase},
+    history::Circumstances,
+    id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
+    launch::{Kernel, LaunchInfo, Multiprocessors, Written},
+    limits::DeclaredWork,
+    method::{Cache, Flush, FlushVerification, Method, Path, Timer},
+    metrics::Metrics,
+    observation::Observation,
+    record::{Compared, Environment, Measurement, Package, Program, Record, Run},
+    relaunch::{Relaunch, Reuse, Rewritten},
+    samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp},
+    sampling::Sampling,
+    selection::{ArgValues, CaseSelection, NameFilter},
+    task::{Part, ShareMode, Task},
+    verdict::{Reason, State, Verdict},
+    verification::{
+        Counters, CuptiPass, CuptiTimes, Difference, NcuPass, Slowdown, TracedActivity, Verification,
+    },
+};

@@ -1,11 +1,9 @@
 //! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
 //! peaks of its device; out: the limit that it would have broken, if any. All doubts are in the launch's favour.
 
-use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
-use crate::method::{Cache, Flush, Method, Timer};
-use crate::samples::Samples;
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
+use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
 /// The claim of a launch.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::id::PlannedCase;
-use crate::record::{Measurement, Record};
-use crate::verdict::Reason;
-use gpubench_stats::units::Nanoseconds;
+use crate::{Measurement, PlannedCase, Reason, Record};
+use gpubench_stats::Nanoseconds;
 
 /// Records by their cases, in the order in which cases first came.
 #[derive(Default)]

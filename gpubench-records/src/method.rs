@@ -2,8 +2,7 @@
 //! the ones that it used; plans, records and reports name them.
 
 use crate::clock_faults::is_time;
-use gpubench_stats::DramStallPeriod;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{DramStallPeriod, Nanoseconds};
 
 gpubench_stats::stored! {
     /// The state of the caches when a sample starts.

@@ -2,11 +2,9 @@
 //! peaks. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both come from the
 //! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
-use crate::device_info::{DeviceInfo, Peak, PeakSource, Quantity};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{
-    Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
-};
+use crate::{DeviceInfo, Peak, PeakSource, Quantity};
+use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate};
 
 gpubench_stats::stored! {
     /// The metrics that follow from a case's time.

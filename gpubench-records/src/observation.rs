@@ -3,8 +3,7 @@
 
 use std::fmt::{self, Display};
 
-use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
+use gpubench_stats::{Bytes, format};
 
 gpubench_stats::stored! {
     /// Something that a launch does beside its work on the given stream.

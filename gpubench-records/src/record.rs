@@ -5,24 +5,14 @@ use std::fmt::Display;
 use std::io::Write;
 use std::{fmt, io};
 
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds, Range};
+use gpubench_stats::{Bytes, Nanoseconds, format, units::Range};
 
-use crate::comparison::{BaselineComparison, Comparison, Threshold};
-use crate::device_info::DeviceInfo;
-use crate::failure::Failure;
-use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
-use crate::launch::LaunchInfo;
-use crate::limits::{DeclaredWork, begins_cold};
-use crate::method::Cache;
-use crate::metrics::Metrics;
-use crate::relaunch::Relaunch;
-use crate::samples::{Energy, Samples};
-use crate::sampling::Sampling;
-use crate::task::Task;
-use crate::verdict::{Reason, State, Verdict, claims};
-use crate::verification::{CuptiPass, NcuPass, Verification};
 use crate::work::{Counts, Link};
+use crate::{
+    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
+    Energy, Failure, LaunchInfo, Metrics, NcuPass, PlannedCase, Reason, Relaunch, Samples, Sampling, State,
+    Task, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+};
 
 /// The name of this format.
 pub const SCHEMA: &str = "gpubench/3";

@@ -1,7 +1,7 @@
 //! Launches after the samples: does a sampled launch still do the work of the checked one? Devices and the worker fill it in,
 //! records keep it, `verdict` judges it.
 
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 gpubench_stats::stored! {
     /// Launches after the samples: first on the inputs that the samples left, then on fresh inputs.

@@ -1,11 +1,10 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
-use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{DramStall, Drift, Groups, Interval, Median, Modes, Summary, median};
+use gpubench_stats::{
+    DramStall, Drift, Groups, Interval, Joules, Median, Modes, Nanoseconds, Summary, Watts, median,
+};
 
-use crate::clock_faults::ClockFaults;
-use crate::conditions::{Conditions, DeviceClock};
-use crate::method::{Method, Path, Timer};
+use crate::{ClockFaults, Conditions, DeviceClock, Method, Path, Timer};
 
 gpubench_stats::stored! {
     /// The samples of a case.

@@ -1,8 +1,7 @@
 //! The rules of sampling: precision, numbers of samples, budgets. Given by the command line, kept in every run.
 
-use crate::comparison::USUAL_BAND;
-use crate::method::{Flush, Path};
-use gpubench_stats::units::Nanoseconds;
+use crate::{Flush, Path, comparison::USUAL_BAND};
+use gpubench_stats::Nanoseconds;
 
 /// The most samples that a user may ask for: a case's record is one line of the run's file, and a reader takes no longer one.
 pub const MOST_SAMPLES: usize = 1_000_000;

@@ -7,11 +7,8 @@ use std::str::FromStr;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::device_info::{DeviceInfo, UUID};
-use crate::id::{Arg, shown_name};
-use crate::method::Cache;
-use crate::record::{Record, Run};
 use crate::text::{printable, split_outside_brackets};
+use crate::{Arg, Cache, DeviceInfo, Record, Run, device_info::UUID, id::shown_name};
 
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 gpubench_stats::stored! {
     /// The time by which tracing slows a launch.

@@ -1,15 +1,10 @@
 //! The checks of a time by other clocks than its own: launches as CUPTI traced them, and the hardware counters of Nsight Compute;
 //! and the reservations about a time or a declaration that they contradict.
 
-use gpubench_stats::units::{Bytes, Nanoseconds};
-use gpubench_stats::{Interval, Summary};
+use gpubench_stats::{Bytes, Interval, Nanoseconds, Summary};
 
-use crate::launch::Kernel;
-use crate::limits::AGREED;
-use crate::method::{Cache, Path};
-use crate::samples::Samples;
-use crate::verdict::{AGREED_SHARE, Reason};
 use crate::work::{Counts, Link};
+use crate::{Cache, Kernel, Path, Reason, Samples, limits::AGREED, verdict::AGREED_SHARE};
 
 pub use crate::slowdown::Slowdown;
 

@@ -1,4 +1,4 @@
-use gpubench_records::record::{Package, Program};
+use gpubench_records::{Package, Program};
 
 /// For `cargo gpubench`, which reads times as benchmark binaries do.
 pub use crate::settings::parse_positive_time;

@@ -1,14 +1,13 @@
 //! Runs the user's code, so that a panic in it fails its case and does not end the process: also a panic in a thread that the code
 //! has started and does not wait for.
 
-use std::any::Any;
-use std::mem;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
+use std::{any::Any, mem};
 
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::{Failure, Stage};
 
 /// Runs `code`, which belongs to `stage`. A panic becomes a failure of that stage.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {

@@ -1,12 +1,10 @@
 //! Examines what a machine has for measuring and what it lacks. Changes nothing.
 
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use crate::device::finding::{Finding, Level};
-use crate::devices::kinds::KINDS;
-use crate::runner::supervisor::Supervisor;
 use crate::worker::{Reply, Request};
+use crate::{devices::kinds::KINDS, runner::supervisor::Supervisor};
 
 /// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,14 +1,11 @@
 //! The environment of this process. In: the task that it is, if it is one of several; out: an [`Environment`]: the machine's
 //! name, its system and CPU, and the command line without the program's folder. No user name is read.
 
-use std::env;
-use std::path::Path;
+use std::{env, path::Path};
 
-use crate::devices::cpu_name;
-use crate::system::machine;
 pub(crate) use crate::system::machine::host;
-use gpubench_records::record::Environment;
-use gpubench_records::task::Task;
+use crate::{devices::cpu_name, system::machine};
+use gpubench_records::{Environment, Task};
 
 /// Reads the environment of this process, which is `task` of several.
 pub fn environment(task: Option<Task>) -> Environment {

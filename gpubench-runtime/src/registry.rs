@@ -1,18 +1,14 @@
 //! The benchmarks of this program, and the steps of a case with the user's errors and panics as failures of their stage.
 
-use std::any::Any;
-use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
+use std::{any::Any, fmt::Display, rc::Rc};
 
 use gpubench_core::{ArgAxis, Case, Counts, Generic, Memory, Variant, inventory};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::Arg;
+use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
 
-use crate::catch::catch;
-use crate::device::Device;
+use crate::{catch::catch, device::Device};
 
 /// Returns every linked annotated function, in the order of crate, file, line and column. Functions written
 /// by the same macro call share a place; they are ordered by module and name.

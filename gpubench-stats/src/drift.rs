@@ -1,10 +1,8 @@
 //! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the change from
 //! the first third to the last, if there is one.
 
-use crate::autocorrelation::effective_samples;
 use crate::quantile::{ascending, quantile};
-use crate::summary::rank_interval;
-use crate::units::Nanoseconds;
+use crate::{autocorrelation::effective_samples, summary::rank_interval, units::Nanoseconds};
 
 /// The fewest samples that tell a drift: thirds of twenty.
 const FEWEST: usize = 60;

@@ -64,3 +64,6 @@ pub use self::summary::{
     median_below_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
+pub use self::units::{
+    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Rate, Watts,
+};

@@ -1,10 +1,8 @@
 //! The ratio of two launches' times with its confidence interval: as separate processes find it, or as launches that alternate in
 //! rounds do. All of it is done on logarithms, so that twice as long and half as long are equally far from equal.
 
-use crate::student;
-use crate::summary::Median;
 use crate::trimmed::{TrimmedMean, moments};
-use crate::units::Nanoseconds;
+use crate::{student, summary::Median, units::Nanoseconds};
 
 crate::stored! {
     /// The time of one launch over that of another, each a median.

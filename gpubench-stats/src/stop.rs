@@ -1,8 +1,7 @@
 //! The stop rule. In: the summary of a case's samples so far, after each group; out: continue, or converged. The loop that
 //! takes the samples handles budgets of time and fixed counts.
 
-use crate::units::Nanoseconds;
-use crate::{SMALLEST_SAMPLE, Summary};
+use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 
 /// The number of successive checks that must hold. An interval looked at after every group will now and then be narrow by
 /// luck.

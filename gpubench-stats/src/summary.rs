@@ -5,11 +5,9 @@
 //! is made anew moves a time by some 50 ns. So the samples of one group, however many, agree with each other better than with
 //! those of the next, and the number that narrows an interval is that of the groups.
 
-use crate::autocorrelation::effective_samples;
 use crate::quantile::{ascending, at_fractional_index, quantile};
-use crate::student;
 use crate::trimmed::{TrimmedMean, moments, standard_error};
-use crate::units::Nanoseconds;
+use crate::{autocorrelation::effective_samples, student, units::Nanoseconds};
 
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),

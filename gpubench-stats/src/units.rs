@@ -1,10 +1,8 @@
 //! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
 //! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
 
-use std::cmp::Ordering;
-use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
-use std::time::Duration;
+use std::{cmp::Ordering, iter::Sum, time::Duration};
 
 use serde::{Deserialize, Serialize};
 

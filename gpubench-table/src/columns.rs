@@ -1,15 +1,10 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::record::{Measurement, Run};
-use gpubench_records::samples::Energy;
-use gpubench_records::verdict::State;
-use gpubench_records::verification::{Counters, NcuPass};
-use gpubench_stats::units::{Nanoseconds, Range};
-use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
+use gpubench_records::{Counters, Energy, Measurement, NcuPass, Run, State};
+use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, Summary, format, units::Range};
 
-use crate::roof;
-use crate::rows::Row;
 use crate::text::{left, plain, right, shortened, width};
+use crate::{roof, rows::Row};
 
 /// Makes the cell of a row.
 type Cell = fn(&Row<'_>) -> String;

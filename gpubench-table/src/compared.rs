@@ -5,16 +5,15 @@ use std::fmt::Write;
 use anstyle::Style;
 
 use super::aligned::columns;
-use super::gate;
 use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
 use super::text::{joined, left, paragraph, plain, width, wrapped};
-use super::together;
-use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Comparison, Finding};
-use gpubench_records::record::{Compared, Measurement, Record, Run};
-use gpubench_stats::DECISION_ERROR;
-use gpubench_stats::format;
+use super::{gate, together};
+use gpubench_records::{
+    Answer, BaselineComparison, CaseFinding, Compared, Comparison, Finding, Measurement, Record, Run,
+};
+use gpubench_stats::{DECISION_ERROR, format};
 
 /// A difference of fewer rounds has no interval: two pairs.
 const FEWEST_ROUNDS: usize = 4;

@@ -3,22 +3,16 @@
 use std::fmt::Write;
 
 use super::header::{all_properties, shown_peak};
-use super::launch;
 use super::page::Page;
-use super::roof;
 use super::style::heading;
 use super::text::{paragraph, plain, plain_lines, wrapped};
 use super::verification::verification;
-use gpubench_records::comparison::Comparison;
-use gpubench_records::conditions::{Conditions, DeviceClock};
-use gpubench_records::device_info::{DeviceInfo, Peak, Quantity};
-use gpubench_records::method::{Cache, FlushVerification, Method, Timer};
-use gpubench_records::metrics::Metrics;
-use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
-use gpubench_records::samples::{Energy, EnergyMeasurement};
-use gpubench_stats::DramStall;
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use super::{launch, roof};
+use gpubench_records::{
+    Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
+    FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
+};
+use gpubench_stats::{DramStall, Nanoseconds, format};
 
 /// The paragraphs of all measured cases, in their order.
 pub fn explain(run: &Run, page: Page) -> String {

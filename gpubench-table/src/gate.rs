@@ -1,7 +1,7 @@
 //! The outcome of a gate in words. Cases that could not be judged fail it too.
 
-use gpubench_records::comparison::Threshold;
-use gpubench_records::gate::{Gate, GateOutcome, GatedCase, Unjudged};
+use gpubench_records::gate::{Gate, Unjudged};
+use gpubench_records::{GateOutcome, GatedCase, Threshold};
 use gpubench_stats::format;
 
 use crate::together;

@@ -1,15 +1,13 @@
 //! The lines above the results, with the devices, and those below them with the peaks that rows are compared with.
 
-use std::borrow::Cow;
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use super::page::Page;
 use super::roof;
 use super::rows::Devices;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
-use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, UUID};
-use gpubench_records::record::Run;
+use gpubench_records::{DeviceInfo, Peak, PeakSource, Property, Quantity, Run, device_info::UUID};
 use gpubench_stats::format;
 
 /// The notes, then two lines for each device: its name, and its properties, as many as `page` has room for.

@@ -1,11 +1,9 @@
 //! The parts of a launch, for `--explain`: its kernels, and the memory that it wrote.
 
-use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
-use gpubench_records::relaunch::{Relaunch, Reuse, Rewritten};
-use gpubench_records::samples::Samples;
-use gpubench_records::work::Counts;
-use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
+use gpubench_records::{
+    Kernel, LaunchInfo, Multiprocessors, Relaunch, Reuse, Rewritten, Samples, Written, work::Counts,
+};
+use gpubench_stats::{Bytes, format};
 
 const WARP: u64 = 32;
 

@@ -20,7 +20,7 @@ mod rows;
 mod table;
 mod verification;
 
-use gpubench_records::record::{Record, Run};
+use gpubench_records::{Record, Run};
 
 pub use self::aligned::columns;
 pub use self::explain::{explain, launch_bound, sentences};

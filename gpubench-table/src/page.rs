@@ -1,7 +1,6 @@
 //! The place where text is shown: the width of its lines.
 
-use std::env;
-use std::os::fd::AsFd;
+use std::{env, os::fd::AsFd};
 
 use terminal_size::{Width, terminal_size_of};
 

@@ -3,13 +3,10 @@
 use super::page::Page;
 use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
-use gpubench_records::counts::ResultCounts;
-use gpubench_records::device_info::Quantity;
-use gpubench_records::method::{Cache, Method, Path};
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::samples::Energy;
-use gpubench_records::verdict::{Reason, State};
-use gpubench_records::work::Link;
+use gpubench_records::{
+    Cache, Energy, Measurement, Method, Path, Quantity, Reason, Record, Run, State, counts::ResultCounts,
+    work::Link,
+};
 use gpubench_stats::{COARSE, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.

@@ -1,8 +1,6 @@
 //! The names of peaks, which the table, the page, drawings and explanations share.
 
-use gpubench_records::device_info::Quantity;
-use gpubench_records::metrics::PeakFraction;
-use gpubench_records::record::Measurement;
+use gpubench_records::{Measurement, Quantity, metrics::PeakFraction};
 use gpubench_stats::format;
 
 use super::text::plain;

@@ -3,13 +3,9 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::id::CaseId;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, WIDEST, more_samples};
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::verdict::{WIDEST, more_samples};
+use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, Sampling, State};
+use gpubench_stats::{Nanoseconds, format};
 
 use crate::text::{plain, plain_lines};
 

@@ -4,8 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::page::Page;
 use super::text::{width, wrapped};
-use gpubench_records::comparison::Answer;
-use gpubench_records::verdict::State;
+use gpubench_records::{Answer, State};
 
 /// The style of headings.
 pub const BOLD: Style = Style::new().bold();

@@ -8,9 +8,7 @@ use super::page::Page;
 use super::rows::{self, Devices, Note, Notes, Row};
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
-use gpubench_records::id::{Arg, PlannedCase, shown_name};
-use gpubench_records::record::{Record, Run};
-use gpubench_records::verdict::{State, Verdict};
+use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
 /// The mark of a row's verdict, before its name.
 const MARK: usize = 2;

@@ -1,8 +1,7 @@
 //! The answers of a comparison in words, for the terminal, Markdown and the page.
 
-use gpubench_records::comparison::{Answer, AssumedSpread, BaselineComparison, Finding};
-use gpubench_stats::units::Range;
-use gpubench_stats::{DECISION_ERROR, Ratio, format};
+use gpubench_records::{Answer, AssumedSpread, BaselineComparison, Finding};
+use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
 /// Returns the number of results with each answer, in words.
 pub fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {

@@ -1,12 +1,10 @@
 //! The cross-check report of a row, for `--explain` and the page: each clock that timed its launches, and whether they agree.
 
-use gpubench_records::record::Measurement;
-use gpubench_records::verdict::methods_disagree;
-use gpubench_records::verification::{
-    Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedActivity, Verification,
+use gpubench_records::{
+    Counters, CuptiPass, CuptiTimes, Difference, Measurement, NcuPass, TracedActivity, Verification,
+    verdict::methods_disagree,
 };
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds, format};
 
 /// The pieces of a launch that are told with their times.
 const TOLD: usize = 8;

@@ -1,24 +1,17 @@
 //! `--tune`, `--budget` and `--save-tuning`: the races of all selected benchmarks with `tune(…)`.
 
-use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{io, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::elimination::race;
-use crate::table::table;
 use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
-use crate::variants::Variants;
+use crate::{elimination::race, table::table, variants::Variants};
 use gpubench_core::Entry;
-use gpubench_records::exit::Exit;
-use gpubench_records::files::Destination;
-use gpubench_records::id::Arg;
-use gpubench_records::method::Cache;
+use gpubench_records::{Arg, Cache, Destination, Exit};
 use gpubench_runtime::__private::extension::{Extension, RunError, Session, SuiteError, environment};
-use gpubench_runtime::__private::parse_positive_time;
-use gpubench_runtime::{Job, JobStatus};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_runtime::{__private::parse_positive_time, Job, JobStatus};
+use gpubench_stats::Nanoseconds;
 
 const TUNING: &str = "Tuning";
 

@@ -12,7 +12,7 @@
 
 use crate::common_noise::CommonNoise;
 use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
-use gpubench_records::failure::Failure;
+use gpubench_records::Failure;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
 /// The pairs of rounds in a step.

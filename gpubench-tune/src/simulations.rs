@@ -1,12 +1,11 @@
 //! Races against known truth: how often a race of variants with planted times, noise and places names the truth.
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
+use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal, Uniform};
 
 use crate::race::{PAIRS_OF_A_STEP, Race};
 use crate::tuning::{Standing, TunedVariant};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 fn normal(mean: f64, deviation: f64) -> Normal<f64> {
     Normal::new(mean, deviation).expect("the deviation is finite")

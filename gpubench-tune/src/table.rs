@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 
 use crate::tuning::{RaceEnd, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
-use gpubench_records::comparison::Answer;
-use gpubench_records::id::Arg;
-use gpubench_records::text::printable;
+use gpubench_records::{Answer, Arg, text::printable};
 use gpubench_stats::format;
 use gpubench_table::style::{NOTE, heading, of_answer, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};

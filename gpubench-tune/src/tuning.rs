@@ -4,17 +4,11 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::exit::Exit;
-use gpubench_records::failure::Failure;
-use gpubench_records::files::{FormatError, TUNING};
-use gpubench_records::id::Arg;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Environment, Program};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::work::Counts;
-use gpubench_stats::Ratio;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{
+    Arg, Cache, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling, files::TUNING,
+    work::Counts,
+};
+use gpubench_stats::{Nanoseconds, Ratio};
 
 /// The name of this format.
 pub const SCHEMA: &str = TUNING.schema;

@@ -4,15 +4,10 @@ use std::time::Instant;
 
 use crate::elimination::{DuelRounds, Racers};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::BenchmarkId;
-use gpubench_records::record::Record;
-use gpubench_records::sampling::Sampling;
-use gpubench_records::work::Counts;
+use gpubench_records::{BenchmarkId, Failure, Record, Sampling, Stage, work::Counts};
 use gpubench_runtime::__private::extension::{Answer, Session};
 use gpubench_runtime::Job;
-use gpubench_stats::resolution_of_pairs;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
 /// The longest sampling of a variant alone, and the precision that ends it earlier. Some forty samples of 12 µs, cold on an H200, are
 /// within 1 % of many; the addresses of inputs change times by more than that.

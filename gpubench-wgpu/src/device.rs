@@ -3,21 +3,19 @@
 use std::collections::HashMap;
 
 use gpubench_core::{CaseError, LaunchStream, StreamSource, inventory};
-use gpubench_records::device_info::{DRIVER, DeviceInfo, Value};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::LaunchInfo;
-use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
+use gpubench_records::{
+    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Stage, Timer, Value,
+    device_info::DRIVER,
+};
 use gpubench_runtime::device::{
     Available, Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work,
 };
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use crate::encoder::Encoder;
 use crate::flush::{AssumedCache, Region};
-use crate::kernel::EmptyKernel;
 use crate::sampling::{Partner, Submissions};
-use crate::{adapter, peaks};
+use crate::{adapter, encoder::Encoder, kernel::EmptyKernel, peaks};
 
 /// The name of the kind on the command line and in records.
 const KIND: &str = "wgpu";

@@ -3,13 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::{Failure, Stage};
 use gpubench_runtime::device::DeviceError;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor};
 
-use crate::errors::DeviceErrors;
-use crate::kernel::buffer;
 use crate::timestamps::{Marks, Span};
+use crate::{errors::DeviceErrors, kernel::buffer};
 
 /// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
 ///

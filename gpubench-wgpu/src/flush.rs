@@ -1,17 +1,13 @@
 //! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size. Here
 //! a flush is chosen, and verified by timed reads of memory that the cache held.
 
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, FlushVerification};
+use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
 use gpubench_runtime::device::{DeviceError, SampleOptions};
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
-use crate::device::Wgpu;
-use crate::encoder::Encoder;
 use crate::kernel::{Kernel, buffer};
-use crate::sampling::Submissions;
+use crate::{device::Wgpu, encoder::Encoder, sampling::Submissions};
 
 /// The usual flush: reads leave no line to be written back.
 pub(crate) const USUAL: Flush = Flush::Read;

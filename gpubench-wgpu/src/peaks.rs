@@ -1,18 +1,12 @@
 //! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds.
 
-use gpubench_records::device_info::{Peak, PeakSource, Quantity};
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush};
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+use gpubench_records::{Cache, Failure, Flush, Peak, PeakSource, Quantity};
+use gpubench_stats::{Bytes, Nanoseconds, Rate, format};
 use wgpu::{BufferUsages, Features};
 
-use crate::adapter::is_software;
-use crate::device::Wgpu;
 use crate::flush::{OF_WORKGROUP, Region, SHADERS};
 use crate::kernel::{Kernel, buffer};
-use crate::sampling::Submissions;
-use crate::timer;
+use crate::{adapter::is_software, device::Wgpu, sampling::Submissions, timer};
 
 /// The timed launches, after as many that do not count.
 const LAUNCHES: usize = 8;

@@ -1,16 +1,12 @@
 //! The samples of a case, and of two interleaved cases. A group is one submission: for each sample a reset, a flush and a launch between
 //! two timestamps, with an empty launch for each.
 
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_records::{Cache, Failure, Flush, Method, Path, Stage, Timer};
 use gpubench_runtime::device::{SampleOptions, SampledGroup, Sampler, Work, swapped};
-use gpubench_stats::median;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, median};
 
-use crate::adapter::is_software;
-use crate::device::Wgpu;
 use crate::timestamps::{MOST, Span};
-use crate::{flush, timer};
+use crate::{adapter::is_software, device::Wgpu, flush, timer};
 
 /// The launches that one submission of [`Sampler::back_to_back`] has. Drivers end submissions that take seconds.
 const MOST_BACK_TO_BACK: usize = 256;

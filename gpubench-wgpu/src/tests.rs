@@ -1,15 +1,11 @@
 //! Adapters that are refused, and groups of launches.
 
-use gpubench_records::failure::Failure;
-use gpubench_records::method::Cache;
+use gpubench_records::{Cache, Failure};
 use gpubench_runtime::device::{Device, SampleOptions, Work};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 use wgpu::{BufferUsages, Features};
 
-use crate::adapter;
-use crate::device::Wgpu;
-use crate::encoder::Encoder;
-use crate::kernel::buffer;
+use crate::{adapter, device::Wgpu, encoder::Encoder, kernel::buffer};
 
 /// A launch of this many passes, behind a clear if it has one.
 struct Passes {

@@ -3,16 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush, Timer};
+use gpubench_records::{Cache, Failure, Flush, Timer};
 use gpubench_runtime::device::Work;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, median, median_below_step, trimmed_error};
+use gpubench_stats::{Nanoseconds, Summary, median, median_below_step, trimmed_error};
 
-use crate::device::Wgpu;
-use crate::flush::USUAL;
-use crate::sampling::Submissions;
 use crate::timestamps::{Span, step};
+use crate::{device::Wgpu, flush::USUAL, sampling::Submissions};
 
 /// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
 const SAMPLES: [usize; 2] = [4, 32];

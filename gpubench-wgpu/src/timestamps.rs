@@ -2,7 +2,7 @@
 //! they are from.
 
 use gpubench_runtime::device::DeviceError;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, QueryType};
 
 use crate::kernel::buffer;

@@ -1,30 +1,25 @@
 //! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
 //! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
 
-use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
+use std::{path::Path, process::Stdio};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
-use gpubench_records::exit::Exit;
-use gpubench_records::files::{NamedRun, StoredRuns, load};
-use gpubench_records::record::{Record, Run};
-use gpubench_report::export::ExportArgs;
-use gpubench_report::join::join;
+use gpubench_records::{
+    Answer, BaselineComparison, Exit, Finding, NamedRun, Record, Run, StoredRuns, files::load,
+};
+use gpubench_report::{export::ExportArgs, join::join};
 use gpubench_runtime::__private::parse_positive_time;
-use gpubench_stats::format::counted;
-use gpubench_stats::{DECISION_ERROR, Side, process_looks, process_order};
+use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, process_order};
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
 
 use crate::commands::revision::{Revision, Revisions};
-use crate::commands::stored::LimitArgs;
 use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
-use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
+use crate::{commands::stored::LimitArgs, output};
 
 /// The revisions to compare.
 #[derive(Args)]

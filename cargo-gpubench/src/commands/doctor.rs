@@ -2,7 +2,7 @@
 //! unlock clocks.
 
 use clap::Args;
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use gpubench_runtime::__private::machine::{ClockedDevice, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use clap_mangen::Man;
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 
 use super::{Cargo, Gpubench};
 use crate::output;

@@ -13,20 +13,16 @@ mod stored;
 mod suites;
 mod verify;
 
-use std::env;
-use std::path::PathBuf;
+use std::{env, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use gpubench_records::exit::Exit;
-use gpubench_records::files::{LAST, NamedRun, NamedStored, Stored, StoredRuns};
-use gpubench_records::record::Run;
-use gpubench_records::selection::CaseSelection;
+use gpubench_records::files::{LAST, NamedStored};
+use gpubench_records::{CaseSelection, Exit, NamedRun, Run, Stored, StoredRuns};
 use gpubench_stats::format::counted;
 
-use crate::manifest::Manifest;
-use crate::output;
 use crate::output::{CommandError, PrintOptions};
+use crate::{manifest::Manifest, output};
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]

@@ -4,20 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use gpubench_records::exit::Exit;
-use gpubench_records::files::StoredRuns;
 use gpubench_records::history::{Added, add};
-use gpubench_records::selection::parse_filters;
+use gpubench_records::{Exit, StoredRuns, selection::parse_filters};
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
 use gpubench_report::history::{History, HistoryRules};
 use gpubench_report::{fleet, history};
 use gpubench_table::export::ExportTo;
 
-use crate::commands::load_all;
 use crate::commands::revision::{commit_order, whole_hash};
 use crate::commands::stored::{SelectionArgs, percentage};
-use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
+use crate::{commands::load_all, output};
 
 /// The history to read, and the changes to report.
 #[derive(Args)]

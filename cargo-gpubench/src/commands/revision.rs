@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use gpubench_report::history::CommitOrder;
 
 use crate::commands::signals;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 

@@ -1,12 +1,11 @@
 //! Signals that end a command early: SIGINT, SIGTERM and SIGHUP. The child process that runs gets them too, so that
 //! it can print and store what it has, and the command ends after it.
 
-use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Output};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::{io, os::unix::process::ExitStatusExt};
 
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

@@ -7,8 +7,7 @@ use gpubench_records::files::cache;
 
 use super::run::RunArgs;
 use super::suites::Cargo;
-use crate::manifest::Manifest;
-use crate::output::CommandError;
+use crate::{manifest::Manifest, output::CommandError};
 
 /// Returns the manifest of the crate that `args` name; `None` for the workspace of the current folder.
 pub(super) fn manifest(args: &RunArgs) -> Result<Option<PathBuf>, CommandError> {

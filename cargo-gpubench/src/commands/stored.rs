@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::comparison::{Finding, Threshold};
-use gpubench_records::exit::Exit;
-use gpubench_records::files::{StoredRuns, TUNING};
-use gpubench_records::method::Cache;
-use gpubench_records::record::Run;
-use gpubench_records::selection::{ArgValues, CaseSelection, parse_filters};
+use gpubench_records::{
+    ArgValues, Cache, CaseSelection, Exit, Finding, Run, StoredRuns, Threshold, files::TUNING,
+    selection::parse_filters,
+};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
 use gpubench_runtime::CacheStates;

@@ -1,14 +1,13 @@
 //! The benchmark binaries of a workspace: the bench targets of packages that depend on gpubench, how cargo builds them, and the commands
 //! that start them.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, io, mem, thread};
+use std::{env, ffi::OsString, io, mem, thread};
 
 use clap::Args;
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use serde::Deserialize;
 
 use super::init::GPUBENCH;

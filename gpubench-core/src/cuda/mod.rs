@@ -5,8 +5,7 @@ mod cudarc;
 #[cfg(feature = "cust")]
 mod cust;
 
-use std::ffi::c_void;
-use std::ptr;
+use std::{ffi::c_void, ptr};
 
 use crate::{CaseError, LaunchStream, StreamSource};
 

@@ -5,9 +5,7 @@
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::fmt;
-use std::path::Path;
-use std::ptr;
+use std::{fmt, path::Path, ptr};
 
 use libloading::Library;
 

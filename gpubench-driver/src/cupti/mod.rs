@@ -6,8 +6,7 @@
 //! more use for other measurements.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::{env, fs};
+use std::{env, fs, sync::OnceLock};
 
 use crate::cupti::functions::Functions;
 

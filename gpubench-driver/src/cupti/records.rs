@@ -7,9 +7,8 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, c_char, c_void};
-use std::mem;
-use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{mem, ptr};
 
 use super::functions::NO_MORE;
 

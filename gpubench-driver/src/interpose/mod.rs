@@ -8,12 +8,8 @@
 #![expect(unsafe_code, reason = "loads a shared object and writes its table of symbols")]
 
 use std::ffi::{c_int, c_void};
-use std::fs::File;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, IntoRawFd};
-use std::os::unix::ffi::OsStringExt;
-use std::sync::OnceLock;
-use std::{env, io};
+use std::{env, fs::File, io, mem::ManuallyDrop, os::unix::ffi::OsStringExt, sync::OnceLock};
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 

@@ -3,13 +3,11 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream};
-use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
+use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
 
 use super::{bare, number, skip_value, text, value};
-use crate::errors::{Errors, did_you_mean};
-use crate::errors::{first, generated, mixed};
+use crate::errors::{Errors, did_you_mean, first, generated, mixed};
 
 /// The options that a group takes.
 pub(crate) const KNOWN: [&str; 10] = [

@@ -2,9 +2,8 @@
 //! the others are still checked.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
-use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, ext::IdentExt as _};
 
 use crate::code::Code;
 use crate::errors::{Errors, did_you_mean};

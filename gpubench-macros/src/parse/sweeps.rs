@@ -3,12 +3,10 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Ident, bracketed, parenthesized, token};
+use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
-use super::Named;
-use super::{separated, skip_value, value, written};
+use super::{Named, separated, skip_value, value, written};
 use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.

@@ -3,18 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{DECISION_ERROR, Median};
+use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
-use crate::baseline::Baseline;
 use crate::baseline::decisions::{RowDecision, RowMedians, decide};
-use crate::comparison::{AssumedSpread, BaselineComparison, CaseFinding, Finding, Threshold};
-use crate::device_info::{DeviceInfo, Property, UUID, Value};
-use crate::id::{CaseId, PlannedCase};
-use crate::method::Cache;
-use crate::record::{Measurement, Record, Run};
-use crate::verdict::{Reason, State};
 use crate::work::{self, Link, was};
+use crate::{
+    AssumedSpread, BaselineComparison, Cache, CaseFinding, CaseId, DeviceInfo, Finding, Measurement,
+    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value, baseline::Baseline,
+    device_info::UUID,
+};
 
 /// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
 /// `error`, the probability that one of them is wrong: [`DECISION_ERROR`](gpubench_stats::DECISION_ERROR), or less for one of several

@@ -2,9 +2,8 @@
 //! out: its ratio, its answer and whether it is a regression, so that of all that are called slower or faster at most one in a
 //! hundred is so by chance, however many rows there are.
 
-use crate::comparison::{Answer, AssumedSpread, Threshold};
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Median, ProcessRatio, Ratio, benjamini_hochberg};
+use crate::{Answer, AssumedSpread, Threshold};
+use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
 
 /// The number of processes that show the spread between processes.
 const KNOWS_NOISE: usize = 3;

@@ -11,10 +11,7 @@ use std::collections::{HashMap, HashSet};
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
-use crate::device_info::{DeviceInfo, UUID};
-use crate::id::{CaseId, PlannedCase};
-use crate::method::Cache;
-use crate::record::{Record, Run};
+use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline as it is stored.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,17 +2,14 @@
 //! in cargo's `target`. Each file in it is a run as `--json` writes it, and the newest record of a case counts, so that a
 //! run of a few cases updates those and leaves the others alone. The names of files, like those of runs, are their order.
 
-use std::cmp::Reverse;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{cmp::Reverse, fs, io};
 
 use gpubench_stats::DECISION_ERROR;
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
-use crate::comparison::Threshold;
-use crate::files::{self, Destination, ReadError, candidates, order, time_of_name};
-use crate::record::{Record, Run};
+use crate::files::{self, candidates, order, time_of_name};
+use crate::{Destination, ReadError, Record, Run, Threshold};
 
 /// The place of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]

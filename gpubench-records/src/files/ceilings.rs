@@ -1,17 +1,17 @@
 //! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since each
 //! may reach another, and a file for the CPU of each machine and number of threads. In: the facts of a device; out: its ceilings, or the reason that its file cannot be used.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use super::folders::cache;
 use super::format::CEILINGS;
 use super::replace::replace;
-use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, DeviceInfo, Peak, PeakSource, THREADS, UUID};
-use gpubench_stats::units::Rate;
+use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
+use crate::{DeviceInfo, Peak, PeakSource};
+use gpubench_stats::Rate;
 
 /// A folder with ceilings.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,8 +2,7 @@
 //! steps, of which nothing else on a machine that runs on tells.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 /// Puts all that was written to a file on the disk.
 pub(super) fn sync(file: &File) -> io::Result<()> {

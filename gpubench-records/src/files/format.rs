@@ -3,8 +3,7 @@
 
 use std::io;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
 use crate::record::SCHEMA;

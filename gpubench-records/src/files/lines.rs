@@ -4,20 +4,14 @@
 //! Each line ends with a checksum, which finds damage and edits by hand; it is no protection against an attack. Records that no
 //! run has are refused: a launch takes longer than nothing, unless the timer resolves too little.
 
-use std::borrow::Cow;
-use std::fs::File;
-use std::io;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::{borrow::Cow, fs::File, io, path::Path};
 
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
-use crate::files::format::{FormatError, RUN, ReadError, fault};
-use crate::merge::RecordsByCase;
-use crate::record::{Measurement, Record, Run};
-use crate::verdict::{Reason, State};
+use crate::files::format::{RUN, fault};
+use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,9 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{fs, io, os::unix::fs::MetadataExt};
 
 use crate::files::disk;
 

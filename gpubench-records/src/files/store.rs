@@ -10,15 +10,12 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use std::{fs, io, process};
 
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
-use crate::files::disk::sync_folder;
 use crate::files::folders::{RECORDS, candidates, is_ours, outdated, run_names};
 use crate::files::lines::{Line, head_of, read};
 use crate::files::{disk, replace};
-use crate::record::{Environment, Record, Run};
-use crate::task::file_name_part;
-use crate::threads;
+use crate::{Environment, Record, Run, files::disk::sync_folder, task::file_name_part, threads};
 
 /// A run on disk that grows.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ use super::folders::{self, RECORDS, kept, run_names, state};
 use super::format::{RUN, ReadError};
 use super::lines::{Stored, head_of, read as read_lines, validated};
 use super::store;
-use crate::record::Run;
-use crate::task::Task;
+use crate::{Run, Task};
 
 /// The word by which the user asks for the latest run.
 pub const LAST: &str = "last";

@@ -5,12 +5,9 @@
 //! given, writes no more than it changes once that holds other values, and moves no more than both together.
 
 use super::Reason;
-use crate::device_info::{DeviceInfo, Quantity};
-use crate::launch::{LaunchInfo, Written};
-use crate::limits::{self, DeclaredWork};
-use crate::samples::Samples;
 use crate::work::{Counts, Link};
-use gpubench_stats::units::Bytes;
+use crate::{DeclaredWork, DeviceInfo, LaunchInfo, Quantity, Samples, Written, limits};
+use gpubench_stats::Bytes;
 
 /// A claim stands up to this part above what was seen. What was seen counts whole blocks, so that it is rather too much; the
 /// tenth is for bytes that are counted roundly.

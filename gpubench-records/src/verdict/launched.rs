@@ -1,15 +1,11 @@
 //! The judgement of how a launch was sampled and of its outputs afterwards. In: what was seen of it, its samples, and what the
 //! benchmark declares; out: the reasons against it.
 
-use crate::device_info::DeviceInfo;
-use crate::launch::LaunchInfo;
-use crate::limits::{self, DeclaredWork};
-use crate::observation::Observation;
-use crate::relaunch::{Relaunch, Reuse};
-use crate::samples::Samples;
-use crate::verdict::observed::state;
-use crate::verdict::{Reason, State, Verdict};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use crate::{
+    DeclaredWork, DeviceInfo, LaunchInfo, Observation, Reason, Relaunch, Reuse, Samples, State, Verdict,
+    limits, verdict::observed::state,
+};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// A device that waits for the host in less than this part of a launch's time is not called idle. On an H200, copies of 32 MiB from
 /// and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.

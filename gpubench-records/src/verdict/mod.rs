@@ -7,16 +7,11 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-use crate::conditions::{DeviceClock, SensorRange};
-use crate::device_info::DeviceInfo;
-use crate::launch::LaunchInfo;
-use crate::limits::{self, AGREED_PER_PIECE, DeclaredWork};
-use crate::method::Method;
-use crate::metrics::resolved;
-use crate::samples::Samples;
-use gpubench_stats::SMALLEST_SAMPLE;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::units::{Hertz, Range};
+use crate::limits::{self, AGREED_PER_PIECE};
+use crate::{
+    DeclaredWork, DeviceClock, DeviceInfo, LaunchInfo, Method, Samples, SensorRange, metrics::resolved,
+};
+use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
 pub use self::launched::missing_work;
 pub use self::reason::{Reason, more_samples};

@@ -1,9 +1,7 @@
 //! The judgement of what a launch does beside its work on the given stream. In: an observation, and true if the benchmark declares
 //! that the host's part belongs to the launch; out: the best verdict of a launch that does this, and a hint.
 
-use crate::launch::LaunchInfo;
-use crate::observation::Observation;
-use crate::verdict::State;
+use crate::{LaunchInfo, Observation, State};
 
 /// Returns true if the first launch may have done what no other does, or what only a launch behind other work shows.
 pub fn needs_another_look(seen: &LaunchInfo, host_work: bool) -> bool {

@@ -2,16 +2,13 @@
 
 use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
-use crate::clock_faults::ClockFaults;
-use crate::device_info::Quantity;
-use crate::failure::Failure;
-use crate::limits::ImpossibleSpeed;
-use crate::observation::Observation;
-use crate::relaunch::{Reuse, Rewritten};
-use crate::slowdown::Slowdown;
-use crate::verdict::observed;
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
-use gpubench_stats::{Drift, Modes, format};
+use crate::{
+    ClockFaults, Failure, Observation, Quantity, Reuse, Rewritten, Slowdown, limits::ImpossibleSpeed,
+    verdict::observed,
+};
+use gpubench_stats::{
+    Bytes, BytesPerSecond, Drift, FlopsPerSecond, Hertz, Modes, Nanoseconds, format, units::Range,
+};
 
 gpubench_stats::stored! {
     /// The reason against a row.

@@ -1,20 +1,12 @@
 //! The verdict on samples, claims and sensors, against figures of an H200.
 
 use super::*;
-use crate::clock_faults::ClockFaults;
-use crate::device_info::{Peak, PeakSource, Quantity};
-use crate::id::PlannedCase;
-use crate::launch::{LaunchInfo, Written};
-use crate::method::{Cache, Flush, FlushVerification, Method, Path, Timer};
-use crate::metrics::Metrics;
-use crate::observation::Observation;
-use crate::record::Measurement;
-use crate::record::Record;
-use crate::samples::{GroupOverhead, WarmUp, summary};
-use crate::verification::{CuptiTimes, Difference};
-use crate::work::Counts;
-use gpubench_stats::Summary;
-use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds, Rate};
+use crate::{
+    Cache, ClockFaults, CuptiTimes, Difference, Flush, FlushVerification, GroupOverhead, LaunchInfo,
+    Measurement, Method, Metrics, Observation, Path, Peak, PeakSource, PlannedCase, Quantity, Record, Timer,
+    WarmUp, Written, samples::summary, work::Counts,
+};
+use gpubench_stats::{Bytes, BytesPerSecond, Nanoseconds, Rate, Summary};
 
 fn span(low: u64, slowed_by: &[&str], others: u32) -> SensorRange {
     SensorRange {

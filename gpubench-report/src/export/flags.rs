@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::ValueParser;
-use clap::{Arg, ArgMatches, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, Error, FromArgMatches, builder::ValueParser};
 
 use gpubench_table::export::Format;
 

@@ -6,14 +6,9 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::failure::Stage;
-use gpubench_records::files::time_of_day;
-use gpubench_records::gate::{GateOutcome, GatedCase};
-use gpubench_records::record::{Record, Run};
-use gpubench_records::verdict::{Reason, State};
-use gpubench_stats::units::Nanoseconds;
-use gpubench_table::text::plain;
-use gpubench_table::{case_name, gate, has_several_devices, remarks};
+use gpubench_records::{GateOutcome, GatedCase, Reason, Record, Run, Stage, State, files::time_of_day};
+use gpubench_stats::Nanoseconds;
+use gpubench_table::{case_name, gate, has_several_devices, remarks, text::plain};
 use maud::{PreEscaped, html};
 
 use crate::xml_text;

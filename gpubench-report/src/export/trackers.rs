@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::samples::Energy;
-use gpubench_stats::format;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
+use gpubench_records::{Energy, Measurement, Record, Run};
+use gpubench_stats::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, format};
 use gpubench_table::{case_name, has_several_devices};
 use serde_json::{Map, Value, json};
 

@@ -10,7 +10,7 @@ mod roof;
 mod runs;
 mod table;
 
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use serde::Serialize;
 
 pub use self::judge::{Fleet, FleetRules, Lack, Observation, Standing, Verdict, judge};

@@ -2,11 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use gpubench_records::device_info::{DeviceInfo, Quantity};
-use gpubench_records::method::Cache;
-use gpubench_records::record::Measurement;
 use gpubench_records::work::{Counts, Link};
-use gpubench_stats::units::Bytes;
+use gpubench_records::{Cache, DeviceInfo, Measurement, Quantity};
+use gpubench_stats::Bytes;
 use serde::Serialize;
 
 /// A roof binds a case that reaches this share of it. Below, something else decides its time.

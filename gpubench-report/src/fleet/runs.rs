@@ -1,16 +1,14 @@
 //! The runs of a fleet, read from their files without samples, so that thousands fit into memory.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{collections::BTreeSet, fs, io};
 
-use gpubench_records::device_info::{DeviceInfo, Quantity, UUID};
-use gpubench_records::files::{FormatError, LoadRunError, ReadError, Stored, load_all};
-use gpubench_records::history::Circumstances;
-use gpubench_records::record::{Measurement, Program, Record, Run};
-use gpubench_records::selection::CaseSelection;
-use gpubench_records::verdict::State;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::files::{LoadRunError, load_all};
+use gpubench_records::{
+    CaseSelection, Circumstances, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record,
+    Run, State, Stored, device_info::UUID,
+};
+use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;
 
 use super::FleetGpu;

@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 
 use gpubench_stats::format::{change, changes, counted, percent, signed_percent};
-use gpubench_table::Page;
-use gpubench_table::aligned::columns;
-use gpubench_table::style::heading;
 use gpubench_table::text::{paragraph, plain};
+use gpubench_table::{Page, aligned::columns, style::heading};
 
 use super::{FleetGpu, FleetGroup, FleetReport, Verdict};
 

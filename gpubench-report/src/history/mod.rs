@@ -7,8 +7,8 @@ mod table;
 
 use std::cmp::Reverse;
 
-use gpubench_records::exit::Exit;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::Exit;
+use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gpubench_records::history::{Circumstances, HistoryCase, HistoryRun};
-use gpubench_records::id::CaseId;
-use gpubench_records::selection::NameFilter;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::history::{HistoryCase, HistoryRun};
+use gpubench_records::{CaseId, Circumstances, NameFilter};
+use gpubench_stats::Nanoseconds;
 use serde::Serialize;
 
 use super::{CaseChange, RunLabel};

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
-use gpubench_table::Page;
-use gpubench_table::aligned::columns;
 use gpubench_table::style::{NOTE, heading, styled};
 use gpubench_table::text::{paragraph, plain, wrapped};
+use gpubench_table::{Page, aligned::columns};
 
 use super::changes::SHORTEST_SERIES;
 use super::{CaseChange, CaseHistory, HistoryReport, RunLabel};

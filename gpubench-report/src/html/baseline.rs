@@ -1,9 +1,8 @@
 //! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and tables of the changes with their intervals.
 
-use gpubench_records::comparison::{Answer, BaselineComparison, Finding};
+use gpubench_records::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
-use gpubench_table::text::plain;
-use gpubench_table::{gate, together};
+use gpubench_table::{gate, text::plain, together};
 use maud::{Markup, html};
 
 use super::view::View;

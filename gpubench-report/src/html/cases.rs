@@ -1,13 +1,9 @@
 //! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
 //! own, with a second line for its details. In a large run some rows have less, which the page says.
 
-use gpubench_records::conditions::GroupClock;
-use gpubench_records::record::{Measurement, Record};
-use gpubench_records::verdict::State;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{SMALLEST_SAMPLE, format};
-use gpubench_table::text::plain;
-use gpubench_table::{roof, sentences};
+use gpubench_records::{GroupClock, Measurement, Record, State};
+use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, format};
+use gpubench_table::{roof, sentences, text::plain};
 use maud::{Markup, html};
 
 use super::run::facts;

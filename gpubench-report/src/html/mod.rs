@@ -10,7 +10,7 @@ mod view;
 
 use std::io::{self, Write};
 
-use gpubench_records::record::Run;
+use gpubench_records::Run;
 use maud::{DOCTYPE, PreEscaped, html};
 
 use self::view::View;

@@ -4,13 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpubench_records::device_info::{DeviceInfo, Quantity};
-use gpubench_records::id::Arg;
-use gpubench_records::record::Record;
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
-use gpubench_table::roof;
-use gpubench_table::text::plain;
+use gpubench_records::{Arg, DeviceInfo, Quantity, Record};
+use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, format};
+use gpubench_table::{roof, text::plain};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, View, hot_and_cold};

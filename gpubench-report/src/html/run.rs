@@ -1,11 +1,8 @@
 //! The run as a whole: the summary at the top of the page, and the method and the environment at its end.
 
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::files::time_of_day;
-use gpubench_records::record::Run;
+use gpubench_records::{DeviceInfo, Run, files::time_of_day};
 use gpubench_stats::format;
-use gpubench_table::text::plain;
-use gpubench_table::{case_name, header, remarks};
+use gpubench_table::{case_name, header, remarks, text::plain};
 use maud::{Markup, html};
 
 use super::view::View;

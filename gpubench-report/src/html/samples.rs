@@ -1,8 +1,7 @@
 //! The samples of a row for the page's script, small enough for a page with thousands of rows: quantiles and a histogram of all of
 //! them, and the samples to draw.
 
-use gpubench_stats::quantile;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, quantile};
 
 /// The number of bins of a histogram.
 const BINS: usize = 60;

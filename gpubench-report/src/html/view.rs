@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::verdict::State;
+use gpubench_records::{Cache, DeviceInfo, Measurement, Record, Run, State};
 use gpubench_table::text::{plain, split_path};
 
 use crate::drawing::{Point, Series, Style};

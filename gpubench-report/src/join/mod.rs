@@ -6,12 +6,10 @@ mod shares;
 use std::collections::HashMap;
 
 use gpubench_records::baseline::{MeasuredRecord, differences};
-use gpubench_records::device_info::{DeviceInfo, UUID};
-use gpubench_records::files::NamedRun;
-use gpubench_records::id::PlannedCase;
-use gpubench_records::merge::merged;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::record::{Package, Program};
+use gpubench_records::{
+    DeviceInfo, Measurement, NamedRun, Package, PlannedCase, Program, Record, Run, device_info::UUID,
+    merge::merged,
+};
 
 pub use self::shares::is_share;
 

@@ -4,11 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{JoinError, Joined, repetitions};
-use gpubench_records::device_info::{DeviceInfo, UUID};
-use gpubench_records::files::NamedRun;
-use gpubench_records::id::{DeviceId, PlannedCase};
-use gpubench_records::record::{Record, Run};
-use gpubench_records::task::{ShareMode, Task};
+use gpubench_records::{
+    DeviceId, DeviceInfo, NamedRun, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID,
+};
 use gpubench_stats::format::counted;
 
 /// Returns true if `run` is a share of a split.

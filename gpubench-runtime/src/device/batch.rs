@@ -3,9 +3,8 @@
 
 use super::Work;
 use super::launch_timer::LaunchTimer;
-use gpubench_records::failure::Failure;
-use gpubench_records::method::Timer;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Failure, Timer};
+use gpubench_stats::Nanoseconds;
 
 /// A sample lasts at least this many steps of the timer, so that a step is at most 1 % of it.
 const STEPS: f64 = 100.0;

@@ -1,10 +1,9 @@
 //! The error of any device. In: the error of a device's own room, or a sentence; out: one type that `worker` and the
 //! command line report. The typed error stays its source.
 
-use std::error::Error;
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::{Failure, Stage};
 
 /// The reason why a device cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::launch_timer::{LaunchTimer, ThreadTime};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 /// A thread waits for so long, or for this part of a sample's time, before it counts as interrupted: threads that are woken wait some
 /// microseconds on a machine that does nothing else.

@@ -4,10 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::{Nothing, Work};
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Flush, Path, Timer};
-use gpubench_stats::median;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Failure, Flush, Path, Timer};
+use gpubench_stats::{Nanoseconds, median};
 
 /// The most readings of the timer with nothing between them, the fewest, and the time that any more may take.
 const MOST_READINGS: usize = 10_001;

@@ -25,14 +25,11 @@ pub use monitor::Monitor;
 pub use turns::swapped;
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
-use gpubench_records::device_info::{DeviceInfo, Peak};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::LaunchInfo;
-use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
-use gpubench_records::observation::Observation;
-use gpubench_records::relaunch::Relaunch;
-use gpubench_records::verification::CuptiTimes;
-use gpubench_stats::units::{Bytes, Hertz, Nanoseconds};
+use gpubench_records::{
+    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Method, Observation, Path, Peak, Relaunch,
+    Stage, Timer,
+};
+use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
 /// A [`Device`] in a crate of your own, which makes the streams of its kind. Tell the runtime of it with
 /// `gpubench::device_kind!`.

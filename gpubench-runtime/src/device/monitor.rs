@@ -1,7 +1,7 @@
 //! The seam towards a device's sensors.
 
-use gpubench_records::conditions::Reading;
-use gpubench_stats::units::Joules;
+use gpubench_records::Reading;
+use gpubench_stats::Joules;
 
 /// Reads a device's sensors while something is measured, from a thread of its own.
 pub trait Monitor: Send {

@@ -3,14 +3,12 @@
 
 use std::time::Instant;
 
-use super::batch;
 use super::interruptions::Interruptions;
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::turns::swapped;
-use super::{SampleOptions, SampledGroup, Sampler, Work};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, Method, Timer};
-use gpubench_stats::units::Nanoseconds;
+use super::{SampleOptions, SampledGroup, Sampler, Work, batch};
+use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
+use gpubench_stats::Nanoseconds;
 
 /// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
 const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);

@@ -7,10 +7,8 @@ use std::sync::OnceLock;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
-use gpubench_core::cuda::Gpu;
-use gpubench_core::host::Stream;
-use gpubench_core::{StreamSource as _, inventory};
-use gpubench_records::id::DeviceId;
+use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream, inventory};
+use gpubench_records::DeviceId;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [

@@ -1,8 +1,6 @@
 //! The files in which Linux tells of a machine. In: the root of its file system; out: their texts, and programs by name.
 
-use std::env;
-use std::fs;
-use std::path::PathBuf;
+use std::{env, fs, path::PathBuf};
 
 /// A file system, usually this machine's.
 #[derive(Clone, Debug)]

@@ -3,8 +3,7 @@
 use super::kinds;
 use crate::device::kind::{DefaultChoice, DeviceKind};
 use crate::device::{Available, Missing};
-use gpubench_records::id::DeviceId;
-use gpubench_records::selection::names_device;
+use gpubench_records::{DeviceId, selection::names_device};
 
 /// Returns true if `wanted` names devices of `kind`, present or not.
 pub fn asks_for(wanted: &str, kind: &str) -> bool {

@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use super::checked::GroupCost;
-use gpubench_records::method::Timer;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::Timer;
+use gpubench_stats::Nanoseconds;
 
 /// The time that the groups of a phase may take together.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,8 @@
 use std::time::Instant;
 
 use crate::device::{SampledGroup, Sampler};
-use gpubench_records::clock_faults::{ClockFaults, is_time};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::Timer;
-use gpubench_stats::median_below_step;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_time};
+use gpubench_stats::{Nanoseconds, median_below_step};
 
 /// Takes groups, and remembers the faults of their clock.
 #[derive(Debug)]

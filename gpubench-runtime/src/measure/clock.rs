@@ -1,8 +1,8 @@
 //! The clock by the device's own counters, read after each group. Memory for the readings of most cases is allocated before the first
 //! sample.
 
-use gpubench_records::conditions::{DeviceClock, GroupClock};
-use gpubench_stats::units::{Hertz, Nanoseconds, Range};
+use gpubench_records::{DeviceClock, GroupClock};
+use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 
 /// The number of groups that a case mostly stays below: those of 3 s that take 5 ms each.
 pub(super) const USUAL_GROUPS: usize = 600;

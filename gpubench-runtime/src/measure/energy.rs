@@ -7,12 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::device::Monitor;
-use crate::device::Sampler;
-use gpubench_records::failure::Failure;
-use gpubench_records::samples::{Energy, EnergyMeasurement};
-use gpubench_records::threads;
-use gpubench_stats::units::{Joules, Nanoseconds, Watts};
+use crate::device::{Monitor, Sampler};
+use gpubench_records::{Energy, EnergyMeasurement, Failure, threads};
+use gpubench_stats::{Joules, Nanoseconds, Watts};
 
 /// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST` or than
 /// the case has left.

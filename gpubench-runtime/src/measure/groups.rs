@@ -2,7 +2,7 @@
 //! that synchronisation stays rare and the group ends within the budget.
 
 use super::checked::GroupCost;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 /// The fewest samples that the stop rule may end on.
 pub(super) const MIN_SAMPLES: usize = 30;

@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-use gpubench_stats::SMALLEST_SAMPLE;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
 /// Returns those of `events` that nothing interrupted. `marks` are true for those that something did, and may begin before the first. All
 /// are returned if too few would be left for an interval.

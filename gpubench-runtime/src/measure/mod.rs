@@ -19,15 +19,11 @@ mod watch;
 use std::time::Instant;
 
 use crate::device::{Monitor, Sampler};
-use gpubench_records::clock_faults::ClockFaults;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::SMALLEST_SAMPLE;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
+use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
 use self::checked::CheckedGroups;
 use self::clock::ClockReadings;
-use gpubench_records::samples::{self, Samples};
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;

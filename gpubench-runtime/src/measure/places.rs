@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use super::turns::Placement;
 use crate::device::Sampler;
-use gpubench_records::failure::Failure;
-use gpubench_records::method::Timer;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Failure, Timer};
+use gpubench_stats::Nanoseconds;
 
 /// Inputs that take longer to make again stay where they are: eight groups, the fewest, would take a tenth of a second more.
 const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);

@@ -1,9 +1,7 @@
 //! Corrects event times by a second clock.
 
-use gpubench_records::method::Timer;
-use gpubench_records::samples::GroupOverhead;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{trimmed_error, trimmed_mean};
+use gpubench_records::{GroupOverhead, Timer};
+use gpubench_stats::{Nanoseconds, trimmed_error, trimmed_mean};
 
 use super::groups::MIN_GROUPS;
 

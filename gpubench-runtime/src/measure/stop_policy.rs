@@ -3,10 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::groups::MIN_SAMPLES;
-use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::WIDEST;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Decision, StopRule, Summary};
+use gpubench_records::{Sampling, verdict::WIDEST};
+use gpubench_stats::{Decision, Nanoseconds, StopRule, Summary};
 
 /// The stop rule is checked again once the number of samples has grown by a factor between these: each check costs a sort and a search
 /// for the memory's stall, and each is a chance to stop by luck. In between it is this part of what the interval seems to need.

@@ -1,8 +1,7 @@
 //! The samples of a case, while they are taken: groups, until the stop policy says that they are enough or that more would not help, or
 //! the budget is spent.
 
-use std::borrow::Cow;
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 use super::budget::Budget;
 use super::checked::{CheckedGroups, GroupCost};
@@ -13,12 +12,9 @@ use super::stop_policy::StopPolicy;
 use super::warm_up::LastGroup;
 use super::{LAUNCHES_BESIDE, StepObserver, interrupted};
 use crate::device::{SampledGroup, Sampler};
-use gpubench_records::failure::{Failure, Step};
-use gpubench_records::method::{Path, Timer};
-use gpubench_records::samples::{self, GroupOverhead, OWN_DELAYS};
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{DramStall, SMALLEST_SAMPLE};
+use gpubench_records::samples::{self, OWN_DELAYS};
+use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
+use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
 
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub(super) const MAX_SAMPLES: usize = 1 << 16;

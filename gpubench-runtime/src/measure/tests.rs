@@ -11,12 +11,8 @@ use super::groups::MIN_SAMPLES;
 use super::measure;
 use super::taken::MAX_SAMPLES;
 use crate::device::{SampledGroup, Sampler};
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::{Method, Path, Timer};
-use gpubench_records::samples::Samples;
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::DramStallPeriod;
-use gpubench_stats::units::{Hertz, Nanoseconds};
+use gpubench_records::{Failure, Method, Path, Samples, Sampling, Stage, Step, Timer};
+use gpubench_stats::{DramStallPeriod, Hertz, Nanoseconds};
 
 const STEP: Nanoseconds = Nanoseconds(32.0);
 const OVERHEAD: Nanoseconds = Nanoseconds(1_000.0);

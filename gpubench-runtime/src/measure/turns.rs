@@ -8,23 +8,20 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use super::StepObserver;
 use super::checked::{CheckedGroups, GroupCost};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
-use super::took_none;
 use super::warm_up::warm_up;
 use super::watch::Watch;
-use crate::device::Monitor;
-use crate::device::Sampler;
-use gpubench_records::comparison::{Answer, Comparison, Round};
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::{Method, Timer};
-use gpubench_records::samples::{self, Samples, WarmUp};
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::Nanoseconds;
+use super::{StepObserver, took_none};
+use crate::device::{Monitor, Sampler};
+use gpubench_records::{
+    Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, Timer, WarmUp, comparison::Round,
+    samples,
+};
 use gpubench_stats::{
-    DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, log_ratio_of_pairs, look_after, resolution_of_pairs,
+    DECISION_ERROR, MOST_ROUNDS, Nanoseconds, Ratio, last_look, log_ratio_of_pairs, look_after,
+    resolution_of_pairs,
 };
 
 /// The fewest pairs of a round: AB BA.

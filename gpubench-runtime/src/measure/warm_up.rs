@@ -4,12 +4,9 @@
 use std::time::Instant;
 
 use crate::device::Sampler;
-use gpubench_records::failure::{Failure, Step};
-use gpubench_records::method::Timer;
-use gpubench_records::samples::WarmUp;
-use gpubench_records::sampling::Sampling;
+use gpubench_records::{Failure, Sampling, Step, Timer, WarmUp};
 use gpubench_stats as stats;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 use super::budget::Budget;
 use super::checked::{CheckedGroups, GroupCost};

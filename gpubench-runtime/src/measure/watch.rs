@@ -6,8 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::conditions::{Conditions, Reading, SensorRange, TimedReading};
-use gpubench_records::threads;
+use gpubench_records::{Conditions, Reading, SensorRange, conditions::TimedReading, threads};
 
 /// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
 const PERIOD: Duration = Duration::from_millis(20);

@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::device::{Device, DeviceError};
-use crate::devices::kinds;
-use crate::environment::host;
-use crate::settings::peaks_of;
-use gpubench_records::device_info::{DeviceInfo, Peak, Quantity};
-use gpubench_records::files::ceilings::Ceiling;
+use crate::{devices::kinds, environment::host, settings::peaks_of};
+use gpubench_records::{Ceiling, DeviceInfo, Peak, Quantity};
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
 

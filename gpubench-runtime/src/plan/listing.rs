@@ -9,9 +9,7 @@ use super::{Arg, BenchmarkId, Job, JobStatus, Lister, PlanError, SharedResource}
 use crate::catch::catch;
 use crate::registry::{self, Entry, select, show};
 use gpubench_core::{ArgAxis, Variant, while_listed};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::DeviceId;
-use gpubench_records::selection::amount;
+use gpubench_records::{DeviceId, Failure, Stage, selection::amount};
 
 /// The cases that an instance offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,15 +8,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::listing::list;
-use crate::device::Missing;
-use crate::devices::kinds;
 use crate::registry::{self, BenchmarkOptions, Entry};
+use crate::{device::Missing, devices::kinds};
 use gpubench_core::{Variant, while_listed};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::{Arg, BenchmarkId, DeviceId, PlannedCase, shown_name};
-use gpubench_records::method::Cache;
-use gpubench_records::selection::{CaseSelection, NameFilter, is_value};
-use gpubench_records::work::Link;
+use gpubench_records::{
+    Arg, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, NameFilter, PlannedCase, Stage,
+    id::shown_name, selection::is_value, work::Link,
+};
 
 pub(crate) use self::listing::Listed;
 pub(crate) use self::listing::{Partner, partner_of};

@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Job, JobStatus};
-use gpubench_records::id::{BenchmarkId, DeviceId};
-use gpubench_records::task::Part;
+use gpubench_records::{BenchmarkId, DeviceId, Part};
 
 /// The cases that are never apart: those of a benchmark with its arguments on devices of a kind, hot and cold.
 type Unit = (String, BenchmarkId);

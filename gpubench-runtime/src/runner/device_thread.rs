@@ -5,11 +5,9 @@
 //! Jobs that share nothing run side by side, one on each device. Of those that share a link, one runs at a time, with others that do not.
 //! Those that share the machine run alone, after all others.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
-use std::time::Duration;
+use std::{collections::BTreeMap, io, time::Duration};
 
 use super::single_cases::ConfirmedFailures;
 use super::supervisor::{Lost, Supervisor, Warn};
@@ -17,14 +15,8 @@ use super::{RunConfig, RunError};
 use crate::device::Available;
 use crate::plan::{Job, SharedResource};
 use crate::worker::{MeasureRequest, Reply, Request};
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::Cache;
-use gpubench_records::record::Record;
-use gpubench_records::threads;
-use gpubench_records::verdict::Reason;
-use gpubench_records::verification::CuptiPass;
-use gpubench_stats::units::Bytes;
+use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
+use gpubench_stats::Bytes;
 
 /// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
 const STACK: usize = 8 << 20;

@@ -1,16 +1,12 @@
 //! Lists arguments and devices by a worker process, since the user's code and the driver make these lists.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::supervisor::Supervisor;
-use crate::device::kind::DeviceKind;
-use crate::devices::select::Search;
 use crate::plan::{Job, Listed, ListedVariant, Lister, Partner};
 use crate::worker::{Reply, Request};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::id::BenchmarkId;
-use gpubench_records::selection::CaseSelection;
+use crate::{device::kind::DeviceKind, devices::select::Search};
+use gpubench_records::{BenchmarkId, CaseSelection, Failure, Stage};
 
 /// The limit for a list of devices, unless that of a case is longer: a driver that starts on a machine with many GPUs takes
 /// seconds, and waits for kernels of processes that were killed.

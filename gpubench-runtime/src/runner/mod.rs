@@ -2,29 +2,24 @@
 //! collects the records.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
-use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{io, thread};
+use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::lock::Lock;
 use self::results::{RunResults, check_completeness};
 use self::supervisor::{Supervisor, Warn};
-use crate::device::Available;
-use crate::devices::kinds;
-use crate::environment::environment;
-use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan};
-use crate::runner::resume::ResumedRecords;
 use crate::worker::{MeasureRequest, Reply, Request};
-use gpubench_records::device_info::{Property, Value};
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::merge::merged;
-use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::task::Task;
-use gpubench_stats::units::Nanoseconds;
+use crate::{
+    device::Available, devices::kinds, environment::environment, peaks::PeakSources,
+    runner::resume::ResumedRecords,
+};
+use gpubench_records::record::{SCHEMA, Skipped};
+use gpubench_records::{
+    Failure, Program, Property, Record, Run, Sampling, Stage, Step, Task, Value, merge::merged,
+};
+use gpubench_stats::Nanoseconds;
 
 pub(crate) use self::results::RunFile;
 

@@ -1,16 +1,12 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use super::device_thread::Scheduled;
 use super::{RunEvent, RunEvents};
 use crate::plan::{Job, Plan};
-use gpubench_records::failure::Failure;
-use gpubench_records::files::Store;
-use gpubench_records::id::PlannedCase;
-use gpubench_records::record::{Record, Run};
+use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 
 /// The file of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,17 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
-use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Property};
-use gpubench_records::failure::Stage;
-use gpubench_records::files::EarlierRun;
-use gpubench_records::id::{BenchmarkId, PlannedCase};
-use gpubench_records::method::Cache;
-use gpubench_records::record::Resumed;
-use gpubench_records::record::{Program, Record, Run};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::Reason;
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{
+    BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Reason,
+    Record, Run, Sampling, Stage, record::Resumed,
+};
+use gpubench_stats::{Nanoseconds, format};
 
 /// A case and its partner, if it is compared.
 type CaseKey = (PlannedCase, Option<BenchmarkId>);

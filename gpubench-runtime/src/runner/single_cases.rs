@@ -9,10 +9,7 @@ use super::supervisor::Supervisor;
 use super::{RunConfig, RunError};
 use crate::plan::{Job, JobStatus, Plan};
 use crate::worker::{MeasureRequest, Reply, Request};
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::record::Record;
-use gpubench_records::sampling::Sampling;
+use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 
 /// Measures single cases.
 pub(crate) struct SingleCases<'a> {

@@ -1,19 +1,16 @@
 //! Sends requests to workers, one at a time. Each device has a worker of its own: a process of this program, or this very process
 //! with `--in-process`. After the loss of a worker the next request starts a new one.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::children::{self, Family, Requests};
 use crate::worker::{FLAG, Reply, Request, WorkerState, send};
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::threads;
+use gpubench_records::{Failure, Stage, Step, threads};
 
 /// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -8,29 +8,20 @@ mod single_cases;
 mod trials;
 mod verified;
 
-use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
-use std::time::Duration;
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, thread, time::Duration};
 
 use super::results::check_completeness as check;
 use super::resume::ResumedRecords;
 use super::supervisor::{Loss, Supervisor, Warn, Worker};
 use super::{Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure};
-use crate::device::Available;
-use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, SharedResource};
 use crate::worker::{Reply, Request};
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::Arg;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Program, Record, Run};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict};
+use crate::{device::Available, peaks::PeakSources};
+use gpubench_records::{
+    Arg, Cache, DeviceInfo, Failure, Program, Reason, Record, Run, Sampling, Stage, State, Step, Verdict,
+};
 
 /// A fault of a fake worker, with the benchmark that triggers it.
 #[derive(Clone, Copy, PartialEq)]

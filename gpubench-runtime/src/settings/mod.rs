@@ -1,10 +1,8 @@
 //! The settings of a measurement. The command line, `gpubench.toml` and programs fill the same [`Settings`], and
 //! [`Settings::validate`] checks them all.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{env, fs, io};
+use std::{collections::BTreeMap, env, fs, io, time::Duration};
 
 use clap::{ArgMatches, FromArgMatches};
 use serde::Deserialize;
@@ -12,10 +10,9 @@ use serde::Deserialize;
 use self::values::{args, duration, list, positive_duration, text};
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
-use gpubench_records::comparison::Threshold;
-use gpubench_records::files::{BaselineOptions, Place};
-use gpubench_records::id::BenchmarkId;
-use gpubench_records::selection::{CaseSelection, parse_filters};
+use gpubench_records::{
+    BaselineOptions, BenchmarkId, CaseSelection, Threshold, files::Place, selection::parse_filters,
+};
 
 pub(crate) use self::validate::peaks_of;
 pub use self::values::{

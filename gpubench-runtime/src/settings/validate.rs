@@ -1,14 +1,13 @@
 //! Checks settings, and turns them into the sampling options and the peaks of a device.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{ArgValues, PathChoice, Percent, RunsDir, Settings, WarmUp};
-use gpubench_records::comparison::Threshold;
-use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID};
-use gpubench_records::files::is_name_of_run;
-use gpubench_records::sampling::{MOST_SAMPLES, Sampling};
-use gpubench_stats::units::{Nanoseconds, Rate};
+use gpubench_records::{
+    DeviceInfo, Peak, PeakSource, Quantity, Sampling, Threshold, device_info::UUID, files::is_name_of_run,
+    sampling::MOST_SAMPLES,
+};
+use gpubench_stats::{Nanoseconds, Rate};
 
 /// The most repetitions of a run: a mistyped number should not measure for years.
 const MOST_RUNS: usize = 10_000;

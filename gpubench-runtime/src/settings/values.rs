@@ -1,17 +1,11 @@
 //! Values of settings: how they are written, on the command line and in `gpubench.toml`.
 
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt::Display, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, de};
 
-use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_records::selection::ArgValues;
-use gpubench_records::task::{Part, ShareMode};
+use gpubench_records::{ArgValues, Cache, Flush, Part, Path, ShareMode};
 
 /// A percentage above 0: `Percent(0.5)` is 0.5 %.
 #[derive(Clone, Copy, Debug, PartialEq)]

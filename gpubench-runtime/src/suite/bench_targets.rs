@@ -3,8 +3,7 @@
 //! `cargo bench` gives the flags to every target of the package. A library or a binary without `bench = false` has the harness of
 //! `#[bench]`, which knows no flag of gpubench, and cargo then runs nothing else.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use serde::Deserialize;
 

@@ -1,14 +1,12 @@
 //! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml`.
 
-use std::env;
-use std::ffi::OsString;
-use std::fmt::Display;
-use std::path::Path;
+use std::{env, ffi::OsString, fmt::Display, path::Path};
 
-use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum, builder::Resettable,
+    parser::ValueSource,
+};
 
 use super::measure::Extension;
 use super::{SuiteError, bench_targets};

@@ -3,11 +3,8 @@
 use std::io::{self, Write};
 
 use super::cli::Exit;
-use crate::plan::PlanError;
-use crate::runner::RunError;
-use crate::system::stdio::Patient;
-use gpubench_records::record::Run;
-use gpubench_records::text::printable_lines;
+use crate::{plan::PlanError, runner::RunError, system::stdio::Patient};
+use gpubench_records::{Run, text::printable_lines};
 
 /// Anything that keeps a benchmark binary from its task.
 #[derive(Debug, thiserror::Error)]

@@ -7,9 +7,8 @@ use super::cli::{Exit, TextFormat};
 use super::prepare::{Planner, Task, kinds_of};
 use super::share::Share;
 use super::test_mode::json_line;
-use crate::devices::select;
 use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
-use crate::settings::Settings;
+use crate::{devices::select, settings::Settings};
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 

@@ -1,36 +1,29 @@
 //! A measurement, from settings to a run that is compared with baselines and stored. Nothing here prints: observers get
 //! [`RunEvent`]s.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use std::{collections::HashSet, path::PathBuf};
 
 use clap::{ArgMatches, Command};
 
 use super::cli::Exit;
-use super::prepare::with_commit;
-use super::prepare::{Planner, Task, runs_folder};
+use super::prepare::{Planner, Task, runs_folder, with_commit};
 use super::printer::Printer;
 use super::progress::Progress;
 use super::share::Share;
 use super::{SuiteError, peaks};
-use crate::peaks::PeakSources;
 use crate::plan::{Job, JobStatus, Plan, Selection};
 use crate::registry::{BenchmarkOptions, Entry};
-use crate::runner::clock_lock::ClockLock;
 use crate::runner::lock::{self, Lock};
 use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::{self, RunConfig, RunError, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
-use crate::system::stopping::SignalWatch;
+use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping::SignalWatch};
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
-use gpubench_records::comparison::Threshold;
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::files::{self as store, BaselineOptions, OpenBaselines, StoredRuns};
-use gpubench_records::id::CaseId;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Program, Record, Run};
-use gpubench_records::sampling::Sampling;
+use gpubench_records::files::{self as store, OpenBaselines};
+use gpubench_records::{
+    BaselineOptions, Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, StoredRuns, Threshold,
+};
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
 

@@ -1,10 +1,7 @@
 //! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
-use std::env;
-use std::error::Error as StdError;
-use std::io::ErrorKind;
-use std::process::ExitCode;
+use std::{env, error::Error as StdError, io::ErrorKind, process::ExitCode};
 
 use self::cli::{Action, Caller, Exit, Options};
 use self::error::{conclude, print_problems, say, warn};
@@ -13,10 +10,9 @@ use self::prepare::Task;
 use self::printer::Printer;
 use self::progress::Progress;
 use crate::runner::{RunEvents, clock_lock};
-use crate::settings::Settings;
 use crate::system::{children, stopping};
-use crate::worker;
-use gpubench_records::record::{Program, Run};
+use crate::{settings::Settings, worker};
+use gpubench_records::{Program, Run};
 
 pub use self::error::SuiteError;
 

@@ -5,14 +5,12 @@ use super::cli::Exit;
 use super::measure::run_config;
 use super::prepare::{Task, kinds_of};
 use super::printer::Printer;
-use crate::devices::kinds;
 use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
-use crate::plan::Plan;
-use crate::registry::Entry;
-use crate::runner::single_cases::info_with_peaks;
 use crate::runner::{RunEvent, RunEvents};
-use crate::settings::Settings;
-use gpubench_records::record::Run;
+use crate::{
+    devices::kinds, plan::Plan, registry::Entry, runner::single_cases::info_with_peaks, settings::Settings,
+};
+use gpubench_records::Run;
 use gpubench_table as report;
 
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.

@@ -1,28 +1,23 @@
 //! Plans a run: the selection, or with `--resume` the rest of an earlier run, its devices, and the commit that the program was built from.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, SystemTime};
+use std::{fs, sync::mpsc, thread};
 
 use super::SuiteError;
 use super::share::Share;
-use crate::device::kind::DeviceKind;
 use crate::device::{Available, Missing};
-use crate::devices::kinds;
 use crate::devices::select::{self, Devices, Selected};
-use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
-use crate::runner::RunSetup;
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
 use crate::settings::{RunsDir, Settings};
-use gpubench_records::files::{self, self as store, EarlierRun};
-use gpubench_records::record::{Package, Program};
+use crate::{device::kind::DeviceKind, devices::kinds, environment::host, runner::RunSetup};
+use gpubench_records::files::{self, self as store};
+use gpubench_records::{EarlierRun, Package, Program};
 
 /// The purpose of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

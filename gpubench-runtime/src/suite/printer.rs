@@ -9,11 +9,9 @@ use super::SuiteError;
 use super::cli::Exit;
 use super::error::warn;
 use super::measure::MeasuredRun;
-use crate::runner::RunFile;
-use crate::settings::Settings;
 use crate::system::stdio::{self, Patient};
-use gpubench_records::files::{Destination, fill};
-use gpubench_records::record::Run;
+use crate::{runner::RunFile, settings::Settings};
+use gpubench_records::{Destination, Run, files::fill};
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 

@@ -7,8 +7,7 @@ use super::error::say;
 use super::printer::{LiveOutput, Printer};
 use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::{RunEvent, RunEvents};
-use gpubench_records::record::Run;
-use gpubench_records::text::printable;
+use gpubench_records::{Run, text::printable};
 use gpubench_stats::format;
 use gpubench_table::{self as report, Planned, TableWriter};
 

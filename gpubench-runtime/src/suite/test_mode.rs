@@ -13,13 +13,11 @@ use super::measure::{ended_early, run_config};
 use super::prepare::{Planner, Task};
 use super::progress::Progress;
 use super::share::Share;
-use crate::peaks::PeakSources;
 use crate::plan::{Plan, PlanError};
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
-use crate::settings::Settings;
-use crate::system::stopping::SignalWatch;
+use crate::{peaks::PeakSources, settings::Settings, system::stopping::SignalWatch};
+use gpubench_records::State;
 use gpubench_records::text::{printable, printable_lines};
-use gpubench_records::verdict::State;
 use gpubench_table::style::{BOLD, of_state};
 
 /// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is

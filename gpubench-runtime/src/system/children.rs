@@ -1,12 +1,10 @@
 //! Starts child processes, each the leader of a group with everything that it starts, and ends the whole group.
 
-use std::env;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{self, Child, Command, ExitStatus};
 use std::sync::{Arc, Once};
+use std::{env, io, os::fd::OwnedFd};
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_current_process_group, kill_process_group,

@@ -1,8 +1,6 @@
 //! Reads the name, the system and the times of this machine.
 
-use std::ffi::CStr;
-use std::fs;
-use std::time::Duration;
+use std::{ffi::CStr, fs, time::Duration};
 
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};

@@ -1,19 +1,15 @@
 //! The signals that ask a process to end. In: SIGINT, SIGTERM and SIGHUP. Out: the one that came, for whoever looks; a second one ends the
 //! process.
 
-use std::ffi::c_int;
-use std::fs;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
+use std::{ffi::c_int, fs, io, sync::mpsc::channel};
 
 use gpubench_records::threads;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_usize};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::exit;
+use signal_hook::{iterator::Signals, low_level::exit};
 
 /// The signals that ask this process to end.
 const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];

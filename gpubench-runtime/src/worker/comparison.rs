@@ -1,26 +1,18 @@
 //! One job compared with another: makes the inputs of both, anew for each round, and interleaves their launches.
 
-use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Instant;
+use std::{cell::RefCell, time::Instant};
 
-use super::job::StepReporter;
-use super::job::measurement;
-use super::job::{JobInProgress, own_sampling, time_until, valid_median};
-use super::prepared::{Afterwards, OnUsedInputs};
-use super::prepared::{Launches, PreparedCase, launch, remarked, set_up};
+use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until, valid_median};
+use super::prepared::{Afterwards, Launches, OnUsedInputs, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
 use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::BenchmarkId;
-use gpubench_records::method::{Cache, Method, Timer};
-use gpubench_records::record::{Compared, Record};
-use gpubench_records::verdict::Verdict;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Method, Record, Stage, Step, Timer, Verdict};
+use gpubench_stats::Nanoseconds;
 
 /// Compares the cases of a job, on one stream.
 pub(super) fn run(

@@ -2,24 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::prepared::{Afterwards, OnUsedInputs};
-use super::prepared::{Launches, PreparedCase, remarked, report_lost_device};
+use super::prepared::{Afterwards, Launches, OnUsedInputs, PreparedCase, remarked, report_lost_device};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 use crate::measure::{self, Placement};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::{Cache, Path};
-use gpubench_records::metrics::{Metrics, resolved};
-use gpubench_records::record::{Measurement, Record};
-use gpubench_records::samples::{Energy, Samples};
-use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict, judge, launched, methods_disagree, missing_work};
-use gpubench_records::verification::CuptiPass;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
+use gpubench_records::{
+    Cache, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record, Samples,
+    Sampling, Stage, State, Step, Verdict, metrics::resolved,
+};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// A job whose cases are measured one after the other.
 pub(super) struct JobInProgress<'a> {

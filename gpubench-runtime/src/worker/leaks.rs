@@ -1,11 +1,8 @@
 //! Two changes that a job can leave in its process and that falsify the times of later jobs: another rounding mode, and threads
 //! that still run.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::hint::black_box;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, fs, hint::black_box, thread};
 
 use crate::system::machine::Stat;
 

@@ -7,30 +7,22 @@ mod leaks;
 mod pipe;
 mod prepared;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catch;
-use crate::device::finding::Finding;
 use crate::device::{Available, Device};
-use crate::devices::kinds;
 use crate::peaks::{CeilingCache, device_of};
 use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
 use crate::registry::{self, Entry};
+use crate::{catch, device::finding::Finding, devices::kinds};
 use gpubench_core::Variant;
-use gpubench_records::device_info::DeviceInfo;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::{Arg, BenchmarkId, DeviceId};
-use gpubench_records::method::Cache;
-use gpubench_records::record::Record;
-use gpubench_records::sampling::Sampling;
-use gpubench_records::selection::CaseSelection;
-use gpubench_records::verification::CuptiPass;
-use gpubench_stats::units::Bytes;
+use gpubench_records::{
+    Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,
+    Stage, Step,
+};
+use gpubench_stats::Bytes;
 
 use self::job::JobInProgress;
 pub(crate) use self::pipe::send;

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Reply, Request, WorkerState};
 use crate::system::children;
 use crate::system::stdio::{self, Patient};
-use gpubench_records::id::PlannedCase;
-use gpubench_records::threads;
+use gpubench_records::{PlannedCase, threads};
 
 /// Answers requests until there are no more: the whole life of a worker process.
 ///

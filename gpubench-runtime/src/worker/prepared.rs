@@ -5,19 +5,15 @@ use std::time::{Duration, Instant};
 
 use super::pipe::end_if_copied;
 use super::{Reply, Request};
-use crate::catch::catch;
 use crate::device::{Device, Inputs, Memory, Work, not_left};
-use crate::plan::Job;
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use crate::{catch::catch, plan::Job};
 use gpubench_core::Variant;
-use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::launch::LaunchInfo;
-use gpubench_records::observation::Observation;
-use gpubench_records::record::Measurement;
-use gpubench_records::relaunch::{Relaunch, Reuse};
-use gpubench_records::verdict::{Reason, launched, observed};
-use gpubench_records::work::Counts;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_records::verdict::{launched, observed};
+use gpubench_records::{
+    Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step, work::Counts,
+};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {

@@ -14,8 +14,7 @@ pub use self::period::DramStallPeriod;
 
 use self::folded::{Scored, Span, halfway, phase, resolution, scored, search, with_ends};
 use crate::quantile::{ascending, quantile};
-use crate::summary::median_below_step;
-use crate::units::Nanoseconds;
+use crate::{summary::median_below_step, units::Nanoseconds};
 
 /// The fewest samples in which a stall is looked for.
 const FEWEST: usize = 30;

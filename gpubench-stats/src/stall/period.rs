@@ -5,9 +5,8 @@
 use std::ops::RangeInclusive;
 
 use super::folded::{phase, resolution, scored, search};
-use crate::median;
 use crate::quantile::{ascending, quantile};
-use crate::units::Nanoseconds;
+use crate::{median, units::Nanoseconds};
 
 /// The periods that are looked for.
 const PERIODS: [f64; 2] = [25e3, 250e3];

@@ -3,10 +3,7 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::device_info::Quantity;
-use gpubench_records::id::Arg;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::samples::Energy;
+use gpubench_records::{Arg, Energy, Measurement, Quantity, Record, Run};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,17 +1,13 @@
 //! Markdown: the table for a pull request. All text is escaped, so that it is shown as it is and changes no layout.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::{borrow::Cow, fmt::Write as _};
 
-use crate::columns::columns_of;
-use crate::rows::Row;
-use crate::text::joined;
-use crate::together;
-use crate::{case_name, gate, has_several_devices, header, remarks};
-use gpubench_records::comparison::BaselineComparison;
-use gpubench_records::record::Run;
-use gpubench_records::verdict::State;
+use crate::{
+    case_name, columns::columns_of, gate, has_several_devices, header, remarks, rows::Row, text::joined,
+    together,
+};
+use gpubench_records::{BaselineComparison, Run, State};
 use gpubench_stats::format;
 
 /// Writes `run` as Markdown.

@@ -7,7 +7,7 @@ mod markdown;
 use std::fmt;
 use std::io::{self, Write};
 
-use gpubench_records::record::Run;
+use gpubench_records::Run;
 
 pub use self::destination::{Export, ExportTo, SamePlace, exports, write_visibly};
 pub use self::markdown::write_markdown;

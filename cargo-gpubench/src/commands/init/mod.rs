@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use gpubench_records::exit::Exit;
+use gpubench_records::Exit;
 use toml_edit::{Array, InlineTable, value};
 
 use crate::manifest::{Manifest, shown};

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use csv::ReaderBuilder;
-use gpubench_records::verification::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_records::verification::{CountedFlops, PipeInstructions, StallReason};
+use gpubench_records::{Counters, NcuPass};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The kernel before each launch, whose blocks number the case, from 1.
 const MARK: &str = "gpubench_empty";

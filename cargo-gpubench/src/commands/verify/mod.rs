@@ -8,13 +8,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 use clap::Args;
-use gpubench_records::exit::Exit;
-use gpubench_records::files::load;
-use gpubench_records::id::PlannedCase;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Record, Run};
-use gpubench_records::verdict::Reason;
-use gpubench_records::verification::NcuPass;
+use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run, files::load};
 use gpubench_report::export::ExportArgs;
 use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};

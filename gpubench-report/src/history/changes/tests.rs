@@ -1,7 +1,6 @@
 //! Series whose changes are known.
 
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use rand_distr::{Distribution, Normal, StudentT};
 
 use super::*;

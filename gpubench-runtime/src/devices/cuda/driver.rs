@@ -9,8 +9,8 @@ use gpubench_driver::sys::{
 };
 
 use crate::device::DeviceError;
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Failure, Stage};
+use gpubench_stats::Nanoseconds;
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,9 +5,8 @@ use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
-use crate::devices::machine::Machine;
-use crate::system::children::is_root;
-use gpubench_records::device_info::{DRIVER, Value};
+use crate::{devices::machine::Machine, system::children::is_root};
+use gpubench_records::{Value, device_info::DRIVER};
 
 /// The bit of the capability to administer the system, which profilers ask for.
 const ADMINISTERS: u32 = 21;

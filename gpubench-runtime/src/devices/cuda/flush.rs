@@ -14,10 +14,8 @@ use super::sampling::graph_path::GraphPath;
 use super::sampling::samples::{SamplingState, Works};
 use super::sampling::timer;
 use crate::device::{DeviceError, SampleOptions, Work};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush, FlushVerification};
-use gpubench_stats::units::{Bytes, Nanoseconds};
-use gpubench_stats::{format, median, median_below_step};
+use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
+use gpubench_stats::{Bytes, Nanoseconds, format, median, median_below_step};
 
 /// The bytes that `discard` drops at once.
 const LINE: usize = 128;

@@ -4,17 +4,15 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use gpubench_driver::Piece;
-use gpubench_driver::sys::CUstream;
+use gpubench_driver::{Piece, sys::CUstream};
 
 use super::Cuda;
 use super::driver::Own;
 use super::watch::calls::ignored;
 use crate::device::{Work, not_left};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::verdict::observed;
+use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// A piece of a launch's work, behind true if it is on the stream that the launch was given.
 pub(crate) type Enqueued = (bool, Piece);

@@ -15,11 +15,7 @@ mod sampling;
 mod trace;
 mod watch;
 
-use std::any::Any;
-use std::collections::HashMap;
-use std::ptr;
-use std::rc::Rc;
-use std::time::Duration;
+use std::{any::Any, collections::HashMap, ptr, rc::Rc, time::Duration};
 
 use gpubench_core::cuda::{Calls, Handle};
 use gpubench_core::{CaseError, LaunchStream};
@@ -41,15 +37,11 @@ use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
 use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
-use gpubench_records::device_info::{DeviceInfo, Property, Value};
-use gpubench_records::failure::Failure;
-use gpubench_records::launch::{LaunchInfo, Multiprocessors};
-use gpubench_records::method::{Cache, Flush, FlushVerification, Timer};
-use gpubench_records::observation::Observation;
-use gpubench_records::relaunch::Relaunch;
-use gpubench_records::verification::CuptiTimes;
-use gpubench_stats::units::{Bytes, Nanoseconds};
-use gpubench_stats::{DramStallPeriod, format};
+use gpubench_records::{
+    Cache, CuptiTimes, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors,
+    Observation, Property, Relaunch, Timer, Value,
+};
+use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);

@@ -4,7 +4,7 @@
 use super::Cuda;
 use super::driver::DeviceMemory;
 use crate::device::{Device, Work};
-use gpubench_records::failure::Failure;
+use gpubench_records::Failure;
 
 /// Sizes of the two allocations made before the inputs of a round: so many times a step of bytes. The driver takes large buffers
 /// from whole pages of 2 MiB, and small ones from parts of a page, so each kind has its own. On an H200 a copy of 1 MiB took 0.6

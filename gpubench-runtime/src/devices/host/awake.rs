@@ -5,17 +5,14 @@
 //! threads then takes 45 or 85 µs, for thousands of samples in a row, since the second thread comes too late each time. And where other
 //! programs want the processors, an idle thread gives its own away for milliseconds before it sleeps.
 
-use std::hint::spin_loop;
-use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{hint::spin_loop, ops::Deref, sync::Arc, thread::sleep};
 
 use rayon::Yield;
 
 use super::PinnedPool;
-use gpubench_records::method::Cache;
+use gpubench_records::Cache;
 
 /// The pause before threads are asked again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);

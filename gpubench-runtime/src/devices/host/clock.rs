@@ -4,17 +4,14 @@
 //! 30 and 31 ns: whole nanoseconds hide its step, and 1 ns is none.
 
 use std::fs::{self, File};
-use std::hint::black_box;
 use std::io::{Read, Seek};
-use std::path::Path;
-use std::time::Instant;
+use std::{hint::black_box, path::Path, time::Instant};
 
 use super::{PinnedPool, timed};
-use crate::device::Work;
 use crate::device::one_by_one::ThreadTime;
-use crate::system::machine::Stat;
+use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
 /// as long as a tick of the operating system.

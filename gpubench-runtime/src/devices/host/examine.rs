@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
+use gpubench_stats::{Bytes, format};
 
 use super::cpu_name;
-use super::topology::allowed_processors;
-use super::topology::quota_processors;
+use super::topology::{allowed_processors, quota_processors};
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 

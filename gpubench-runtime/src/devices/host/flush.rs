@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{PinnedPool, topology};
 use crate::device::{Memory, Work};
-use gpubench_stats::units::Bytes;
+use gpubench_stats::Bytes;
 
 /// The assumed size of an unknown cache: more than most last-level caches hold.
 const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);

@@ -11,8 +11,7 @@ mod peaks;
 mod pool;
 mod topology;
 
-use std::any::Any;
-use std::time::Instant;
+use std::{any::Any, time::Instant};
 
 use self::pool::PinnedPool;
 pub(crate) use self::topology::cpu_name;
@@ -22,17 +21,14 @@ use self::awake::Awake;
 use self::clock::PoolThreads;
 use self::flush::{FlushSweep, drop_input_lines, lines_refused};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
-use crate::device::one_by_one;
 use crate::device::{
-    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
+    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work, one_by_one,
 };
-use gpubench_records::device_info::{DeviceInfo, Peak, THREADS, Value};
-use gpubench_records::failure::Failure;
-use gpubench_records::launch::LaunchInfo;
-use gpubench_records::method::{Cache, Flush, Path, Timer};
-use gpubench_records::observation::Observation;
-use gpubench_stats::median;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{
+    Cache, DeviceInfo, Failure, Flush, LaunchInfo, Observation, Path, Peak, Timer, Value,
+    device_info::THREADS,
+};
+use gpubench_stats::{Nanoseconds, median};
 
 /// This machine's CPU.
 pub struct Host {

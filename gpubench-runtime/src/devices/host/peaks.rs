@@ -12,8 +12,8 @@ use super::PinnedPool;
 use super::clock::others_time;
 use super::multiply_add::{self, MultiplyAdds};
 use crate::system::machine::thread_time;
-use gpubench_records::device_info::{Peak, PeakSource, Quantity};
-use gpubench_stats::units::{Nanoseconds, Rate};
+use gpubench_records::{Peak, PeakSource, Quantity};
+use gpubench_stats::{Nanoseconds, Rate};
 
 /// The measurements of a peak, and the part by which the best two of them differ at most; no more of the processors' time do other
 /// programs use meanwhile.

@@ -1,9 +1,7 @@
 //! The thread pool that host launches run on. Its threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
 //! and may leave it, since it runs the user's functions.
 
-use std::cell::OnceCell;
-use std::io;
-use std::sync::Arc;
+use std::{cell::OnceCell, io, sync::Arc};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 #[cfg(target_os = "linux")]

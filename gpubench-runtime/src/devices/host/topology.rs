@@ -1,12 +1,11 @@
 //! The processors of this machine, as Linux describes them in `/proc` and `/sys`: a name, cache sizes, the bandwidth of cores, and the limit
 //! of processor time by control groups. Each is absent if the system does not give it.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
 use crate::devices::machine::Machine;
-use gpubench_stats::units::{Bytes, BytesPerSecond, Hertz};
+use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
 
 /// Returns the CPU's model name.
 pub(crate) fn cpu_name() -> String {

@@ -5,12 +5,8 @@ use std::time::Duration;
 use crate::device::{SampledGroup, Sampler};
 use crate::measure::turns::ComparedSamples;
 use crate::measure::{Placement, Rounds, StepObserver, compare};
-use gpubench_records::comparison::Answer;
-use gpubench_records::failure::{Failure, Step};
-use gpubench_records::method::{Method, Path, Timer};
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::{Hertz, Nanoseconds};
-use gpubench_stats::{DECISION_ERROR, last_look, look_after};
+use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
+use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
 
 const STEP: f64 = 32.0;
 

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use gpubench_records::comparison::{Answer as Compares, Comparison};
+use gpubench_records::{
+    Answer as Compares, BenchmarkId, Compared, Comparison, EarlierRun, Package, Sampling,
+};
 
-use gpubench_records::files::EarlierRun;
-use gpubench_records::id::BenchmarkId;
-use gpubench_records::record::{Compared, Package};
-use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::Nanoseconds;
 
 /// The program that measured then and measures now.
 fn program() -> Program {

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use gpubench_records::files::load;
-use gpubench_records::record::Measurement;
+use gpubench_records::{Measurement, files::load};
 
 /// What a worker replies to a request, and how it is lost over it, if it is.
 pub(super) type Replies = (Vec<Reply>, Option<Loss>);

@@ -1,8 +1,8 @@
 //! What a run takes from its settings and from its devices.
 
 use super::*;
-use gpubench_records::device_info::{Property, Value};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Property, Value};
+use gpubench_stats::Nanoseconds;
 
 /// Measures with these settings.
 fn measured_with(plan: &Plan, config: &RunConfig) -> Outcome {

@@ -4,8 +4,7 @@ use super::scripted::{Replies, Scripted, failed, job, killed, measurement, recor
 use super::*;
 use crate::runner::single_cases::{SingleCases, info_with_peaks};
 use crate::worker::MeasureRequest;
-use gpubench_records::device_info::{Property, Value};
-use gpubench_records::record::Measurement;
+use gpubench_records::{Measurement, Property, Value};
 
 /// Asks for cases by a script of workers, which know their devices.
 fn with_cases<T>(

@@ -2,8 +2,7 @@
 
 use super::scripted::{Replies, Scripted, failed, killed};
 use super::*;
-use crate::runner::single_cases::SingleCases;
-use crate::runner::single_cases::{Outcome as TrialOutcome, Trial, absent_trials, run_trials};
+use crate::runner::single_cases::{Outcome as TrialOutcome, SingleCases, Trial, absent_trials, run_trials};
 
 struct Tried {
     outcomes: Vec<(String, String)>,

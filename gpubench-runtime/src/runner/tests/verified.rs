@@ -2,9 +2,8 @@
 
 use super::scripted::{Replies, Scripted, job, killed, measurement, record};
 use super::*;
-use gpubench_records::launch::Written;
-use gpubench_records::verification::CuptiPass;
-use gpubench_stats::units::Bytes;
+use gpubench_records::{CuptiPass, Written};
+use gpubench_stats::Bytes;
 
 /// Measures these jobs by a script, and returns the records with the workers of the requests for jobs.
 fn run(

@@ -14,8 +14,9 @@ use self::peaks::{Attributes, peaks};
 use super::Gpu;
 use super::driver::{Cause, check, check_for};
 use crate::device::{Available, DeviceError, StreamSource as _};
-use gpubench_records::device_info::{DRIVER_FOR_CUDA, DeviceInfo, UUID, Value};
-use gpubench_stats::units::{Bytes, Hertz};
+use gpubench_records::device_info::{DRIVER_FOR_CUDA, UUID};
+use gpubench_records::{DeviceInfo, Value};
+use gpubench_stats::{Bytes, Hertz};
 
 /// The property that tells the compute capability.
 pub(crate) const CAPABILITY: &str = "compute capability";

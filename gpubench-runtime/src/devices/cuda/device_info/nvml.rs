@@ -4,9 +4,8 @@
 use gpubench_driver::nvml::{self, BASE_CLOCK, Clock, NvmlDevice, NvmlError};
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
-use gpubench_records::conditions::Reading;
-use gpubench_records::device_info::{DRIVER, Peak, PeakSource, Property, Quantity, Value};
-use gpubench_stats::units::{Hertz, Joules, Rate, Watts};
+use gpubench_records::{Peak, PeakSource, Property, Quantity, Reading, Value, device_info::DRIVER};
+use gpubench_stats::{Hertz, Joules, Rate, Watts};
 
 /// The reasons for throttled clocks, as `nvmlClocksThrottleReason…` numbers them, in words. An idle GPU and locked clocks are
 /// not among them.

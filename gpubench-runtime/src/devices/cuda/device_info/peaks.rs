@@ -5,8 +5,8 @@
 //! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock. The driver does not report
 //! multiply-adds a clock, so they are in a table here, and so are the peaks that NVIDIA states for a few cards.
 
-use gpubench_records::device_info::{Peak, PeakSource, Quantity};
-use gpubench_stats::units::Rate;
+use gpubench_records::{Peak, PeakSource, Quantity};
+use gpubench_stats::Rate;
 
 /// The driver's attributes that limits follow from. An attribute that the driver hides is 0.
 #[derive(Clone, Copy, Debug)]

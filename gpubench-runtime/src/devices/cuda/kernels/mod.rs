@@ -8,7 +8,7 @@ use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 
 use super::driver::{CallError, check, check_for};
 use crate::device::DeviceError;
-use gpubench_records::method::{Cache, Path};
+use gpubench_records::{Cache, Path};
 
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");

@@ -3,11 +3,10 @@
 
 use gpubench_driver::sys;
 
-use crate::device::DeviceError;
-use crate::devices::cuda::RawStream;
 use crate::devices::cuda::device_info::{self, memory};
 use crate::devices::cuda::driver::{DeviceMemory, check};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
+use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");

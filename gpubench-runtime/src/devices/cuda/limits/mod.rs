@@ -9,12 +9,9 @@ use crate::device::listed_ordinal;
 use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, Case, CaseError, Variant, Visitor};
-use gpubench_records::device_info::{Peak, PeakSource, Quantity};
-use gpubench_records::files::ceilings::Ceiling;
-use gpubench_records::method::Cache;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::verdict::State;
-use gpubench_records::work::Link;
+use gpubench_records::{
+    Cache, Ceiling, Measurement, Peak, PeakSource, Quantity, Record, Run, State, work::Link,
+};
 use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";

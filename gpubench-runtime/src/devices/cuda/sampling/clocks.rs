@@ -7,8 +7,7 @@ use gpubench_driver::sys::CUstream;
 use crate::device::DeviceError;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, PinnedWords};
 use crate::devices::cuda::kernels::{Kernels, SpinKernel};
-use gpubench_stats::COARSE;
-use gpubench_stats::units::{Hertz, Nanoseconds};
+use gpubench_stats::{COARSE, Hertz, Nanoseconds};
 
 /// The most samples between stamps: two graphs of them.
 const PLACES: usize = 128;

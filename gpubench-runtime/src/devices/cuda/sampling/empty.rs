@@ -5,15 +5,12 @@ use gpubench_driver::sys::{self, CUstream};
 
 use super::graph::{Capture, Executable};
 use super::samples::SPACE;
-use crate::device::Work;
-use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::EmptyKernel;
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Path};
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{median, trimmed_error};
+use crate::{device::Work, devices::cuda::Cuda};
+use gpubench_records::{Cache, Failure, Path};
+use gpubench_stats::{Nanoseconds, median, trimmed_error};
 
 /// Launches of one block of 32 threads that do nothing.
 #[derive(Clone, Copy)]

@@ -1,15 +1,12 @@
 //! Stream capture and replay. In: a stream and the work to enqueue on it; out: a graph that can be launched many times,
 //! and its captured nodes.
 
-use std::fmt::Display;
-use std::marker::PhantomData;
-use std::ptr;
+use std::{fmt::Display, marker::PhantomData, ptr};
 
 use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
-use crate::device::DeviceError;
-use crate::devices::cuda::CudaStream;
 use crate::devices::cuda::driver::{CallError, check};
+use crate::{device::DeviceError, devices::cuda::CudaStream};
 
 /// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
 /// captured or refused; other threads may use the driver freely.

@@ -12,11 +12,9 @@ use std::ops::Range;
 
 use super::graph::{Capture, Executable};
 use super::samples::{Clock, SamplingState};
-use crate::device::SampledGroup;
-use crate::devices::cuda::driver::Event;
-use gpubench_records::failure::Failure;
-use gpubench_stats::median_below_step;
-use gpubench_stats::units::Nanoseconds;
+use crate::{device::SampledGroup, devices::cuda::driver::Event};
+use gpubench_records::Failure;
+use gpubench_stats::{Nanoseconds, median_below_step};
 
 /// The most places in a graph.
 const LONGEST: usize = 64;

@@ -21,10 +21,8 @@ use super::flush::{ChosenFlush, Suspended, choose_flush};
 use super::guarded::Guarded;
 use super::watch::calls;
 use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Method, Path, Timer};
-use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_records::{Cache, Failure, Method, Path, Stage, Timer};
+use gpubench_stats::{Nanoseconds, format};
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
 const UNJOINED: u32 = 904;

@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::graph_path::GraphPath;
 use super::samples::{Clock, SamplingState};
-use crate::device::SampledGroup;
-use crate::devices::cuda::driver::Event;
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_stats::median;
-use gpubench_stats::units::Nanoseconds;
+use crate::{device::SampledGroup, devices::cuda::driver::Event};
+use gpubench_records::{Failure, Stage};
+use gpubench_stats::{Nanoseconds, median};
 
 /// The path on which a case is sampled.
 pub(crate) enum SamplingPath<'a> {

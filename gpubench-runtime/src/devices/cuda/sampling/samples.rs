@@ -1,8 +1,7 @@
 //! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, alone or in turn with
 //! empty launches or with another; out: samples enqueued on the case's stream, and the event times once the stream is done.
 
-use std::ops::Range;
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use gpubench_driver::sys::{self, CUstream};
 
@@ -11,10 +10,8 @@ use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::{Cuda, places};
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush};
-use gpubench_stats::median_below_step;
-use gpubench_stats::units::{Hertz, Nanoseconds};
+use gpubench_records::{Cache, Failure, Flush};
+use gpubench_stats::{Hertz, Nanoseconds, median_below_step};
 
 /// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
 /// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,

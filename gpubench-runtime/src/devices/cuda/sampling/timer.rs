@@ -6,9 +6,8 @@
 //! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings
 //! the times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md`, section 3).
 
-use std::f64::consts::FRAC_PI_2;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{f64::consts::FRAC_PI_2, rc::Rc};
 
 use gpubench_driver::sys::CUstream;
 
@@ -21,10 +20,10 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::{EmptyKernels, Kernels, waits_for_parameters};
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush, Path, Timer};
-use gpubench_stats::units::{Hertz, Nanoseconds};
-use gpubench_stats::{DramStallPeriod, Summary, median, median_below_step, standard_error, variance};
+use gpubench_records::{Cache, Failure, Flush, Path, Timer};
+use gpubench_stats::{
+    DramStallPeriod, Hertz, Nanoseconds, Summary, median, median_below_step, standard_error, variance,
+};
 
 /// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
 const PAIRS: usize = 64;

@@ -4,8 +4,7 @@
 use gpubench_driver::cupti::{Activity, ActivityKind};
 
 use crate::devices::cuda::sampling::timer::step;
-use gpubench_stats::format::counted;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Nanoseconds, format::counted};
 
 /// The kernel that separates launches.
 const MARK: &str = "gpubench_delay";

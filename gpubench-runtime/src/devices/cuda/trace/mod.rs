@@ -18,11 +18,8 @@ use super::guarded::Guarded;
 use super::places::relocate_inputs;
 use super::sampling::samples::SPACE;
 use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::method::{Cache, Flush};
-use gpubench_records::verification::{CuptiTimes, TracedActivity};
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, interval_of_mean};
+use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
+use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 
 /// The delay before a group, within which it is enqueued, so that the GPU does not wait for the host within it.
 const HOLD: Duration = Duration::from_millis(2);

@@ -6,11 +6,8 @@ use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
 use crate::devices::cuda::sampling::timer::step;
-use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush};
-use gpubench_records::verification::Slowdown;
-use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Interval, interval_of_mean, median};
+use gpubench_records::{Cache, Failure, Flush, Slowdown};
+use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median};
 
 /// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
 const PATTERN: usize = 4;

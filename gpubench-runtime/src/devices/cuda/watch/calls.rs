@@ -9,8 +9,7 @@ use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 
 use crate::devices::cuda::driver::{CallError, Event, check};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::observation::{DriverCalls, Observation};
+use gpubench_records::{Failure, Observation, Stage, observation::DriverCalls};
 
 /// The longest time after one stream has ended during which another, which ended before it, may still report busy.
 const GRACE: Duration = Duration::from_micros(50);

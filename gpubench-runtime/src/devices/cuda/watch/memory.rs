@@ -11,7 +11,7 @@ use gpubench_driver::{Memory, MemoryKind};
 use crate::device::DeviceError;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, check};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
-use gpubench_stats::units::Bytes;
+use gpubench_stats::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
 

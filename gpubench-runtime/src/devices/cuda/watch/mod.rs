@@ -5,8 +5,7 @@ pub(crate) mod calls;
 pub(crate) mod memory;
 pub(crate) mod relaunch;
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
@@ -16,11 +15,8 @@ use self::relaunch::{Outputs, Shadow};
 use super::driver::EventPair;
 use super::{Cuda, device_info};
 use crate::device::{Device, DeviceError, Work};
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::{Kernel, LaunchInfo, Multiprocessors, Written};
-use gpubench_records::observation::Observation;
-use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
+use gpubench_records::{Failure, Kernel, LaunchInfo, Multiprocessors, Observation, Stage, Written};
+use gpubench_stats::{Bytes, format};
 
 /// The most kernels of a launch that are reported.
 const MOST_KERNELS: usize = 4;

@@ -10,9 +10,8 @@ use super::{reset, synchronize};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
-use gpubench_records::failure::Failure;
-use gpubench_records::relaunch::{Relaunch, Rewritten};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_records::{Failure, Relaunch, Rewritten};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The most allocations of which each is looked at for changes.
 const MOST_REGIONS: usize = 64;
