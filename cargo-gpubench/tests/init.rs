@@ -89,7 +89,11 @@ fn a_checkout_may_be_depended_on() {
     let checkout = checkout.to_str().expect("UTF-8");
     _ = project.run(&["init", "../app", "--path", checkout, "--binding", "cust"]).code(0);
     let manifest = project.read("app/Cargo.toml");
-    assert!(manifest.contains(&format!("gpubench = {{ path = \"{checkout}\" }}")), "{manifest}");
+    assert!(
+        manifest
+            .contains(&format!("gpubench = {{ path = \"{checkout}\", features = [\"cust\", \"runtime\"] }}")),
+        "{manifest}"
+    );
     assert!(!manifest.contains("[lib]"), "{manifest}");
     assert!(project.read("app/benches/kernels.rs").contains("\ngpubench::main!();\n"));
 }
