@@ -143,7 +143,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
     step("baseline read", &mut || baseline = Some(place.load().expect("a baseline")));
     let baseline = baseline.expect("it was read");
     step("checked against it", &mut || {
-        assert_eq!(check(&run, &baseline, &|_| true, DECISION_ERROR).findings.len(), records)
+        assert_eq!(check(&run, &baseline, &|_| true, DECISION_ERROR).findings.len(), records);
     });
     step("baseline as a run", &mut || {
         assert_eq!(baseline.clone().into_run().map(|run| run.records.len()), Some(records));

@@ -90,7 +90,7 @@ fn shared_period(starts: &[f64], width: f64) -> Option<f64> {
     let (least, greatest) = (1.0 / PERIODS[1], 1.0 / PERIODS[0].max(4.0 * width));
     let apart = width / PERIODS[0] / 4.0 / length;
     let tries = ((greatest - least) / apart).ceil();
-    if !(tries > 0.0) {
+    if tries.is_nan() || tries <= 0.0 {
         return None;
     }
     let periods = (0..=tries as usize).map(|number| 1.0 / (least + number as f64 * apart));

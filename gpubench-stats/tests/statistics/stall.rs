@@ -154,15 +154,6 @@ fn a_stall_is_found_where_it_is() {
         errors.sort_by(f64::total_cmp);
     }
     // Half of all, and eight in ten: one in ten has ends that exclude the time of the launch, and a share by these ends.
-    println!(
-        "{} {} {} {} {} {}",
-        periods[160],
-        periods[288],
-        shares[160],
-        shares[256],
-        shares[288],
-        shares.iter().filter(|s| **s < 0.01).count()
-    );
     assert!(periods[160] < 2.2 && periods[288] < 6.0, "{periods:?} ns");
     assert!(shares[160] < 0.0012 && shares[256] < 0.0065, "{shares:?}");
 }

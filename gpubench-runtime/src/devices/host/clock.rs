@@ -222,7 +222,7 @@ mod empty_launch_tests {
     use gpubench_records::work::Counts;
 
     /// A launch that runs this closure on its stream.
-    struct Runs<F>(PinnedPool, F);
+    struct Runs<F>(Stream, F);
 
     impl<F: FnMut() + Send> Work for Runs<F> {
         fn launch(&mut self) -> Result<(), Failure> {
@@ -235,7 +235,7 @@ mod empty_launch_tests {
     fn judged(work: impl FnMut() + Send) -> Option<Reason> {
         let mut host = Host::open().expect("there is a CPU");
         let info = host.info().expect("nothing fails");
-        let mut work = Runs(host.pool.clone(), work);
+        let mut work = Runs(host.stream.clone(), work);
         let seen = host.observe(&mut work).expect("nothing fails");
         let mut sampler =
             host.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it can be sampled");
