@@ -5,16 +5,21 @@
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
 //! of that if it starts in one: on the average by L·(b + L/2) over the period.
 
+mod edges;
 mod folded;
 mod period;
+mod span;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 pub use self::period::DramStallPeriod;
 
-use self::folded::{Scored, Span, halfway, phase, resolution, scored, search, with_ends};
+use self::edges::Edges;
+use self::folded::{Folded, scores};
+use self::span::Span;
 use crate::quantile::{ascending, quantile};
-use crate::{summary::median_below_step, units::Nanoseconds};
+use crate::summary::median_below_step;
+use crate::units::Nanoseconds;
 
 /// The fewest samples in which a stall is looked for.
 const FEWEST: usize = 30;
@@ -78,16 +83,20 @@ impl DramStall {
         if starts.len() != times.len() || times.len() < FEWEST {
             return None;
         }
-        let (samples, deviation) = scored(starts, times, step)?;
+        let (scores, deviation) = scores(times, step)?;
         // The standard errors of the longest stall, if half of the samples meet it.
         let most_z = *SLOWS.end() * (device.duration / deviation) * (times.len() as f64).sqrt() / 2.0;
         if most_z < LEAST_EFFECT {
             return None;
         }
-        let parts = parts(median_below_step(times, step)?, device)?;
-        let (span, widths) = sharpest(&samples, &parts, device)?;
+        let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
+        let middle = median_below_step(times, step)?;
+        let parts = parts(middle, device)?;
+        let folded = Folded { starts: &starts, scores: &scores };
+        let span = search(&folded, &parts, device);
+        let Edges { span, widths } = sharpened(&folded, span, &parts)?;
         let of = |delayed: bool| -> Vec<Nanoseconds> {
-            let part = samples.iter().zip(times).filter(|((start, _), _)| span.holds(*start) == delayed);
+            let part = starts.iter().zip(times).filter(|(start, _)| span.holds(**start) == delayed);
             part.map(|(_, time)| *time).collect()
         };
         let (inside, outside) = (of(true), of(false));
@@ -107,7 +116,7 @@ impl DramStall {
         Some(Self {
             period,
             delay: length,
-            from: Nanoseconds(phase(span.from + halfway(starts)?.as_f64(), span.period)),
+            from: Nanoseconds(span.from),
             width: Nanoseconds(span.width),
             delayed_fraction: share,
             error: length * ((greatest - least) / 4.0),
@@ -142,34 +151,40 @@ fn parts(middle: Nanoseconds, device: &DramStallPeriod) -> Option<RangeInclusive
     Some(within(least)..=within(greatest))
 }
 
-/// Searches the period in the first samples, then closer in more of them, and at last closer in all by the ends of the span. Returns the
-/// span by the period that makes it sharpest, and the widths that are as likely. In bins the phase is left to move by a part of the
-/// span, which then seems wider than it is.
-fn sharpest(
-    samples: &[Scored],
-    parts: &RangeInclusive<f64>,
-    device: &DramStallPeriod,
-) -> Option<(Span, Range<f64>)> {
-    let mut period = device.period.as_f64();
-    let mut around = device.error.as_f64() + SAME_PERIOD * period;
-    let mut count = FIRST;
-    while count < samples.len() {
-        let these = &samples[..count];
-        period = search(these, period, around, parts).period;
-        around = 2.0 * resolution(these, period, parts);
+/// Searches the period in the first samples, and then closer in more of them.
+fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &DramStallPeriod) -> Span {
+    let period = device.period.as_f64();
+    let around = device.error.as_f64() + SAME_PERIOD * period;
+    let mut range = period - around..=period + around;
+    let (mut count, all) = (FIRST, folded.starts.len());
+    loop {
+        let these = folded.first(count.min(all));
+        let span = these.search(range, parts);
+        if count >= all {
+            return span;
+        }
+        let around = 2.0 * these.resolution(span.period, parts);
+        range = span.period - around..=span.period + around;
         count *= MORE;
     }
-    let span = search(samples, period, around, parts);
-    let mut best = with_ends(samples, span)?;
-    let mut apart = resolution(samples, span.period, parts);
-    let rounds = if samples.len() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
-    for _ in 0..rounds {
-        apart /= 4.0;
-        let around = best.0.period;
+}
+
+/// Returns the ends of the span by the period that makes it sharpest. In bins the phase is left to move by a part of the span, which
+/// then seems wider than it is.
+fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Option<Edges> {
+    let apart = folded.resolution(span.period, parts);
+    let of = |period: f64| folded.edges(Span { period, from: folded.moved(&span, period), ..span });
+    let mut best = of(span.period)?;
+    let rounds = if folded.starts.len() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
+    for round in 1..=rounds {
+        let apart = apart / f64::from(1 << (2 * round));
+        let around = best.span.period;
         for number in [-4, -3, -2, -1, 1, 2, 3, 4] {
-            let period = around + f64::from(number) * apart;
-            let sharper = with_ends(samples, Span { period, ..span }).filter(|(span, _)| span.z > best.0.z);
-            best = sharper.unwrap_or(best);
+            if let Some(edges) = of(around + f64::from(number) * apart)
+                && edges.span.z > best.span.z
+            {
+                best = edges;
+            }
         }
     }
     Some(best)

@@ -1,15 +1,18 @@
-//! The period at which the memory of a device is held up, from the starts and the times of reads of memory.
+//! The period at which the memory of a device is held up. In: the starts and the times of reads of memory; out: the period, if
+//! there is one.
 //!
 //! Few reads are slow. So the search is one of points on a line: by which period do they fall into the same phase?
 
 use std::ops::RangeInclusive;
 
-use super::folded::{phase, resolution, scored, search};
+use super::folded::{BINS, Folded, binned, scores, windows};
+use super::span::Span;
+use crate::median;
 use crate::quantile::{ascending, quantile};
-use crate::{median, units::Nanoseconds};
+use crate::units::Nanoseconds;
 
 /// The periods that are looked for.
-const PERIODS: [f64; 2] = [25e3, 250e3];
+const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
 /// A slow read takes longer than the median by so many standard deviations, and by so many steps of the timer.
 const SLOW_DEVIATIONS: f64 = 2.25;
 const SLOW_STEPS: f64 = 4.0;
@@ -40,8 +43,8 @@ impl DramStallPeriod {
     /// quarter of the period at most. A timer read the times in steps of `step`.
     ///
     /// Nothing if slow reads come at other times: then as many as here share a phase of a period once in a million times, the search
-    /// over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them
-    /// are where the period is half as long.
+    /// over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them are where the
+    /// period is half as long.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < FEWEST || starts.len() != times.len() {
             return None;
@@ -50,30 +53,33 @@ impl DramStallPeriod {
         let middle = Nanoseconds(quantile(&sorted, 0.5));
         let deviation = (middle.as_f64() - quantile(&sorted, 0.16)).max(step.as_f64() / 2.0);
         let limit = middle.as_f64() + (SLOW_DEVIATIONS * deviation).max(SLOW_STEPS * step.as_f64());
-        let (samples, _) = scored(starts, times, step)?;
-        let reads = samples.iter().zip(times).filter(|(_, time)| time.as_f64() > limit);
-        let (slow, delays): (Vec<f64>, Vec<_>) =
-            reads.map(|((start, _), time)| (start, *time - middle)).unzip();
+        let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
+        let both = || starts.iter().map(|start| start.as_f64()).zip(times);
+        let slow: Vec<f64> = both().filter(|(_, time)| is_slow(time)).map(|(start, _)| start).collect();
         if slow.len() < FEWEST || slow.len() as f64 > MOST_OF_ALL * times.len() as f64 {
             return None;
         }
-        let duration = median(&delays)?;
-        // A read that starts in a stall, or ends after its begin, is slow.
-        let width = (middle + duration).as_f64();
-        let candidate = shared_period(&slow[..slow.len().min(MOST)], width)?;
-        // Starts that share a phase of a period share one of each part of it, and reads that are not slow tell them apart.
-        let multiples =
-            (1..).map(|times| f64::from(times) * candidate).take_while(|period| *period <= PERIODS[1]);
-        let spans = multiples.map(|period| {
-            let widths = widths(width, period);
-            search(&samples, period, 4.0 * resolution(&samples, period, &widths), &widths)
-        });
-        let span = spans.max_by(|a, b| a.z.total_cmp(&b.z))?;
-        let inside = samples.iter().filter(|(start, _)| span.holds(*start)).count();
-        let slow_inside = slow.iter().filter(|start| span.holds(**start)).count();
-        let explained = slow_inside as f64 / inside.max(slow.len()) as f64;
-        let error = Nanoseconds(8.0 * resolution(&samples, span.period, &widths(width, span.period)));
-        (explained >= EXPLAINED).then_some(Self { period: Nanoseconds(span.period), error, duration })
+        let all: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
+        let delay = both().filter(|(_, time)| is_slow(time)).map(|(_, time)| *time - middle);
+        let length = median(&delay.collect::<Vec<_>>())?;
+        // A read that starts in a stall, or ends behind its begin, is slow.
+        let width = middle + length;
+        let candidate = most_together(&slow[..slow.len().min(MOST)], width.as_f64())?;
+        let (scores, _) = scores(times, step)?;
+        let folded = Folded { starts: &all, scores: &scores };
+        let span = best_multiple(&folded, candidate, width.as_f64());
+        let (inside, slow_inside) = both()
+            .filter(|(start, _)| span.holds(*start))
+            .fold((0_usize, 0_usize), |(inside, slow), (_, time)| {
+                (inside + 1, slow + usize::from(is_slow(time)))
+            });
+        let explained = slow_inside as f64 / (inside.max(slow.len()) as f64).max(1.0);
+        let error = 8.0 * folded.resolution(span.period, &widths(width.as_f64(), span.period));
+        (explained >= EXPLAINED).then_some(Self {
+            period: Nanoseconds(span.period),
+            error: Nanoseconds(error),
+            duration: length,
+        })
     }
 }
 
@@ -82,39 +88,50 @@ fn widths(width: f64, period: f64) -> RangeInclusive<f64> {
     0.5 * width / period..=(1.2 * width / period).min(0.9)
 }
 
-/// Returns the period by which most of these starts lie within a `width` of phases, if that is no chance. Frequencies are so close
-/// together that the phase of the last start moves by a quarter of the width from one to the next. Periods are at least four times as
-/// long as the width.
-fn shared_period(starts: &[f64], width: f64) -> Option<f64> {
+/// Returns the period by which most of these starts share a phase, give or take `width`, if that is no chance.
+fn most_together(starts: &[f64], width: f64) -> Option<f64> {
     let length = starts.last()? - starts.first()?;
-    let (least, greatest) = (1.0 / PERIODS[1], 1.0 / PERIODS[0].max(4.0 * width));
-    let apart = width / PERIODS[0] / 4.0 / length;
-    let tries = ((greatest - least) / apart).ceil();
-    if tries.is_nan() || tries <= 0.0 {
-        return None;
+    let (longest, shortest) = (1.0 / PERIODS.start(), 1.0 / PERIODS.end());
+    // The phase of the last start moves by a quarter of the width of the shortest period from one try to the next.
+    let apart = width / PERIODS.start() / 4.0 / length;
+    let tries = ((longest - shortest) / apart).ceil();
+    let mut best = (f64::INFINITY, 0.0);
+    for number in 0..=tries as usize {
+        let period = 1.0 / (shortest + number as f64 * apart);
+        let together = (width / period * BINS as f64).ceil().max(1.0) as usize;
+        if 4 * together > BINS {
+            continue;
+        }
+        let count = most_in_a_window(starts, period, together);
+        let chance = tail(starts.len(), count, together as f64 / BINS as f64);
+        // Any of the bins may begin the window.
+        let chance = chance * BINS as f64 * tries;
+        if chance < best.0 {
+            best = (chance, period);
+        }
     }
-    let periods = (0..=tries as usize).map(|number| 1.0 / (least + number as f64 * apart));
-    // Any of the starts may begin the width.
-    let chance = |period: f64| {
-        tries * starts.len() as f64 * tail(starts.len(), most_within(starts, period, width), width / period)
-    };
-    let (least, period) =
-        periods.map(|period| (chance(period), period)).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    (least < SIGNIFICANCE).then_some(period)
+    (best.0 < SIGNIFICANCE).then_some(best.1)
 }
 
-/// Returns the largest number of starts whose phases lie within a `width`.
-fn most_within(starts: &[f64], period: f64, width: f64) -> usize {
-    let mut phases: Vec<f64> = starts.iter().map(|start| phase(*start, period)).collect();
-    phases.sort_unstable_by(f64::total_cmp);
-    let count = phases.len();
-    phases.extend_from_within(..);
-    phases[count..].iter_mut().for_each(|phase| *phase += period);
-    let within = |first: usize| phases.partition_point(|phase| *phase < phases[first] + width) - first;
-    (0..count).map(within).max().unwrap_or_default()
+/// Returns the largest number of starts in so many bins of the period, one behind the other.
+fn most_in_a_window(starts: &[f64], period: f64, bins: usize) -> usize {
+    let all = binned(starts.iter().map(|start| (*start, 0.0)), period);
+    windows(&all, bins).map(|(_, _, count)| count as usize).max().unwrap_or_default()
 }
 
-/// Returns a bound on the chance that `count` or more of `all` points fall into a part of this size: that of Chernoff and Hoeffding.
+/// Returns the span of the best of a period and its multiples: points that share a phase of a period share one of each part of it,
+/// and reads that are not slow tell them apart.
+fn best_multiple(folded: &Folded<'_>, period: f64, width: f64) -> Span {
+    let multiples = (1..).map(|times| f64::from(times) * period).take_while(|period| period <= PERIODS.end());
+    let spans = multiples.map(|period| {
+        let widths = widths(width, period);
+        let around = 4.0 * folded.resolution(period, &widths);
+        folded.search(period - around..=period + around, &widths)
+    });
+    spans.max_by(|a, b| a.z.total_cmp(&b.z)).unwrap_or_else(|| folded.best(period, &widths(width, period)))
+}
+
+/// Returns a bound on the chance that `count` or more of `all` points fall into a part of so much: that of Chernoff and Hoeffding.
 fn tail(all: usize, count: usize, part: f64) -> f64 {
     let share = count as f64 / all as f64;
     if share <= part {
@@ -151,18 +168,20 @@ mod tests {
     }
 
     #[test]
-    fn a_width_may_reach_over_the_end_of_the_period() {
-        let at = |phases: &[f64]| -> Vec<f64> {
-            phases.iter().enumerate().map(|(turn, phase)| turn as f64 * 100.0 + phase).collect()
+    fn a_window_may_reach_over_the_end_of_the_period() {
+        let bin = 10.0;
+        let period = BINS as f64 * bin;
+        let at = |bins: &[usize]| -> Vec<f64> {
+            bins.iter()
+                .enumerate()
+                .map(|(turn, place)| turn as f64 * period + (*place as f64 + 0.5) * bin)
+                .collect()
         };
-        for (phases, width, most) in [
-            (&[10.0, 11.0, 12.0, 40.0][..], 3.0, 3),
-            (&[10.0, 12.0, 13.0], 2.5, 2),
-            (&[99.0, 0.0, 1.0, 30.0], 3.0, 3),
-            (&[98.0, 99.0, 30.0], 2.0, 2),
-        ] {
-            assert_eq!(most_within(&at(phases), 100.0, width), most, "{phases:?}");
-        }
+        assert_eq!(most_in_a_window(&at(&[10, 11, 12, 40]), period, 3), 3);
+        assert_eq!(most_in_a_window(&at(&[10, 12, 13]), period, 3), 2);
+        assert_eq!(most_in_a_window(&at(&[BINS - 1, 0, 1, 30]), period, 3), 3);
+        assert_eq!(most_in_a_window(&at(&[0, 1, 30]), period, 2), 2);
+        assert_eq!(most_in_a_window(&at(&[BINS - 2, BINS - 1, 30]), period, 2), 2);
     }
 
     /// Slow reads of about every fourth stall, up to 1.8 µs behind its begin; and some that share no phase.
@@ -172,18 +191,13 @@ mod tests {
         let starts: Vec<f64> = (0..40)
             .map(|turn| f64::from(4 * turn + turn * turn % 5) * period + f64::from(turn % 7) * 300.0)
             .collect();
-        let found = shared_period(&starts, 4e3).expect("forty of forty");
+        let found = most_together(&starts, 4e3).expect("forty of forty");
         // Or a part of it, by which they share a phase too.
         let times = period / found;
-        assert!(
-            (times - times.round()).abs() < 0.02 && (PERIODS[0]..=PERIODS[1]).contains(&found),
-            "{found}"
-        );
-        // Numbers of a hash of Knuth.
-        let spread = (0..40_u64).map(|turn| turn * 50_000 + turn * 2_654_435_761 % (1 << 32) % 50_000);
-        let spread: Vec<f64> = spread.map(|start| start as f64).collect();
-        assert_eq!(shared_period(&spread, 4e3), None);
-        assert_eq!(shared_period(&[], 4e3), None);
+        assert!((times - times.round()).abs() < 0.02 && PERIODS.contains(&found), "{found}");
+        let spread: Vec<f64> = (0..40).map(|turn| f64::from(turn * turn) * 7919.0).collect();
+        assert_eq!(most_together(&spread, 4e3), None);
+        assert_eq!(most_together(&[], 4e3), None);
     }
 
     /// Reads of 5 µs every 7.9 µs, of which those that start in the first 7 µs of a period of 100 are slow.

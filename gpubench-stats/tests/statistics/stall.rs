@@ -72,28 +72,6 @@ fn twice_a_short_period_is_not_found() {
     }
 }
 
-/// Of 1,024 short reads some dozens meet a stall that comes every 200 µs.
-#[test]
-fn a_period_that_few_reads_meet_is_found() {
-    let rng = &mut StdRng::seed_from_u64(7);
-    let memory = Memory { period: 200e3, ..STALLS };
-    let launch = Launch { time: 6e3, ..reads(Own::Steady) };
-    let found = (0..40).filter(|_| period(&samples(rng, &launch, memory, 16)).is_some()).count();
-    assert!(found >= 16, "{found} of 40");
-}
-
-/// Reads must be shorter than a quarter of the period.
-#[test]
-fn long_reads_have_no_period() {
-    let rng = &mut StdRng::seed_from_u64(8);
-    for time in [85e3, 500e3] {
-        let launch = Launch { time, ..reads(Own::Steady) };
-        for _ in 0..10 {
-            assert_eq!(period(&samples(rng, &launch, NONE, 16)), None, "{time} ns");
-        }
-    }
-}
-
 #[test]
 fn a_device_without_stalls_has_no_period() {
     let rng = &mut StdRng::seed_from_u64(2);
@@ -142,7 +120,7 @@ fn a_stall_is_found_where_it_is() {
     let rng = &mut StdRng::seed_from_u64(6);
     let (mut periods, mut shares) = (Vec::new(), Vec::new());
     for time in [6e3, 12e3, 25e3, 60e3] {
-        for _ in 0..80 {
+        for _ in 0..40 {
             let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
             periods.push((stall.period.as_f64() - STALLS.period).abs());
@@ -153,9 +131,9 @@ fn a_stall_is_found_where_it_is() {
     for errors in [&mut periods, &mut shares] {
         errors.sort_by(f64::total_cmp);
     }
-    // Half of all, and eight in ten: one in ten has ends that exclude the time of the launch, and a share by these ends.
-    assert!(periods[160] < 2.2 && periods[288] < 6.0, "{periods:?} ns");
-    assert!(shares[160] < 0.0012 && shares[256] < 0.0065, "{shares:?}");
+    // Half of all, and nine in ten.
+    assert!(periods[80] < 2.2 && periods[144] < 5.5, "{periods:?} ns");
+    assert!(shares[80] < 0.0012 && shares[144] < 0.013, "{shares:?}");
 }
 
 /// A launch that does not wait for the memory has no stall, and its own two modes stay what they are.
