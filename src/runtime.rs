@@ -127,7 +127,6 @@ macro_rules! device_kind {
 
 /// Runs a benchmark binary, with the races of feature `tune`.
 #[doc(hidden)]
-#[must_use]
 pub fn main(program: gpubench_records::record::Program, bench_target: bool) -> ExitCode {
     #[cfg(feature = "tune")]
     let extension = Some(gpubench_tune::extension());

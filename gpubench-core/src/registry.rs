@@ -48,7 +48,6 @@ macro_rules! __submit {
 
 impl Entry {
     /// Returns the full name of the benchmark: its module's path, its group if it has one, and its own name.
-    #[must_use]
     pub fn path(&self) -> String {
         match self.options.group {
             Some(group) => format!("{}::{group}::{}", self.module, self.name),
@@ -77,7 +76,6 @@ pub struct Generic {
 
 impl Variant {
     /// Returns the instance with these `generics`, launched on a stream of type `S`.
-    #[must_use]
     pub const fn new<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
         Self { device: <S::Source as StreamSource>::KIND, generics, visit }
     }
@@ -87,7 +85,6 @@ impl Variant {
         clippy::needless_maybe_sized,
         reason = "of a slice the compiler then says this alone, and not that it is unsized too"
     )]
-    #[must_use]
     pub const fn new_on_last<S: LastParameter + ?Sized>(
         generics: &'static [Generic],
         visit: fn(&mut dyn Visitor),

@@ -4,12 +4,9 @@ use std::fmt::Write;
 
 use anstyle::Style;
 
-use super::aligned::columns;
-use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
-use super::table::split;
 use super::text::{joined, left, paragraph, plain, width, wrapped};
-use super::{gate, together};
+use super::{aligned::columns, gate, page::Page, table::split, together};
 use gpubench_records::{
     Answer, BaselineComparison, CaseFinding, Compared, Comparison, Finding, Measurement, Record, Run,
 };

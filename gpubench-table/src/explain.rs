@@ -3,11 +3,8 @@
 use std::fmt::Write;
 
 use super::header::{all_properties, shown_peak};
-use super::page::Page;
-use super::style::heading;
 use super::text::{paragraph, plain, plain_lines, wrapped};
-use super::verification::verification;
-use super::{launch, roof};
+use super::{launch, page::Page, roof, style::heading, verification::verification};
 use gpubench_records::{
     Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,

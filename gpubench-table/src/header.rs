@@ -2,11 +2,9 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use super::page::Page;
-use super::roof;
-use super::rows::Devices;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
+use super::{page::Page, roof, rows::Devices};
 use gpubench_records::{DeviceInfo, Peak, PeakSource, Property, Quantity, Run, device_info::UUID};
 use gpubench_stats::format;
 

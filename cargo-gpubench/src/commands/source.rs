@@ -5,8 +5,7 @@ use std::{fs, io};
 
 use gpubench_records::files::cache;
 
-use super::run::RunArgs;
-use super::suites::Cargo;
+use super::{run::RunArgs, suites::Cargo};
 use crate::{manifest::Manifest, output::CommandError};
 
 /// Returns the manifest of the crate that `args` name; `None` for the workspace of the current folder.

@@ -10,8 +10,7 @@ use clap::Args;
 use gpubench_records::Exit;
 use serde::Deserialize;
 
-use super::init::GPUBENCH;
-use super::signals;
+use super::{init::GPUBENCH, signals};
 use crate::output::{CommandError, warn};
 
 /// The benchmark binaries to build, and how.

@@ -34,7 +34,6 @@ pub struct Gpu {
 impl Gpu {
     /// Returns GPU `ordinal` with its primary context.
     #[doc(hidden)]
-    #[must_use]
     pub fn new(ordinal: usize, context: Handle, calls: Calls) -> Self {
         Self { ordinal, context, calls, stream: ptr::null_mut() }
     }
@@ -67,7 +66,6 @@ impl Gpu {
 
     /// Returns the stream of the last case that was opened; null before the first.
     #[doc(hidden)]
-    #[must_use]
     pub fn stream(&self) -> Handle {
         self.stream
     }

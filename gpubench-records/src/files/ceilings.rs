@@ -6,9 +6,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::folders::cache;
-use super::format::CEILINGS;
-use super::replace::replace;
+use super::{folders::cache, format::CEILINGS, replace::replace};
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
 use crate::{DeviceInfo, Peak, PeakSource};
 use gpubench_stats::Rate;

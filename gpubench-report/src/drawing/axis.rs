@@ -1,7 +1,6 @@
 //! Axes: the place of each value in pixels, and the places and texts of ticks.
 
-use super::canvas::width;
-use super::unit::Unit;
+use super::{canvas::width, unit::Unit};
 
 /// An axis: its label, its unit and its scale.
 #[derive(Clone, Debug)]

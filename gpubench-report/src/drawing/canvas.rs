@@ -5,9 +5,7 @@ use std::fmt::{Arguments, Write as _};
 
 use gpubench_table::{Page, text};
 
-use super::WIDTH;
-use super::axis::PlacedAxis;
-use super::plot::Style;
+use super::{WIDTH, axis::PlacedAxis, plot::Style};
 use crate::escaped;
 
 /// Room at the edges.

@@ -2,10 +2,9 @@
 
 use gpubench_stats::quantile;
 
-use super::WIDTH;
 use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, widest};
-use super::plot::Mark;
+use super::{WIDTH, plot::Mark};
 
 /// The thickness of a bar, and the space between rows of bars.
 const BAR: f64 = 18.0;

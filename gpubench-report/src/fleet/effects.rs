@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use gpubench_stats::median_of;
 
-use super::judge::Fleet;
-use super::roof::FleetRoof;
+use super::{judge::Fleet, roof::FleetRoof};
 
 /// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
 /// decide alone.

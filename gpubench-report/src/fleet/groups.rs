@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use gpubench_stats::format::counted;
 
 use super::judge::{Fleet, FleetRules, Observation, judge};
-use super::roof::FleetRoof;
 use super::runs::{FleetRun, Model, Reading};
-use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict};
+use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict, roof::FleetRoof};
 
 /// The parts that are missing or left out: of a file, a GPU or a model, for a reason, and the cases if they are some.
 #[derive(Default)]

@@ -11,8 +11,7 @@ use gpubench_records::{
 use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;
 
-use super::FleetGpu;
-use super::roof::FleetRoof;
+use super::{FleetGpu, roof::FleetRoof};
 
 /// The runs of a fleet.
 #[derive(Debug, Default)]

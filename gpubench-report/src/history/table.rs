@@ -8,8 +8,7 @@ use gpubench_table::style::{NOTE, heading, styled};
 use gpubench_table::text::{paragraph, plain, wrapped};
 use gpubench_table::{Page, aligned::columns};
 
-use super::changes::SHORTEST_SERIES;
-use super::{CaseChange, CaseHistory, HistoryReport, RunLabel};
+use super::{CaseChange, CaseHistory, HistoryReport, RunLabel, changes::SHORTEST_SERIES};
 
 /// The digits of a hash that a reader sees.
 const DIGITS: usize = 8;

@@ -1,8 +1,7 @@
 //! Batches of launches that are too short for their timer. In: a device that times work, its timer and a launch; out: the
 //! number of back-to-back launches that a sample times together, and the time of one of them.
 
-use super::Work;
-use super::launch_timer::LaunchTimer;
+use super::{Work, launch_timer::LaunchTimer};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 

@@ -1,7 +1,6 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
-use super::finding::Finding;
-use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
+use super::{Available, ClockTarget, Device, DeviceError, DeviceType, finding::Finding};
 
 /// A kind of device: its name, and what can be asked before one is opened.
 pub struct DeviceKind {

@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use super::interruptions::Interruptions;
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
-use super::turns::swapped;
-use super::{SampleOptions, SampledGroup, Sampler, Work, batch};
+use super::{
+    SampleOptions, SampledGroup, Sampler, Work, batch, interruptions::Interruptions, turns::swapped,
+};
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
 

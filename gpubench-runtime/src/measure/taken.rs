@@ -3,14 +3,13 @@
 
 use std::{borrow::Cow, time::Instant};
 
-use super::budget::Budget;
 use super::checked::{CheckedGroups, GroupCost};
 use super::clock::{ClockReadings, USUAL_GROUPS};
 use super::groups::{GroupSize, MIN_GROUPS};
-use super::places::Places;
-use super::stop_policy::StopPolicy;
-use super::warm_up::LastGroup;
-use super::{LAUNCHES_BESIDE, StepObserver, interrupted};
+use super::{
+    LAUNCHES_BESIDE, StepObserver, budget::Budget, interrupted, places::Places, stop_policy::StopPolicy,
+    warm_up::LastGroup,
+};
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::samples::{self, OWN_DELAYS};
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};

@@ -7,9 +7,7 @@ mod turns;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::groups::MIN_SAMPLES;
-use super::measure;
-use super::taken::MAX_SAMPLES;
+use super::{groups::MIN_SAMPLES, measure, taken::MAX_SAMPLES};
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::{Failure, Method, Path, Samples, Sampling, Stage, Step, Timer};
 use gpubench_stats::{DramStallPeriod, Hertz, Nanoseconds};

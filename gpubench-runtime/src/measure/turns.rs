@@ -9,11 +9,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::clock::ClockReadings;
-use super::groups::GroupSize;
-use super::warm_up::warm_up;
-use super::watch::Watch;
-use super::{StepObserver, took_none};
+use super::{
+    StepObserver, clock::ClockReadings, groups::GroupSize, took_none, warm_up::warm_up, watch::Watch,
+};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, Timer, WarmUp, comparison::Round,

@@ -8,10 +8,8 @@ use gpubench_records::{Failure, Sampling, Step, Timer, WarmUp};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
 
-use super::budget::Budget;
 use super::checked::{CheckedGroups, GroupCost};
-use super::clock::ClockReadings;
-use super::groups::GroupSize;
+use super::{budget::Budget, clock::ClockReadings, groups::GroupSize};
 
 /// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;

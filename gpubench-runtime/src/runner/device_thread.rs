@@ -9,9 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::{collections::BTreeMap, io, time::Duration};
 
-use super::single_cases::ConfirmedFailures;
 use super::supervisor::{Lost, Supervisor, Warn};
-use super::{RunConfig, RunError};
+use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
 use crate::device::Available;
 use crate::plan::{Job, SharedResource};
 use crate::worker::{MeasureRequest, Reply, Request};

@@ -3,8 +3,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::device_thread::Scheduled;
-use super::{RunEvent, RunEvents};
+use super::{RunEvent, RunEvents, device_thread::Scheduled};
 use crate::plan::{Job, Plan};
 use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, thread, time::Duration};
 
-use super::results::check_completeness as check;
-use super::resume::ResumedRecords;
 use super::supervisor::{Loss, Supervisor, Warn, Worker};
-use super::{Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure};
+use super::{
+    Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure,
+    results::check_completeness as check, resume::ResumedRecords,
+};
 use crate::plan::{Job, JobStatus, Plan, SharedResource};
 use crate::worker::{Reply, Request};
 use crate::{device::Available, peaks::PeakSources};

@@ -8,8 +8,7 @@ use clap::{
     parser::ValueSource,
 };
 
-use super::measure::Extension;
-use super::{SuiteError, bench_targets};
+use super::{SuiteError, bench_targets, measure::Extension};
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::selection::split_names;
 

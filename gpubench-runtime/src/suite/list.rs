@@ -2,11 +2,9 @@
 
 use std::fmt::Write;
 
-use super::SuiteError;
 use super::cli::{Exit, TextFormat};
 use super::prepare::{Planner, Task, kinds_of};
-use super::share::Share;
-use super::test_mode::json_line;
+use super::{SuiteError, share::Share, test_mode::json_line};
 use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
 use crate::{devices::select, settings::Settings};
 use gpubench_records::text::printable;

@@ -6,12 +6,8 @@ use std::{collections::HashSet, path::PathBuf};
 
 use clap::{ArgMatches, Command};
 
-use super::cli::Exit;
 use super::prepare::{Planner, Task, runs_folder, with_commit};
-use super::printer::Printer;
-use super::progress::Progress;
-use super::share::Share;
-use super::{SuiteError, peaks};
+use super::{SuiteError, cli::Exit, peaks, printer::Printer, progress::Progress, share::Share};
 use crate::plan::{Job, JobStatus, Plan, Selection};
 use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::lock::{self, Lock};

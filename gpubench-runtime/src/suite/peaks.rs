@@ -1,10 +1,7 @@
 //! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
 
-use super::SuiteError;
-use super::cli::Exit;
-use super::measure::run_config;
 use super::prepare::{Task, kinds_of};
-use super::printer::Printer;
+use super::{SuiteError, cli::Exit, measure::run_config, printer::Printer};
 use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
 use crate::runner::{RunEvent, RunEvents};
 use crate::{

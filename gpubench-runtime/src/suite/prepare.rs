@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use std::{fs, sync::mpsc, thread};
 
-use super::SuiteError;
-use super::share::Share;
+use super::{SuiteError, share::Share};
 use crate::device::{Available, Missing};
 use crate::devices::select::{self, Devices, Selected};
 use crate::plan::{Ignored, Plan, PlanError, Selection};

@@ -5,10 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::AutoStream;
 
-use super::SuiteError;
-use super::cli::Exit;
-use super::error::warn;
-use super::measure::MeasuredRun;
+use super::{SuiteError, cli::Exit, error::warn, measure::MeasuredRun};
 use crate::system::stdio::{self, Patient};
 use crate::{runner::RunFile, settings::Settings};
 use gpubench_records::{Destination, Run, files::fill};

@@ -6,13 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::SuiteError;
 use super::cli::{Exit, TextFormat};
-use super::error::warn;
 use super::measure::{ended_early, run_config};
 use super::prepare::{Planner, Task};
-use super::progress::Progress;
-use super::share::Share;
+use super::{SuiteError, error::warn, progress::Progress, share::Share};
 use crate::plan::{Plan, PlanError};
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
 use crate::{peaks::PeakSources, settings::Settings, system::stopping::SignalWatch};

@@ -3,8 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pipe::end_if_copied;
-use super::{Reply, Request};
+use super::{Reply, Request, pipe::end_if_copied};
 use crate::device::{Device, Inputs, Memory, Work, not_left};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use crate::{catch::catch, plan::Job};

@@ -18,8 +18,7 @@ use self::edges::Edges;
 use self::folded::{Folded, scores};
 use self::span::Span;
 use crate::quantile::{ascending, quantile};
-use crate::summary::median_below_step;
-use crate::units::Nanoseconds;
+use crate::{summary::median_below_step, units::Nanoseconds};
 
 /// The fewest samples in which a stall is looked for.
 const FEWEST: usize = 30;

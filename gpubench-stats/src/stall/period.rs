@@ -7,9 +7,8 @@ use std::ops::RangeInclusive;
 
 use super::folded::{BINS, Folded, binned, scores, windows};
 use super::span::Span;
-use crate::median;
 use crate::quantile::{ascending, quantile};
-use crate::units::Nanoseconds;
+use crate::{median, units::Nanoseconds};
 
 /// The periods that are looked for.
 const PERIODS: RangeInclusive<f64> = 25e3..=250e3;

@@ -6,13 +6,10 @@ use std::rc::Rc;
 
 use gpubench_driver::sys::{self, CUlimit, CUstream};
 
-use super::Cuda;
 use super::driver::{CallError, DeviceMemory, check};
-use super::guarded::Guarded;
-use super::kernels::Kernels;
-use super::sampling::graph_path::GraphPath;
 use super::sampling::samples::{SamplingState, Works};
 use super::sampling::timer;
+use super::{Cuda, guarded::Guarded, kernels::Kernels, sampling::graph_path::GraphPath};
 use crate::device::{DeviceError, SampleOptions, Work};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
 use gpubench_stats::{Bytes, Nanoseconds, format, median, median_below_step};

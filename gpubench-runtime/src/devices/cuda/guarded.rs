@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use gpubench_driver::{Piece, sys::CUstream};
 
-use super::Cuda;
-use super::driver::Own;
-use super::watch::calls::ignored;
+use super::{Cuda, driver::Own, watch::calls::ignored};
 use crate::device::{Work, not_left};
 use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};

@@ -1,8 +1,7 @@
 //! Inputs that move to another place of the device's memory. In: the work that they are of; out: the same work, on inputs that were made
 //! anew.
 
-use super::Cuda;
-use super::driver::DeviceMemory;
+use super::{Cuda, driver::DeviceMemory};
 use crate::device::{Device, Work};
 use gpubench_records::Failure;
 

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rayon::prelude::*;
 
-use super::PinnedPool;
-use super::clock::others_time;
 use super::multiply_add::{self, MultiplyAdds};
+use super::{PinnedPool, clock::others_time};
 use crate::system::machine::thread_time;
 use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};

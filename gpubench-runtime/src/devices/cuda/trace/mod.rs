@@ -11,12 +11,8 @@ use gpubench_driver::{Piece, sys};
 
 use self::launches::{Expected, TracedLaunch, kind_in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
-use super::Cuda;
 use super::driver::{EventPair, check};
-use super::flush::Suspended;
-use super::guarded::Guarded;
-use super::places::relocate_inputs;
-use super::sampling::samples::SPACE;
+use super::{Cuda, flush::Suspended, guarded::Guarded, places::relocate_inputs, sampling::samples::SPACE};
 use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};

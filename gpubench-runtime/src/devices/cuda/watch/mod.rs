@@ -12,8 +12,7 @@ use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
 use self::memory::{Fingerprints, Regions, Unreadable};
 use self::relaunch::{Outputs, Shadow};
-use super::driver::EventPair;
-use super::{Cuda, device_info};
+use super::{Cuda, device_info, driver::EventPair};
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::{Failure, Kernel, LaunchInfo, Multiprocessors, Observation, Stage, Written};
 use gpubench_stats::{Bytes, format};
