@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 pub use gpubench_records::exit::Exit;
-pub use gpubench_records::peer::Peer;
 pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
 pub use gpubench_runtime::device;
 pub use gpubench_runtime::{Error, Progress, RunEvent, RunEvents, Settings, Suite};

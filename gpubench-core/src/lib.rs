@@ -9,6 +9,7 @@ mod bound;
 mod error;
 mod listed;
 mod memory;
+mod peer;
 mod registry;
 mod stream;
 mod work;
@@ -33,6 +34,7 @@ pub use self::listed::listed_ordinal;
 #[doc(hidden)]
 pub use self::listed::while_listed;
 pub use self::memory::Memory;
+pub use self::peer::Peer;
 pub use self::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Generic, Group, Variant, Visitor};
 pub use self::stream::{LastParameter, LaunchStream, StreamSource};
 pub use self::work::{Counts, Link};

@@ -23,7 +23,6 @@ pub mod merge;
 pub mod method;
 pub mod metrics;
 pub mod observation;
-pub mod peer;
 pub mod record;
 pub mod relaunch;
 pub mod samples;

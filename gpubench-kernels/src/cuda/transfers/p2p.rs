@@ -30,7 +30,7 @@ fn peers() -> Vec<Peer> {
 /// Returns true if the GPU whose cases are listed reads and writes the memory of `peer` directly.
 fn is_reached(peer: Peer) -> bool {
     let there = |own| if peer.of() == count() { Some((own, peer.after(own))) } else { None };
-    gpubench::device::listed_ordinal().and_then(there).is_some_and(|(own, peer)| reaches(own, peer))
+    gpubench::listed_ordinal().and_then(there).is_some_and(|(own, peer)| reaches(own, peer))
 }
 
 /// The direction of a copy, as the GPU that does it sees it.

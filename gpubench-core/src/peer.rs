@@ -1,11 +1,12 @@
-//! The other end of a link between devices of one kind. In: the number of a device; out: the number of its peer. An argument
-//! named `peer` with such a value, of a benchmark with `link = p2p`, tells reports which two devices a row is about.
+//! The other end of a link between devices of one kind, as the value of an argument.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// The device that comes so many numbers after the one that is measured; behind the last comes the first. So a case is the
-/// same on every device. Shown as `+1/4`: the next of four.
+use crate::CaseError;
+
+/// The device whose number is higher than that of the measured one by a fixed count; the first follows the last. A case thus
+/// has the same arguments on every device. Shown as `+1/4`: the next of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     further: usize,
@@ -13,20 +14,20 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The name of the argument.
-    pub const ARG: &str = "peer";
-
-    /// The peers of each of so many devices.
+    /// Returns the peers of each of this many devices.
+    #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
         (1..devices).map(|further| Self { further, of: devices }).collect()
     }
 
-    /// The number of devices.
+    /// Returns the number of devices.
+    #[must_use]
     pub fn of(self) -> usize {
         self.of
     }
 
-    /// The number of the peer of this device.
+    /// Returns the number of the peer of this device.
+    #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.further) % self.of
     }
@@ -38,20 +39,20 @@ impl Display for Peer {
     }
 }
 
-/// A text that names no [`Peer`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a peer is written as `+1/4`, the next of four devices, and not as `{0}`")]
-pub struct UnknownPeer(String);
-
 impl FromStr for Peer {
-    type Err = UnknownPeer;
+    type Err = CaseError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownPeer> {
+    fn from_str(text: &str) -> Result<Self, CaseError> {
         let read = || {
             let (further, of) = text.strip_prefix('+')?.split_once('/')?;
             Some(Self { further: further.parse().ok()?, of: of.parse().ok()? })
         };
-        read().filter(|peer| (1..peer.of).contains(&peer.further)).ok_or_else(|| UnknownPeer(text.to_owned()))
+        let peer = read().filter(|peer| (1..peer.of).contains(&peer.further));
+        peer.ok_or_else(|| {
+            CaseError::new(format_args!(
+                "a peer is written as `+1/4`, the next of four devices, and not as `{text}`"
+            ))
+        })
     }
 }
 
@@ -66,7 +67,8 @@ mod tests {
             assert_eq!((peer.to_string(), peer.after(own)), (text.to_owned(), number));
         }
         for text in ["", "1/2", "+0/2", "+2/2", "+1", "+x/2"] {
-            assert_eq!(text.parse::<Peer>(), Err(UnknownPeer(text.to_owned())));
+            let error = text.parse::<Peer>().expect_err("it is no peer").to_string();
+            assert!(error.ends_with(&format!("and not as `{text}`")), "{error}");
         }
         assert_eq!(Peer::all(3).iter().map(|peer| peer.after(2)).collect::<Vec<_>>(), [0, 1]);
     }
