@@ -37,7 +37,7 @@ pub mod settings {
     };
 }
 
-/// The jobs of a run, as [`RunEvents`] are told them.
+/// The jobs of a run, which [`RunEvents`] receives.
 pub mod plan {
     pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
 }

@@ -74,7 +74,7 @@ pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
     }
 }
 
-/// Keeps the name of a kernel. A library stands for a module, and its kernel for a function: a kernel may be launched by its own handle.
+/// Keeps the name of a kernel. A library is recorded as a module and its kernel as a function, since a kernel's own handle can be launched.
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.

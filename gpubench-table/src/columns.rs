@@ -269,7 +269,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// The bar of a measurement; nothing if its median is not above zero.
 fn bar(measured: &Measurement) -> String {
     let median = measured.median();
-    // The memory's stalls are told of the device, and not in each row.
+    // DRAM stalls are reported for the device, and not for each result.
     let times = measured.samples.stall_corrected();
     if median <= Nanoseconds::ZERO || times.is_empty() {
         return String::new();

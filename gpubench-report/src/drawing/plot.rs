@@ -248,7 +248,7 @@ mod tests {
     fn curves() -> Panels {
         let series = vec![
             Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
-            // Nothing is drawn of a value that is none.
+            // NaN and infinite values are not drawn.
             Series::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
         ];
         let marks = vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")];

@@ -37,7 +37,7 @@ impl<'a> SamplingPath<'a> {
     }
 }
 
-/// The reason why no graph stands for a launch.
+/// The reason why a launch cannot be captured in a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StreamReason {
     /// The user asks for the stream.
@@ -60,7 +60,7 @@ pub(crate) enum StreamReason {
     /// A node that costs more in a graph, or less.
     #[error("{0}")]
     Node(&'static str),
-    /// The launch is timed in turn with one that no graph stands for.
+    /// The launch is interleaved with one that cannot be captured.
     #[error("the launch that it is compared with is there: {0}")]
     Partner(Box<Self>),
 }
@@ -69,12 +69,13 @@ pub(crate) enum StreamReason {
 const LONGEST_QUEUE: usize = 64;
 /// The longest delay before a group.
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
-/// The groups in a row that the longest delay has to be too short for, before none is tried: other programs hold up a host now and then.
+/// The consecutive groups for which the longest delay must be too short before delays are given up: other programs slow a host
+/// now and then.
 const UNCOVERED_GROUPS: usize = 2;
 /// The delay before each of their hot samples, in the place of a flush: an empty launch among them and its events are enqueued meanwhile.
 const UNCOVERED_SPACE: Duration = Duration::from_micros(50);
-/// The longest delay before a launch that is held until all of its work is enqueued. Such launches are repeated until so many of them were
-/// covered by their delay, or so many were not.
+/// The longest delay before a pre-enqueued launch. Such launches are repeated until this many of them were covered by their delay,
+/// or this many were not.
 const LONGEST_HOLD: Duration = Duration::from_millis(100);
 const HELD: usize = 3;
 /// The assumed time to enqueue a group, before the first.
@@ -86,7 +87,7 @@ pub(crate) struct StreamPath {
     enqueueing: Duration,
     /// The most places that can be enqueued within the longest delay.
     longest: usize,
-    /// The groups in a row, so far, of a sample and an empty launch behind the longest delay, that took longer to enqueue.
+    /// The consecutive groups, so far, of a sample and an empty launch after the longest delay that took longer to enqueue.
     too_long: usize,
     /// The time it takes to enqueue one launch, if that is longer than the longest delay covers: samples may then contain waits for
     /// the host.

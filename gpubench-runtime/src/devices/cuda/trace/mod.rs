@@ -115,7 +115,7 @@ const PLACES: usize = MOVES_OF_A_TRACE + 1;
 const UNCOUNTED: usize = 2;
 /// The time that a launch takes beside its own, for its flush and for what tracing costs.
 const BESIDE: Nanoseconds = Nanoseconds(40e3);
-/// The pieces that are told by name.
+/// The pieces that are reported by name.
 const NAMED: usize = 32;
 
 /// Traces launches of `work` after the samples of its case, and returns their times by CUPTI with their pieces.
@@ -142,7 +142,7 @@ pub(crate) fn pass(
         launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
         if let Some(place) = places.next().filter(|_| launches.len() < count) {
             relocate_inputs(device, &mut work, *place)?;
-            // What was launched there is none of the next group.
+            // The next group does not contain these launches.
             drop(tracing.take());
         }
     }
@@ -190,7 +190,7 @@ fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
 /// The threads of a mark.
 const THREADS: u32 = 32;
 
-/// Launches `work` so many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
+/// Launches `work` this many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
 /// launch goes an empty kernel with `number` + 1 blocks, which tells the case.
 pub(crate) fn profile(
     device: &Cuda,

@@ -97,7 +97,7 @@ pub(crate) fn work_elsewhere(seen: &str) -> Failure {
 /// The handles of default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
-/// A launch that asks as often as this in a row if the same work is done waits for it.
+/// A launch waits for work if it asks this many times back-to-back whether that work is done.
 const SPINS: usize = 2;
 
 /// Returns what a launch of these calls does beside its work on `own`, the gravest first.
