@@ -67,10 +67,10 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
     }
     let mut times: Vec<f64> = yardstick.values().map(|row| row.us).collect();
     times.sort_unstable_by(f64::total_cmp);
-    let near = [("within 1 % or 0.15 µs", 1.0), ("", -1.0)].map(|(name, sign)| {
-        let limit = |us: &f64| (1e3 * us, sign * NEAR.1.max(NEAR.0 / us));
-        Series::new(name, times.iter().map(limit)).styled(Style::Bare)
-    });
+    // The upper limit from the left to the right, and the lower one back.
+    let limit = |sign: f64| move |us: &f64| (1e3 * us, sign * NEAR.1.max(NEAR.0 / us));
+    let limits = times.iter().map(limit(1.0)).chain(times.iter().rev().map(limit(-1.0)));
+    let near = Series::new("within 1 % or 0.15 µs", limits).styled(Style::Bare);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Panels {
         title: format!("Median error of cold times: {}", medians.join(", ")),
@@ -81,7 +81,7 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
         x: Axis::log10("time by CUPTI", Unit::TIME),
         panels: vec![Panel {
             y: Axis::linear("error of the tool's median", Unit::PART),
-            series: tools.into_iter().chain(near).collect(),
+            series: tools.into_iter().chain([near]).collect(),
             marks: Vec::new(),
         }],
         alike: true,
