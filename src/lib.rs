@@ -47,7 +47,7 @@ pub use self::runtime::*;
 /// Streams of NVIDIA GPUs, of any binding.
 pub mod cuda {
     pub use gpubench_core::cuda::{CudaStream, Gpu, Handle, RawStream};
-    #[cfg(feature = "runtime")]
+    #[cfg(feature = "unstable-device")]
     pub use gpubench_runtime::devices::cuda::{Cuda, Replay};
 }
 

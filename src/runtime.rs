@@ -3,28 +3,10 @@
 use std::process::ExitCode;
 
 pub use gpubench_records::exit::Exit;
-pub use gpubench_records::{conditions, device_info, failure, id, launch, method};
-pub use gpubench_runtime::device;
 pub use gpubench_runtime::{Error, Progress, RunEvent, RunEvents, Settings, Suite};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "tune")]
 pub use gpubench_tune as tuning;
-
-/// What other clocks and the hardware's counters say of a row.
-pub mod verification {
-    pub use gpubench_records::verification::{
-        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, Slowdown,
-        StallReason, TracedActivity, Verification,
-    };
-}
-
-/// Comparisons of two benchmarks, and with a baseline.
-pub mod comparison {
-    pub use gpubench_records::comparison::{
-        Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, InvalidThreshold, Round,
-        Threshold,
-    };
-}
 
 /// The values of [`Settings`].
 pub mod settings {
@@ -42,11 +24,16 @@ pub mod plan {
     pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
 }
 
-/// A run and its records.
+/// A run, its records, and their verdicts. The crate `gpubench-records` has the types of every field.
 pub mod record {
-    pub use gpubench_records::record::{
-        Compared, Environment, Measurement, Package, Program, Record, Run, Skipped,
-    };
+    pub use gpubench_records::method::Cache;
+    pub use gpubench_records::record::{Measurement, Record, Run};
+    pub use gpubench_records::verdict::{Reason, State, Verdict};
+}
+
+/// What a device is: its name, its sizes and its peaks.
+pub mod device_info {
+    pub use gpubench_records::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID, Value};
 }
 
 /// The texts of a run: its table, its explanations, and the formats that other programs read.
@@ -55,19 +42,20 @@ pub mod report {
     pub use gpubench_table::{Page, explain, render};
 }
 
-/// The samples of a case.
-pub mod samples {
-    pub use gpubench_records::samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp};
-}
-
 /// The statistics of samples.
 pub mod stats {
-    pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
+    pub use gpubench_stats::{Interval, Summary, median, quantile};
 }
 
-/// Verdicts and their reasons.
-pub mod verdict {
-    pub use gpubench_records::verdict::{Reason, State, Verdict};
+/// Devices of your own. These traits may change in any release.
+#[cfg(feature = "unstable-device")]
+pub mod device {
+    pub use gpubench_records::{
+        conditions::Reading,
+        failure::{Failure, Stage},
+        method::{Cache, Flush, Method, Path, Timer},
+    };
+    pub use gpubench_runtime::device::*;
 }
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
@@ -117,6 +105,7 @@ pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error
 /// ```ignore
 /// gpubench::device_kind!(DeviceKind::new::<Coprocessor>());
 /// ```
+#[cfg(feature = "unstable-device")]
 #[macro_export]
 macro_rules! device_kind {
     ($kind:expr) => {

@@ -20,10 +20,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpubench::format;
-use gpubench::method::Cache;
-use gpubench::record::{Measurement, Run};
+use gpubench::record::{Cache, Measurement, Run};
 use gpubench::units::Nanoseconds;
-use gpubench::verification::{CuptiPass, Difference};
+use gpubench_records::verification::{CuptiPass, Difference};
 
 /// What is wished for: a row within 1 % or 0.15 µs of CUPTI, and a process within 0.5 % or 64 ns of the median of all.
 const OF_CUPTI: (f64, Nanoseconds) = (0.01, Nanoseconds(150.0));

@@ -19,7 +19,7 @@ use clap::Parser;
 use gpubench::format;
 use gpubench::record::{Record, Run};
 use gpubench::units::Bytes;
-use gpubench::verification::{Counters, CuptiPass, NcuPass};
+use gpubench_records::verification::{Counters, CuptiPass, NcuPass};
 
 #[derive(Debug, Parser)]
 #[command(about = "Prints what other clocks and counters say of each row of a run.")]

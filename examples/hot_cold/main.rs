@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, peak_mark, table};
+use gpubench::device::Flush;
 use gpubench::device_info::{DeviceInfo, Quantity};
-use gpubench::method::Flush;
 use gpubench::record::Measurement;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;

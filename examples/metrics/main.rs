@@ -22,14 +22,13 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use gpubench::device_info::{DeviceInfo, Quantity};
-use gpubench::id::DeviceId;
-use gpubench::method::Cache;
-use gpubench::record::{Measurement, Run};
+use gpubench::record::{Cache, Measurement, Run};
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::stats::median;
 use gpubench::units::{Bytes, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 use gpubench::{Settings, format};
 use gpubench_kernels::cuda::{Sources, sources};
+use gpubench_records::id::DeviceId;
 
 /// The readings of each of the three timers.
 const READINGS: usize = 100;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, peak_mark, table};
 use gpubench::device_info::{DeviceInfo, Quantity};
-use gpubench::method::Cache;
+use gpubench::record::Cache;
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench::{Settings, format};

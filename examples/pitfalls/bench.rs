@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use gpubench::conditions::Reading;
+use gpubench::device::Reading;
 use gpubench::device_info::DeviceInfo;
-use gpubench::method::Cache;
-use gpubench::record::{Measurement, Run};
+use gpubench::record::{Cache, Measurement, Run};
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::Nanoseconds;
 use gpubench::{Settings, format, stats};

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use gpubench::conditions::Reading;
-use gpubench::device::Monitor;
+use gpubench::device::{Monitor, Reading};
 
 /// Between two readings. Sensors are no faster.
 const PERIOD: Duration = Duration::from_millis(20);

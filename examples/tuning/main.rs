@@ -14,9 +14,8 @@ mod expected;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::env;
-use std::fs;
 use std::sync::Mutex;
+use std::{env, fs};
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;

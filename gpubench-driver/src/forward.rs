@@ -47,6 +47,7 @@ macro_rules! forwarders {
         ($symbol, unsafe { std::mem::transmute::<*const (), Function>($name as *const ()) })
     };
     (@define $visibility:vis $name:ident($symbol:expr) ($($argument:ident: $type:ty),* $(,)?) { $($then:tt)* }) => {
+        #[doc(hidden)]
         #[unsafe(export_name = $symbol)]
         $visibility unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
             $crate::forward::forwarders! { @body ($symbol) ($($argument: $type),*) $($then)* }

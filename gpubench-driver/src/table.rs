@@ -3,8 +3,7 @@
 //! the linker finds before libcuda's: see `forward`. A driver that lacks one returns `CUDA_ERROR_NOT_FOUND`.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
-#![expect(missing_docs, non_snake_case, reason = "the names are CUDA's, and so is the documentation")]
-#![expect(clippy::missing_safety_doc, reason = "the contracts are CUDA's")]
+#![expect(non_snake_case, reason = "the names are CUDA's")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 

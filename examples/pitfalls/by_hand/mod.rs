@@ -47,7 +47,7 @@ pub(crate) enum HandTiming {
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
-    /// A reading of the sensors: [`Reading`](gpubench::conditions::Reading), or nothing if there are none.
+    /// A reading of the sensors: [`Reading`](gpubench::device::Reading), or nothing if there are none.
     Sensors,
 }
 

@@ -1,8 +1,7 @@
 //! A reading of the sensors (row B8). In: a GPU's number; out: the reading, if it has sensors.
 
-use gpubench::conditions::Reading;
 use gpubench::cuda::Cuda;
-use gpubench::device::Device as _;
+use gpubench::device::{Device as _, Reading};
 
 use crate::common::Result;
 

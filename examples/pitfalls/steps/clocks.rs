@@ -1,9 +1,9 @@
 //! B8: clocks, power and temperature. In: the bench; out: the sensors' readings before, during and after the measurement of
 //! a product, and the commands that lock clocks, which need rights that this program neither needs nor uses.
 
-use gpubench::conditions::SensorRange;
 use gpubench::format;
 use gpubench::units::Range;
+use gpubench_records::conditions::SensorRange;
 use serde_json::json;
 
 use super::Pitfall;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gpubench::device_info::DeviceInfo;
-use gpubench::method::Cache;
+use gpubench::record::Cache;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, Percent, WarmUp};
 use gpubench::units::{Bytes, Nanoseconds};
 use gpubench::{Settings, format};

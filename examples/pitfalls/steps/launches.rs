@@ -1,7 +1,7 @@
 //! B9: the cost of a launch, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an
 //! empty and of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
 
-use gpubench::method::Cache;
+use gpubench::record::Cache;
 use gpubench::settings::CacheStates;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;

@@ -1,7 +1,7 @@
 //! B11: two kernels at once. In: the bench; out: the readings of events on each stream while both run, beside each alone,
 //! and of a clock around both.
 
-use gpubench::method::Cache;
+use gpubench::record::Cache;
 use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::{Settings, format};
 use serde_json::json;

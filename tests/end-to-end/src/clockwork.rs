@@ -2,23 +2,18 @@
 //! In: [`Clockwork::advance`] and [`Clockwork::draw`]; out: event times and energies whose truth is known.
 
 use std::cell::Cell;
-use std::env;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
-use gpubench::conditions::Reading;
-use gpubench::device::Monitor;
-
-use gpubench::device::swapped;
 use gpubench::device::{
-    Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, SampledGroup, Sampler, Work,
+    Cache, Device, DeviceError, DeviceKind, DeviceType, Failure, Flush, Inputs, Method, Monitor, Path,
+    Reading, SampleOptions, SampledGroup, Sampler, Timer, Work, swapped,
 };
+
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, UUID, Value};
-use gpubench::failure::Failure;
-use gpubench::method::{Cache, Flush, Method, Path, Timer};
 use gpubench::units::{Bytes, Joules, Nanoseconds, Rate};
 use gpubench::{CaseError, LaunchStream, StreamSource};
 

@@ -1,11 +1,10 @@
 //! The settings of the fake. In: the variables of the table in the crate's documentation; out: a [`Config`],
 //! read once. A variable that cannot be read ends the process: a test that asks for what is not there must not pass.
 
-use std::env;
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::process;
 use std::str::FromStr;
+use std::{env, process};
 
 use crate::code::Code;
 use crate::delays::Delays;

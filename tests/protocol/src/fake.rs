@@ -1,9 +1,8 @@
 //! The fake libcuda, and suites that run on it.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::{env, fs};
 
 use end_to_end::running::{Ended, run_with};
 use gpubench_records::record::Run;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use gpubench::device::one_by_one::{self, LaunchTimer};
-use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work};
+use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, Failure, SampleOptions, Sampler, Work};
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, Value};
-use gpubench::failure::Failure;
 use gpubench::units::{Bytes, Hertz, Nanoseconds, Rate};
 use gpubench::{CaseError, LaunchStream, StreamSource, gpu_bench};
 

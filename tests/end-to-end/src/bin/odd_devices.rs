@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use end_to_end::clockwork::{Clockwork, Tower};
 use gpubench::device::one_by_one::{self, LaunchTimer};
-use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work};
+use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, Failure, SampleOptions, Sampler, Work};
 use gpubench::device_info::DeviceInfo;
-use gpubench::failure::Failure;
 use gpubench::units::Nanoseconds;
 use gpubench::{CaseError, LaunchStream, StreamSource, gpu_bench};
 

@@ -2,8 +2,7 @@
 //! in another way for each `SEED`.
 
 use std::cell::Cell;
-use std::env;
-use std::process;
+use std::{env, process};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;

@@ -2,8 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use gpubench::method::Cache;
-use gpubench::verdict::State;
+use gpubench::record::{Cache, State};
 
 /// A launch function and its expected verdict.
 #[derive(Debug)]

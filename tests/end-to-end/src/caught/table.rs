@@ -5,11 +5,9 @@ use std::env;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use gpubench::format;
-use gpubench::record::{Record, Run};
+use gpubench::record::{Record, Run, State};
 use gpubench::units::Nanoseconds;
-use gpubench::verdict::State;
-use gpubench::{RunEvent, RunEvents};
+use gpubench::{RunEvent, RunEvents, format};
 
 use super::{Group, Line, Needs};
 

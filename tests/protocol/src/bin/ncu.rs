@@ -6,12 +6,10 @@
 
 #![expect(clippy::print_stdout, reason = "prints what Nsight Compute prints")]
 
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::process::{Command, ExitCode};
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use protocol::log::{self, Line};
 

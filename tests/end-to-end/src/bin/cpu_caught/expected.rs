@@ -3,8 +3,8 @@
 
 use end_to_end::caught::Expected::{Is, NotInvalid, NotValid};
 use end_to_end::caught::{Group, line};
-use gpubench::method::Cache::{Cold, Hot};
-use gpubench::verdict::State;
+use gpubench::record::Cache::{Cold, Hot};
+use gpubench::record::State;
 
 const NOTHING: &[&str] = &[];
 /// What makes later launches faster.

@@ -3,8 +3,8 @@
 
 use end_to_end::caught::Expected::{Is, NotValid};
 use end_to_end::caught::{Expected, Group, Needs, line};
-use gpubench::method::Cache::{Cold, Hot};
-use gpubench::verdict::State;
+use gpubench::record::Cache::{Cold, Hot};
+use gpubench::record::State;
 
 const VALID: Expected = Is(State::Valid);
 const SUSPECT: Expected = Is(State::Suspect);
