@@ -96,6 +96,39 @@ impl Manifest {
         Ok(is_unset)
     }
 
+    /// Returns true if cargo reads the profiles of this manifest: the package is in no other folder's workspace.
+    fn is_root(&self) -> bool {
+        let folder = self.path.canonicalize().unwrap_or_default();
+        let is_workspace = |folder: &Path| {
+            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("[workspace"))
+        };
+        self.document.contains_key("workspace") || !folder.ancestors().skip(2).any(is_workspace)
+    }
+
+    /// Builds benchmarks without optimisation of these crates, unless the manifest has a profile for them. Returns true if it does.
+    pub(crate) fn leave_unoptimized(&mut self, crates: &[&str]) -> bool {
+        if self.document.contains_key("profile") || !self.is_root() {
+            return false;
+        }
+        let mut packages = Table::new();
+        for name in crates {
+            let mut options = Table::from_iter([("opt-level", 0)]);
+            options.set_dotted(true);
+            packages.insert(name, Item::Table(options));
+        }
+        packages.decor_mut().set_prefix(
+            "\n# These only read and print: benchmarks build faster without their optimisation.\n",
+        );
+        let above = |name: &str, below: Table| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            table.insert(name, Item::Table(below));
+            table
+        };
+        self.document.insert("profile", Item::Table(above("bench", above("package", packages))));
+        true
+    }
+
     /// Writes the manifest in place of the earlier one.
     pub(crate) fn write(&self) -> Result<(), CommandError> {
         let mut text = self.document.to_string();

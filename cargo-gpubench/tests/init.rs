@@ -39,8 +39,15 @@ impl Project {
     }
 
     fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).expect("it is there")
+        let text = fs::read_to_string(self.path(name)).expect("it is there");
+        text.replace(&checkout(), "CHECKOUT")
     }
+}
+
+/// The folder of this workspace, which `init` makes packages depend on.
+fn checkout() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("it is there");
+    folder.to_str().expect("UTF-8").to_owned()
 }
 
 #[test]
@@ -85,17 +92,46 @@ fn comments_and_order_stay() {
 fn a_checkout_may_be_depended_on() {
     let project = Project::new();
     project.file("app/Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\n");
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("it is there");
-    let checkout = checkout.to_str().expect("UTF-8");
-    _ = project.run(&["init", "../app", "--path", checkout, "--binding", "cust"]).code(0);
+    _ = project.run(&["init", "../app", "--path", &checkout(), "--binding", "cust"]).code(0);
     let manifest = project.read("app/Cargo.toml");
     assert!(
-        manifest
-            .contains(&format!("gpubench = {{ path = \"{checkout}\", features = [\"cust\", \"runtime\"] }}")),
+        manifest.contains("gpubench = { path = \"CHECKOUT\", features = [\"cust\", \"runtime\"] }"),
         "{manifest}"
     );
     assert!(!manifest.contains("[lib]"), "{manifest}");
     assert!(project.read("app/benches/kernels.rs").contains("\ngpubench::main!();\n"));
+}
+
+/// A kernel, its PTX, and the binding in the version that gpubench is tested with.
+#[test]
+fn a_binding_gets_a_kernel() {
+    let tested_with = fs::read_to_string(Path::new(&checkout()).join("Cargo.toml")).expect("it is there");
+    for (binding, dependency) in [
+        ("cudarc", "cudarc = { version = \"0.19.10\", features = [\"cuda-12080\"] }"),
+        ("cust", "cust = { version = \"0.3.2\" }"),
+    ] {
+        let project = Project::new();
+        project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+        _ = project.run(&["init", "--binding", binding]).code(0);
+        let manifest = project.read("src/Cargo.toml");
+        assert!(manifest.contains(dependency), "{manifest}");
+        let version = dependency.split('"').nth(1).expect("a version");
+        let own = tested_with.lines().find(|line| line.starts_with(&format!("{binding} = "))).expect("a line");
+        assert!(own.contains(version), "{own}");
+        assert!(project.read("src/benches/kernels.rs").contains(&format!("use {binding}::")));
+        assert!(project.read("src/benches/saxpy.ptx").contains(".entry saxpy"));
+        assert!(project.read("src/benches/saxpy.cu").contains("__global__ void saxpy"));
+    }
+}
+
+/// Cargo reads profiles at the root of a workspace alone.
+#[test]
+fn a_member_of_a_workspace_gets_no_profile() {
+    let project = Project::new();
+    project.file("Cargo.toml", "[workspace]\nmembers = [\"src\"]\n");
+    project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n");
+    _ = project.run(&["init"]).code(0);
+    assert!(!project.read("src/Cargo.toml").contains("[profile"));
 }
 
 /// A bench target of the same package can link only a library of kind `lib` or `rlib`.

@@ -15,7 +15,7 @@ use self::page::{Page, workspace};
 use self::project::{Measures, Project, are_valid};
 
 /// The PTX of the kernel of docs/your-kernel.md, by `scripts/ptx`.
-const PTX: &str = include_str!("../kernels/saxpy.ptx");
+const PTX: &str = include_str!("../../../cargo-gpubench/templates/saxpy.ptx");
 
 /// The fake driver's clock is steady, so that no result is suspect.
 fn nothing(_: &Reason) -> bool {
@@ -146,21 +146,19 @@ fn readme() {
     let mut page = Page::read("README.md");
     let mut project = Project::new(Measures::FakeGpu);
     // Recorded, as `scripts/quotes` checks.
-    _ = page.take("text", "gpubench_kernels::cuda");
+    let recorded = page.take("text", "my_kernels").text;
     _ = page.take("text", "do_bench");
     // `.ci/run` runs these two.
     _ = page.take("sh", "cargo run --example suite\ncargo test\n");
-    let toolkit = page.take("sh", "CUDA_LIBRARY_PATH=").text;
-    let (name, value) = toolkit.trim().split_once('=').expect("a variable");
-    project.set(name, value);
 
     _ = project.run("cargo new --lib --vcs none my-kernels");
     let manifest = page.take("toml", "[dependencies]").text;
+    let manifest = manifest
+        .replace("../gpubench", workspace().canonicalize().expect("it is there").to_str().expect("UTF-8"));
     let new = project.read("Cargo.toml");
     let package = new.strip_suffix("\n[dependencies]\n").expect("it ends with no dependencies");
     project.write("Cargo.toml", &format!("{package}\n{manifest}"));
-    let (_, bench) = manifest.split_once("benches/kernels.rs is one line: ").expect("the bench target");
-    project.write("benches/kernels.rs", bench.lines().next().expect("a line"));
+    project.write("benches/kernels.rs", "gpubench::main!(my_kernels);");
     project.write("src/lib.rs", &page.take("rust", "// src/lib.rs").text);
     project.write("kernels/saxpy.ptx", PTX);
     project.lock();
@@ -169,17 +167,48 @@ fn readme() {
     let results = [
         "my_kernels::saxpy[n=16384] hot",
         "my_kernels::saxpy[n=16384] cold",
-        "my_kernels::saxpy[n=262144] hot",
-        "my_kernels::saxpy[n=262144] cold",
-        "my_kernels::saxpy[n=4194304] hot",
-        "my_kernels::saxpy[n=4194304] cold",
+        "my_kernels::saxpy[n=1048576] hot",
+        "my_kernels::saxpy[n=1048576] cold",
+        "my_kernels::saxpy[n=67108864] hot",
+        "my_kernels::saxpy[n=67108864] cold",
     ];
     are_valid(&run, &results, nothing);
     assert_eq!(ended.code, Some(0), "{ended}");
+    assert_eq!(heads(&ended.stdout), heads(&recorded), "{ended}");
     ended.shows("6 cases: 6 valid, 0 suspect, 0 invalid");
-    work_is_that_of(&run, 8, 4, 2);
+    for record in &run.records {
+        let n: u64 = record.case.args[0].value.parse().expect("a size");
+        let counts = record.measurement.as_ref().expect("it was measured").counts;
+        assert_eq!([counts.bytes, counts.flops], [Some(12 * n), Some(2 * n)]);
+    }
     a_wrong_value_is_found(&mut project, "cargo bench", 6);
     page.is_used_up();
+}
+
+/// The benchmarks that `init` writes for each binding.
+#[test]
+fn init_for_a_gpu() {
+    for binding in ["cudarc", "cust"] {
+        let mut project = Project::new(Measures::FakeGpu);
+        // The build script of cust asks for a folder that has a `lib64`.
+        project.set("CUDA_LIBRARY_PATH", "/usr");
+        _ = project.run("cargo new --lib --vcs none my-kernels");
+        _ = project.run(&format!("cargo gpubench init --binding {binding}"));
+        project.lock();
+        let (ended, run) = project.measure("cargo bench --bench kernels -- --quick");
+        let results = [
+            "kernels::saxpy[n=65536] hot",
+            "kernels::saxpy[n=65536] cold",
+            "kernels::saxpy[n=1048576] hot",
+            "kernels::saxpy[n=1048576] cold",
+            "kernels::saxpy[n=67108864] hot",
+            "kernels::saxpy[n=67108864] cold",
+        ];
+        are_valid(&run, &results, nothing);
+        assert_eq!(ended.code, Some(0), "{ended}");
+        work_is_that_of(&run, 8, 4, 2);
+        a_wrong_value_is_found(&mut project, "cargo bench --bench kernels -- --quick", 6);
+    }
 }
 
 #[test]
@@ -188,7 +217,7 @@ fn first_benchmark() {
     let mut project = Project::new(Measures::Cpu);
     project.set_width(110);
     // It is not published: `cargo gpubench` is the one of the workspace.
-    _ = page.take("sh", "cargo install cargo-gpubench");
+    _ = page.take("sh", "cargo install --path gpubench/cargo-gpubench");
     let init = page.take("text", "$ cargo gpubench init").text;
     assert!(init.starts_with("$ cargo new --lib my-kernels\n"), "{init}");
     project.set("CARGO_CARGO_NEW_VCS", "none");

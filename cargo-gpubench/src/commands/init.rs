@@ -15,8 +15,17 @@ use crate::output::{CommandError, PrintOptions, at};
 
 /// The crate that benchmarks depend on.
 pub(super) const GPUBENCH: &str = "gpubench";
-/// The first benchmark. Its `main!` names the package's library.
-const BENCHMARK: &str = include_str!("benchmark.rs");
+/// The first benchmark, on the CPU or by a CUDA binding. Its `main!` names the package's library.
+const HOST: &str = include_str!("../../templates/host.rs");
+const CUDARC: &str = include_str!("../../templates/cudarc.rs");
+const CUST: &str = include_str!("../../templates/cust.rs");
+/// The kernel that the CUDA benchmarks launch.
+const KERNEL: [(&str, &str); 2] = [
+    ("saxpy.cu", include_str!("../../templates/saxpy.cu")),
+    ("saxpy.ptx", include_str!("../../templates/saxpy.ptx")),
+];
+/// The crates of a benchmark binary that only read and print. Without their optimisation it builds faster.
+const NOT_OPTIMIZED: [&str; 2] = ["gpubench-records", "gpubench-table"];
 
 /// The package that gets a benchmark.
 #[derive(Args)]
@@ -27,10 +36,10 @@ pub(super) struct InitArgs {
     /// The name of the bench target
     #[arg(long, value_name = "NAME", default_value = "kernels")]
     bench: String,
-    /// Depend on the checkout of gpubench in this folder, instead of on a published version
+    /// Depend on the checkout of gpubench in this folder [default: the one that this program was built from]
     #[arg(long, value_name = "FOLDER")]
     path: Option<PathBuf>,
-    /// Accept streams of this CUDA binding; a build with cust needs a CUDA toolkit, or CUDA_LIBRARY_PATH=/usr
+    /// Write a benchmark of a CUDA kernel, with streams of this binding
     #[arg(long)]
     binding: Option<Binding>,
 }
@@ -49,13 +58,27 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
     check_name(bench)?;
     let mut manifest = Manifest::read(folder)?;
     manifest.package()?;
-    let file = shown(folder.join("benches").join(format!("{bench}.rs")));
+    let benches = shown(folder.join("benches"));
+    let file = benches.join(format!("{bench}.rs"));
     let library = manifest.library();
     let mut changes = Vec::new();
+    let (template, device, binding) = match binding {
+        None => (HOST, "this machine's CPU", None),
+        Some(Binding::Cudarc) => (CUDARC, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
+        Some(Binding::Cust) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
+    };
     if !manifest.depends_on(GPUBENCH) {
-        let dependency = dependency(path.as_deref(), *binding)?;
+        let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));
         changes.push("gpubench under [dev-dependencies]".to_owned());
+    }
+    if let Some((name, version, feature)) = binding.filter(|(name, ..)| !manifest.depends_on(name)) {
+        let mut dependency = InlineTable::from_iter([("version", version)]);
+        if let Some(feature) = feature {
+            dependency.insert("features", Array::from_iter([feature]).into());
+        }
+        manifest.table("dev-dependencies")?.insert(name, value(dependency));
+        changes.push(format!("{name} beside it"));
     }
     manifest.add_bench(bench)?;
     changes.push(format!("a bench target `{bench}`"));
@@ -64,19 +87,28 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
             "`bench = false` for the library, whose harness does not know a benchmark binary's flags";
         changes.push(change.to_owned());
     }
-    let text = BENCHMARK.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
+    if manifest.leave_unoptimized(&NOT_OPTIMIZED) {
+        changes.push("a profile that builds faster".to_owned());
+    }
+    let text = template.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
     create(&file, &text)?;
     if let Err(error) = manifest.write() {
         // Neither or both. A file that cannot be removed is named by the next `init`.
         drop(fs::remove_file(&file));
         return Err(error);
     }
+    let mut next = String::new();
+    if binding.is_some() {
+        for (name, text) in KERNEL {
+            _ = create(&benches.join(name), text);
+        }
+        next = format!("{}: the kernel and its PTX\n", benches.join("saxpy.{cu,ptx}").display(),);
+    }
     options.print_paragraph(&format!(
-        "{}: {}\n{}: a first benchmark, on this machine's CPU\n\n\
+        "{}: {}\n{}: a first benchmark, on {device}\n{next}\n\
          cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, as long as it takes\n\
          cargo gpubench run                       # measures all benchmark binaries of a workspace\n\n\
-         To annotate functions of the library itself, add gpubench to [dependencies] too, without the feature `runtime`. Its \
-         features `cust` and `cudarc` take launch functions with streams of these, for GPUs.\n",
+         To annotate functions of the library itself, add gpubench to [dependencies] too, without the feature `runtime`.\n",
         manifest.path.display(),
         changes.join(", "),
         file.display(),
@@ -93,26 +125,25 @@ fn check_name(name: &str) -> Result<(), CommandError> {
     Err(CommandError::usage(format!("--bench {name}: {message}")))
 }
 
-/// Returns the dependency on gpubench: of this program's version, or of a checkout.
-fn dependency(checkout: Option<&Path>, binding: Option<Binding>) -> Result<InlineTable, CommandError> {
+/// Returns the dependency on gpubench: on a checkout, or on this program's version where it was built from no checkout.
+fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable, CommandError> {
     let mut dependency = InlineTable::new();
-    if let Some(checkout) = checkout {
-        let folder = checkout.canonicalize().ok().filter(|folder| {
-            Manifest::read(folder).is_ok_and(|manifest| manifest.package().is_ok_and(|name| name == GPUBENCH))
-        });
-        let folder = folder.ok_or_else(|| {
+    let is_checkout = |folder: &PathBuf| {
+        Manifest::read(folder).is_ok_and(|manifest| manifest.package().is_ok_and(|name| name == GPUBENCH))
+    };
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let found = checkout.unwrap_or(&built_from).canonicalize().ok().filter(is_checkout);
+    match (found, checkout) {
+        (Some(folder), _) => dependency.insert("path", folder.display().to_string().into()),
+        (None, None) => {
+            let minor = env!("CARGO_PKG_VERSION").rsplit_once('.').map_or("", |(minor, _)| minor);
+            dependency.insert("version", minor.into())
+        }
+        (None, Some(folder)) => {
             let message = "is no checkout of gpubench, whose Cargo.toml has `name = \"gpubench\"`";
-            CommandError::usage(format!("--path {} {message}", checkout.display()))
-        })?;
-        dependency.insert("path", folder.display().to_string().into());
-    } else {
-        let minor = env!("CARGO_PKG_VERSION").rsplit_once('.').map_or("", |(minor, _)| minor);
-        dependency.insert("version", minor.into());
-    }
-    let binding = binding.map(|binding| match binding {
-        Binding::Cust => "cust",
-        Binding::Cudarc => "cudarc",
-    });
+            return Err(CommandError::usage(format!("--path {} {message}", folder.display())));
+        }
+    };
     dependency.insert("features", Array::from_iter(binding.into_iter().chain(["runtime"])).into());
     Ok(dependency)
 }
