@@ -116,7 +116,8 @@ fn a_binding_gets_a_kernel() {
         let manifest = project.read("src/Cargo.toml");
         assert!(manifest.contains(dependency), "{manifest}");
         let version = dependency.split('"').nth(1).expect("a version");
-        let own = tested_with.lines().find(|line| line.starts_with(&format!("{binding} = "))).expect("a line");
+        let own =
+            tested_with.lines().find(|line| line.starts_with(&format!("{binding} = "))).expect("a line");
         assert!(own.contains(version), "{own}");
         assert!(project.read("src/benches/kernels.rs").contains(&format!("use {binding}::")));
         assert!(project.read("src/benches/saxpy.ptx").contains(".entry saxpy"));

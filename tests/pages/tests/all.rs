@@ -153,8 +153,6 @@ fn readme() {
 
     _ = project.run("cargo new --lib --vcs none my-kernels");
     let manifest = page.take("toml", "[dependencies]").text;
-    let manifest = manifest
-        .replace("../gpubench", workspace().canonicalize().expect("it is there").to_str().expect("UTF-8"));
     let new = project.read("Cargo.toml");
     let package = new.strip_suffix("\n[dependencies]\n").expect("it ends with no dependencies");
     project.write("Cargo.toml", &format!("{package}\n{manifest}"));

@@ -1,5 +1,5 @@
-//! A reader's folder: the pasted files, and commands that run in it. Only what is not published yet is replaced, by a
-//! `.cargo/config.toml` above the folder.
+//! A reader's folder: the pasted files, and commands that run in it. The checkout beside the reader's package, `../gpubench`, is
+//! this workspace.
 //!
 //! Commands build into the target folder of the workspace by the profile of `tests/downstream`, so that dependencies are
 //! built once for all such crates.
@@ -48,13 +48,8 @@ pub(crate) struct Ended {
 impl Project {
     pub(crate) fn new(measures: Measures) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let root = workspace().canonicalize().expect("it is there");
-        let root = root.to_str().expect("UTF-8");
         // The reader's own code is optimised, as it is by `cargo bench`.
-        let config = format!(
-            "[patch.crates-io]\ngpubench = {{ path = {root:?} }}\n\n\
-             [profile.dev.package.{NAME}]\nopt-level = 3\n"
-        );
+        let config = format!("[profile.dev.package.{NAME}]\nopt-level = 3\n");
         let project = Self { folder, measures, environment: Vec::new() };
         fs::create_dir(project.folder.path().join(".cargo")).expect("it can be made");
         fs::write(project.folder.path().join(".cargo/config.toml"), config).expect("it can be written");
@@ -79,6 +74,8 @@ impl Project {
 
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
+        let checkout = workspace().canonicalize().expect("it is there");
+        let text = text.replace("\"../gpubench\"", &format!("{checkout:?}"));
         fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
         fs::write(path, text).expect("it can be written");
     }
