@@ -34,7 +34,9 @@
 //! type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
 
-pub use gpubench_core::{CaseError, Group, LaunchStream, Peer, StreamSource, host, listed_ordinal, pow2};
+pub use gpubench_core::{
+    CaseError, Group, LaunchStream, Peer, Restore, StreamSource, host, listed_ordinal, pow2,
+};
 pub use gpubench_macros::gpu_bench;
 #[cfg(feature = "wgpu")]
 pub use gpubench_wgpu as wgpu;

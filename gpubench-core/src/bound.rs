@@ -2,11 +2,13 @@
 
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
-use crate::{Case, CaseError, Counts, LastParameter, LaunchStream, Memory, StreamSource};
+use crate::{Case, CaseError, Counts, LastParameter, LaunchStream, Memory, Restore, StreamSource};
 
 /// The steps of a case as an expansion writes them.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
 type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), CaseError> + 'a>;
+/// Copies a part of the inputs, and returns what puts the copy back.
+type CopyInput<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<Enqueue<'a, S, T>, CaseError> + 'a>;
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
 type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), CaseError> + 'a>;
 type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
@@ -19,16 +21,23 @@ pub struct Bound<'a, S: ?Sized, T> {
     setup: Setup<'a, S, T>,
     launch: Enqueue<'a, S, T>,
     reset: Option<Enqueue<'a, S, T>>,
+    restore: Vec<CopyInput<'a, S, T>>,
     counts: CountWork<'a, T>,
     check: Option<CheckOutputs<'a, T>>,
     memory: Option<ShowMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
-    inputs: Option<T>,
+    inputs: Option<Inputs<'a, S, T>>,
     /// The first inputs while others are in their place; then the last of those.
-    others: Option<T>,
+    others: Option<Inputs<'a, S, T>>,
     first_are_aside: bool,
     stream: Option<KeptStream<S>>,
+}
+
+/// The value of `setup`, and what puts the copies of its parts back.
+struct Inputs<'a, S: ?Sized, T> {
+    value: T,
+    restore: Vec<Enqueue<'a, S, T>>,
 }
 
 impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
@@ -41,6 +50,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             setup: Box::new(setup),
             launch: Box::new(launch),
             reset: None,
+            restore: Vec::new(),
             counts: Box::new(|_| Ok(Counts::default())),
             check: None,
             memory: None,
@@ -79,6 +89,19 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
         Self { reset: Some(Box::new(reset)), ..self }
     }
 
+    /// Adds an input that is copied after `setup`, and put back before each sample.
+    pub fn restore<P: Restore<S, Copy: 'a> + ?Sized>(
+        mut self,
+        input: impl Fn(&mut T) -> &mut P + Copy + 'a,
+    ) -> Self {
+        self.restore.push(Box::new(move |inputs, stream| {
+            let refused = |error| CaseError::new(format_args!("the copy for `restore`: {error}"));
+            let copy = input(inputs).copy(stream).map_err(refused)?;
+            Ok(Box::new(move |inputs, stream| input(inputs).restore(&copy, stream)))
+        }));
+        self
+    }
+
     /// Adds a `check` of the outputs.
     pub fn check(self, check: impl Fn(&T) -> Result<(), CaseError> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
@@ -95,7 +118,7 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     }
 
     fn inputs(&self) -> Result<&T, CaseError> {
-        self.inputs.as_ref().ok_or_else(not_set_up)
+        self.inputs.as_ref().map(|inputs| &inputs.value).ok_or_else(not_set_up)
     }
 }
 
@@ -155,25 +178,27 @@ impl<S: LaunchStream, T> Case for Bound<'_, S, T> {
         let stream = self.stream.clone().ok_or_else(|| CaseError::new("there is no stream"))?;
         // Earlier inputs are dropped first, so that no two sets need to fit that way.
         self.inputs = None;
-        self.inputs = Some((self.setup)((*stream).borrow())?);
+        let stream = (*stream).borrow();
+        let mut value = (self.setup)(stream)?;
+        let restore = self.restore.iter().map(|copy| copy(&mut value, stream)).collect::<Result<_, _>>()?;
+        self.inputs = Some(Inputs { value, restore });
         Ok(())
     }
 
     fn resets(&self) -> bool {
-        self.reset.is_some()
+        self.reset.is_some() || !self.restore.is_empty()
     }
 
     fn reset(&mut self) -> Result<(), CaseError> {
-        match (&self.reset, &mut self.inputs, &self.stream) {
-            (None, ..) => Ok(()),
-            (Some(reset), Some(inputs), Some(stream)) => reset(inputs, (**stream).borrow()),
-            _ => Err(not_set_up()),
-        }
+        let (Some(Inputs { value, restore }), Some(stream)) = (&mut self.inputs, &self.stream) else {
+            return Err(not_set_up());
+        };
+        restore.iter().chain(&self.reset).try_for_each(|step| step(value, (**stream).borrow()))
     }
 
     fn launch(&mut self) -> Result<(), CaseError> {
         match (&mut self.inputs, &self.stream) {
-            (Some(inputs), Some(stream)) => (self.launch)(inputs, (**stream).borrow()),
+            (Some(inputs), Some(stream)) => (self.launch)(&mut inputs.value, (**stream).borrow()),
             _ => Err(not_set_up()),
         }
     }
@@ -196,7 +221,7 @@ impl<S: LaunchStream, T> Case for Bound<'_, S, T> {
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs.as_ref()) else { return false };
+        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs().ok()) else { return false };
         let mut size = 0;
         let known = memory(inputs, &mut |memory| {
             size += memory.bytes();

@@ -11,6 +11,7 @@ mod listed;
 mod memory;
 mod peer;
 mod registry;
+mod restore;
 mod stream;
 mod work;
 
@@ -36,5 +37,6 @@ pub use self::listed::while_listed;
 pub use self::memory::Memory;
 pub use self::peer::Peer;
 pub use self::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Generic, Group, Variant, Visitor};
+pub use self::restore::Restore;
 pub use self::stream::{LastParameter, LaunchStream, StreamSource};
 pub use self::work::{Counts, Link};

@@ -55,6 +55,7 @@ impl Benchmark {
         benchmark.check_passing(errors);
         benchmark.check_skip_if(errors);
         benchmark.check_setup(errors);
+        benchmark.check_restore(errors);
         benchmark.check_closures(errors);
         Some(benchmark)
     }
@@ -134,6 +135,35 @@ impl Benchmark {
         let plural = if made.len() == 1 { "" } else { "s" };
         let names = made.iter().map(|param| param.shown()).collect::<Vec<_>>().join(", ");
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
+    }
+
+    /// Checks that `restore` names inputs that a launch can change.
+    fn check_restore(&self, errors: &mut Errors) {
+        let restored = &self.options.restore;
+        if let (Some(first), Some(_)) = (restored.first(), &self.options.reset) {
+            errors.at(first, "`restore` is a reset that gpubench writes: give either it or `reset`");
+        }
+        for name in restored {
+            let written = name.unraw();
+            match self.inputs().find(|(_, param)| is_named(param, name)) {
+                Some((_, param)) if param.passed == Passed::Mutable => {}
+                Some(_) => {
+                    let message =
+                        format!("`restore` puts back what a launch changes: take `{written}` by `&mut`");
+                    errors.at(name, message);
+                }
+                None => {
+                    let known = self.inputs().filter_map(|(_, param)| param.name.as_ref());
+                    let hint = did_you_mean(&written.to_string(), known);
+                    errors.at(
+                        name,
+                        format_args!(
+                            "`restore` names what `setup` makes: there is no parameter `{written}`{hint}"
+                        ),
+                    );
+                }
+            }
+        }
     }
 
     /// Checks that closures take as many parameters as they are given.
@@ -248,7 +278,7 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     Some((stream, options.stream.is_none() && named.is_none()))
 }
 
-fn is_named(param: &Param, name: &Ident) -> bool {
+pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 

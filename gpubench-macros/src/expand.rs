@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, LitStr, ReturnType, ext::IdentExt as _};
 
-use crate::check::{Benchmark, Role};
+use crate::check::{Benchmark, Role, is_named};
 use crate::code::{Code, inlined, mentions};
 use crate::errors::{at, first, generated, last, mixed};
 use crate::exact::exact;
@@ -49,6 +49,7 @@ impl Benchmark {
         let launch = self.launch(variant);
         let counts = self.counts();
         let reset = self.reset();
+        let restore = self.restore();
         let check = self.check_outputs();
         let memory = self.memory();
         let skip_if = self.skip_if();
@@ -66,7 +67,7 @@ impl Benchmark {
                 fn __visit(visitor: &mut dyn __gb::Visitor) {
                     #(#declared)*
                     #setup
-                    let mut case = #bound #counts #reset #check #memory #skip_if;
+                    let mut case = #bound #counts #reset #restore #check #memory #skip_if;
                     __gb::Visitor::visit(visitor, #sweeps, #case);
                 }
                 __gb::Variant::#new::<#stream_type>(#generics, __visit)
@@ -229,6 +230,17 @@ impl Benchmark {
                 __gb::Checked::checked(#outcome)
             })
         })
+    }
+
+    /// Writes `.restore(|inputs| x)` for each input to put back, at its name, which the compiler blames if its type cannot be restored.
+    fn restore(&self) -> TokenStream {
+        let restored = self.options.restore.iter().filter_map(|name| {
+            let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
+            let state = self.take_apart(|other| other == index);
+            let (value, input) = (self.pass_input(index, Passed::Mutable), local(index));
+            Some(quote_spanned!(at(name.span())=> .restore(|state| { #state #value #input })))
+        });
+        restored.collect()
     }
 
     /// Writes `.check(|inputs| …)`, if there is a check.

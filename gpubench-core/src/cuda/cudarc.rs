@@ -1,11 +1,13 @@
-//! Streams of `cudarc`, as `&Arc<CudaStream>` or `&CudaStream`.
+//! Streams of `cudarc`, as `&Arc<CudaStream>` or `&CudaStream`, and its slices.
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DriverError};
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DevicePtr as _, DevicePtrMut as _, DeviceRepr, DriverError, result,
+};
 
 use super::{Gpu, Handle};
-use crate::{CaseError, LaunchStream};
+use crate::{CaseError, LaunchStream, Restore};
 
 impl LaunchStream for CudaStream {
     type Source = Gpu;
@@ -44,5 +46,27 @@ impl LaunchStream for Arc<CudaStream> {
 impl super::CudaStream for Arc<CudaStream> {
     fn handle(&self) -> Handle {
         super::CudaStream::handle(&**self)
+    }
+}
+
+impl<T: DeviceRepr, S: super::CudaStream> Restore<S> for CudaSlice<T> {
+    type Copy = Self;
+
+    fn copy(&self, _: &S) -> Result<Self, CaseError> {
+        // `setup` may have used other streams than the slice's, and the case launches on another.
+        let copied = self.stream().context().synchronize().and_then(|()| {
+            let copy = self.try_clone()?;
+            self.stream().synchronize()?;
+            Ok(copy)
+        });
+        copied.map_err(CaseError::new)
+    }
+
+    fn restore(&mut self, copy: &Self, stream: &S) -> Result<(), CaseError> {
+        let own = copy.stream();
+        let ((from, _from), (to, _to)) = (copy.device_ptr(own), self.device_ptr_mut(own));
+        // SAFETY: the copy has the slice's length, and a case keeps both until it has waited for its stream.
+        unsafe { result::memcpy_dtod_async(to, from, copy.num_bytes(), stream.handle().cast()) }
+            .map_err(CaseError::new)
     }
 }

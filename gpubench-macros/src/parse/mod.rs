@@ -3,7 +3,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
-use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, ext::IdentExt as _};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _};
 
 use crate::code::Code;
 use crate::errors::{Errors, did_you_mean};
@@ -15,9 +15,9 @@ mod data;
 mod sweeps;
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
-    "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
+    "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
 /// The options of the attribute.
@@ -30,6 +30,8 @@ pub(crate) struct AttributeOptions {
     pub(crate) tune: Vec<Ident>,
     pub(crate) setup: Option<Code>,
     pub(crate) reset: Option<Code>,
+    /// The inputs that a generated reset puts back.
+    pub(crate) restore: Vec<Ident>,
     pub(crate) check: Option<Code>,
     /// The condition that leaves arguments out, and its reason.
     pub(crate) skip_if: Option<(Expr, LitStr)>,
@@ -76,6 +78,14 @@ impl AttributeOptions {
             "setup" => self.setup = Some(Code::from(value(name, input, Expr::parse)?)),
             "reset" => self.reset = Some(Code::from(value(name, input, Expr::parse)?)),
             "check" => self.check = Some(Code::from(value(name, input, Expr::parse)?)),
+            "restore" => {
+                let names = value(name, input, |input| {
+                    let content;
+                    bracketed!(content in input);
+                    content.parse_terminated(Ident::parse_any, Token![,])
+                });
+                self.restore = names?.into_iter().collect();
+            }
             "skip_if" => {
                 let condition = value(name, input, Expr::parse)?;
                 match text_after(input).filter(|why| !why.value().is_empty()) {

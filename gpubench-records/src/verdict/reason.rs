@@ -58,8 +58,8 @@ gpubench_stats::stored! {
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
         #[error(
-            "faster on what it left behind: a launch on fresh inputs takes {}, and the next one on the same inputs {}: add a `reset` \
-             that restores the inputs before each sample",
+            "faster on what it left behind: a launch on fresh inputs takes {}, and the next one on the same inputs {}: add \
+             `restore = [x]`, which puts such inputs back before each sample, or a `reset`",
             .0.fresh,
             .0.used
         )]

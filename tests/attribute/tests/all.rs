@@ -7,6 +7,7 @@ mod generics;
 mod groups;
 mod parameters;
 mod reset;
+mod restore;
 mod setup_and_check;
 mod setup_errors;
 mod smallest_form;
