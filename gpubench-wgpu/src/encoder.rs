@@ -3,11 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use gpubench_records::{Failure, Stage};
-use gpubench_runtime::device::DeviceError;
+use gpubench_core::{CaseError, LaunchStream, StreamSource};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor};
 
-use crate::timestamps::{Marks, Span};
 use crate::{errors::DeviceErrors, kernel::buffer};
 
 /// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
@@ -21,7 +19,6 @@ struct Shared {
     queue: wgpu::Queue,
     errors: DeviceErrors,
     commands: RefCell<Option<CommandEncoder>>,
-    marks: RefCell<Marks>,
     /// The passes and commands that were encoded.
     encoded: Cell<usize>,
 }
@@ -29,9 +26,8 @@ struct Shared {
 impl Encoder {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let errors = DeviceErrors::of(&device);
-        let marks = RefCell::new(Marks::new(&device));
         let commands = RefCell::default();
-        Self(Rc::new(Shared { device, queue, errors, commands, marks, encoded: Cell::new(0) }))
+        Self(Rc::new(Shared { device, queue, errors, commands, encoded: Cell::new(0) }))
     }
 
     /// Returns the device, which makes buffers, pipelines and bind groups.
@@ -65,7 +61,7 @@ impl Encoder {
     ///
     /// # Errors
     /// Returns wgpu's error.
-    pub fn read(&self, from: &Buffer) -> Result<Vec<u8>, DeviceError> {
+    pub fn read(&self, from: &Buffer) -> Result<Vec<u8>, CaseError> {
         let size = from.size();
         let mapped = buffer(self.device(), size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
         self.with(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
@@ -77,41 +73,16 @@ impl Encoder {
     ///
     /// # Errors
     /// Returns the first error since the last call, in wgpu's words.
-    pub(crate) fn finish(&self) -> Result<(), DeviceError> {
+    pub(crate) fn finish(&self) -> Result<(), CaseError> {
         self.submit();
         let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
         self.0.errors.take()?;
-        waited.map(drop).map_err(DeviceError::new)
+        waited.map(drop).map_err(CaseError::new)
     }
 
-    /// Marks the begin or the end of a launch.
-    pub(crate) fn mark(&self) {
-        self.with(|commands| self.0.marks.borrow_mut().write(commands));
-    }
-
-    /// Fails if nothing was encoded since [`Self::forget_encoded`].
-    pub(crate) fn check_encoded(&self) -> Result<(), Failure> {
-        if self.0.encoded.get() > 0 {
-            return Ok(());
-        }
-        let message = "the launch encoded no work: it goes into the `Encoder`, and what is submitted to the queue is not timed";
-        Err(Failure::new(Stage::Launch, message))
-    }
-
-    /// Forgets what was encoded, before a launch whose work is counted.
-    pub(crate) fn forget_encoded(&self) {
-        self.0.encoded.set(0);
-    }
-
-    /// Submits the commands, waits, and returns the readings of all marks since the last call, in the order of the launches.
-    ///
-    /// # Errors
-    /// Returns the first error since the last call, in wgpu's words.
-    pub(crate) fn read_marks(&self) -> Result<Vec<Span>, DeviceError> {
-        let read = self.with(|commands| self.0.marks.borrow().resolve(commands));
-        self.finish()?;
-        let bytes = self.map(&read)?;
-        self.0.marks.borrow_mut().take(&bytes, self.queue().get_timestamp_period())
+    /// Returns the number of passes and commands that were encoded since the last call.
+    pub(crate) fn take_encoded(&self) -> usize {
+        self.0.encoded.take()
     }
 
     /// Returns the first error of the device, if it has reported one.
@@ -119,10 +90,9 @@ impl Encoder {
         self.0.errors.remark()
     }
 
-    /// Drops what was encoded and not submitted, with its marks.
+    /// Drops what was encoded and not submitted.
     pub(crate) fn discard(&self) {
         drop(self.0.commands.take());
-        self.0.marks.borrow_mut().clear();
     }
 
     fn submit(&self) {
@@ -135,7 +105,8 @@ impl Encoder {
         self.0.encoded.set(self.0.encoded.get() + 1);
     }
 
-    fn with<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
+    /// Encodes work that is not a launch's.
+    pub(crate) fn with<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
         let taken = self.0.commands.take();
         let mut commands = taken.unwrap_or_else(|| {
             self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
@@ -145,15 +116,29 @@ impl Encoder {
         done
     }
 
-    fn map(&self, buffer: &Buffer) -> Result<Vec<u8>, DeviceError> {
+    /// Waits until the queue has done its work, and returns the bytes of a buffer.
+    pub(crate) fn map(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
         let (send, receive) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |mapped| _ = send.send(mapped));
         let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
         self.0.errors.take()?;
-        waited.map_err(DeviceError::new)?;
-        receive.recv().map_err(DeviceError::new)?.map_err(DeviceError::new)?;
-        let bytes = buffer.get_mapped_range(..).map_err(DeviceError::new)?.to_vec();
+        waited.map_err(CaseError::new)?;
+        receive.recv().map_err(CaseError::new)?.map_err(CaseError::new)?;
+        let bytes = buffer.get_mapped_range(..).map_err(CaseError::new)?.to_vec();
         buffer.unmap();
         Ok(bytes)
+    }
+}
+
+impl StreamSource for Encoder {
+    const KIND: &'static str = "wgpu";
+}
+
+impl LaunchStream for Encoder {
+    type Source = Self;
+    type Owned = Self;
+
+    fn open(source: &mut Self) -> Result<Self, CaseError> {
+        Ok(source.clone())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gpubench_runtime::device::DeviceError;
+use gpubench_core::CaseError;
 
 /// The errors of a device, as its callbacks report them.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ impl DeviceErrors {
     ///
     /// # Errors
     /// Returns the first error, in wgpu's own words.
-    pub(crate) fn take(&self) -> Result<(), DeviceError> {
+    pub(crate) fn take(&self) -> Result<(), CaseError> {
         let mut reported = self.lock();
         let first = reported.first.take();
         reported.told |= reported.lost.is_some();
@@ -49,7 +49,7 @@ impl DeviceErrors {
             (None, Some(first)) => first,
             (None, None) => return Ok(()),
         };
-        Err(DeviceError::new(words))
+        Err(CaseError::new(words))
     }
 
     /// Returns an error that nobody has taken, for a failure of the user's own code.

@@ -89,35 +89,6 @@ impl Kernel {
     }
 }
 
-/// A kernel that does nothing. It binds a buffer for writing, so that wgpu puts between two of them what it puts between two
-/// launches that use the same memory.
-const EMPTY: &str = "
-@group(0) @binding(0) var<storage, read_write> y: array<u32>;
-@compute @workgroup_size(32) fn empty(@builtin(global_invocation_id) id: vec3<u32>) {
-    if (id.x >= arrayLength(&y)) { y[0] = id.x; }
-}";
-
-/// A kernel that does nothing and binds nothing, so that nothing stands between two of them in a pass.
-const UNBOUND: &str = "@compute @workgroup_size(32) fn empty() {}";
-
-/// Launches that do nothing, by which the overhead of the timer is measured.
-#[derive(Clone)]
-pub(crate) struct EmptyKernel {
-    /// One launch in a pass, after what wgpu puts between launches that share memory.
-    pub(crate) bound: Kernel,
-    /// Many launches in a pass, with nothing between them.
-    pub(crate) unbound: Kernel,
-}
-
-impl EmptyKernel {
-    pub(crate) fn new(encoder: &Encoder) -> Self {
-        // One word for each invocation: none of them writes.
-        let y = buffer(encoder.device(), 4 * 32, BufferUsages::STORAGE);
-        let kernel = |wgsl, buffers: &[&Buffer]| Kernel::new(encoder, (wgsl, "empty"), &[], buffers);
-        Self { bound: kernel(EMPTY, &[&y]), unbound: kernel(UNBOUND, &[]) }
-    }
-}
-
 /// Makes a buffer without a label.
 pub(crate) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
     device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })

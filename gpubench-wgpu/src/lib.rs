@@ -1,26 +1,21 @@
 //! Launches on [wgpu], on GPUs of any vendor, as benchmarks of gpubench. A launch function takes an [`Encoder`], and
 //! encodes its passes there; gpubench submits them, and times them by timestamp queries.
 //!
-//! Adapters are a [`Device`](gpubench_runtime::device::Device) by public traits alone.
+//! The encoder is all that an annotated library links. The feature `runtime` adds the device: adapters are a `Device` of
+//! gpubench-runtime by public traits alone.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "only a device makes an encoder"))]
 
-mod adapter;
+#[cfg(feature = "runtime")]
 mod device;
 mod encoder;
 mod errors;
-mod flush;
 mod kernel;
-mod peaks;
-mod sampling;
-mod timer;
-mod timestamps;
-
-#[cfg(test)]
-mod tests;
 
 pub use wgpu;
 
+#[cfg(feature = "runtime")]
 pub use self::device::Wgpu;
 pub use self::encoder::Encoder;
 pub use self::kernel::Kernel;

@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -296,11 +297,25 @@ fn an_application_that_does_not_benchmark_contains_nothing_of_gpubench() {
     for absent in absent {
         assert!(!contains(absent), "the program contains `{absent}`");
     }
-    let tree =
-        cargo_in("annotated", &target, "tree", &["--edges=normal,no-proc-macro", "--prefix=none"], &[]);
-    let crates: Vec<String> = String::from_utf8_lossy(&tree.stdout)
-        .lines()
-        .filter_map(|line| Some(line.split_once(' ')?.0.to_owned()))
-        .collect();
-    assert_eq!(crates, ["annotated", "gpubench", "gpubench-core"]);
+    assert_eq!(linked(&[]), ["annotated", "gpubench", "gpubench-core"]);
+}
+
+/// The crates that the annotated library links with these features.
+fn linked(features: &[&str]) -> Vec<String> {
+    let tree = ["--edges=normal,no-proc-macro", "--prefix=none"];
+    let tree = cargo_in("annotated", &shared_target(), "tree", &[&tree[..], features].concat(), &[]);
+    assert!(tree.status.success(), "{}", told(&tree));
+    let lines = String::from_utf8_lossy(&tree.stdout).into_owned();
+    lines.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
+}
+
+/// A library whose launch functions take gpubench's encoder links wgpu, and nothing that measures.
+#[test]
+fn an_annotated_library_links_the_encoder_of_wgpu_without_its_device() {
+    let crates = linked(&["--features=wgpu"]);
+    let ours: BTreeSet<&str> =
+        crates.iter().map(String::as_str).filter(|name| name.starts_with("gpubench")).collect();
+    assert_eq!(ours, BTreeSet::from(["gpubench", "gpubench-core", "gpubench-wgpu"]));
+    assert!(crates.iter().any(|name| name == "wgpu"), "{crates:?}");
+    assert!(!crates.iter().any(|name| name == "inventory"), "{crates:?}");
 }

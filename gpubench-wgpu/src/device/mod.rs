@@ -1,8 +1,8 @@
 //! An adapter as a device of gpubench, with the results that were measured on it so far.
 
-use std::collections::HashMap;
+use std::{any::Any, collections::HashMap};
 
-use gpubench_core::{CaseError, LaunchStream, StreamSource, inventory};
+use gpubench_core::{StreamSource, inventory};
 use gpubench_records::{
     Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Stage, Timer, Value,
     device_info::DRIVER,
@@ -13,18 +13,30 @@ use gpubench_runtime::device::{
 use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use crate::flush::{AssumedCache, Region};
-use crate::sampling::{Partner, Submissions};
-use crate::{adapter, encoder::Encoder, kernel::EmptyKernel, peaks};
+use self::flush::{AssumedCache, Region};
+use self::sampling::{Partner, Submissions};
+use self::timer::EmptyKernel;
+use self::timestamps::{Marks, Span};
+use crate::encoder::Encoder;
+
+mod adapter;
+mod flush;
+mod peaks;
+mod sampling;
+#[cfg(test)]
+mod tests;
+mod timer;
+mod timestamps;
 
 /// The name of the kind on the command line and in records.
-const KIND: &str = "wgpu";
+const KIND: &str = Encoder::KIND;
 
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
 pub struct Wgpu {
     name: String,
     pub(crate) info: AdapterInfo,
     pub(crate) encoder: Encoder,
+    pub(crate) marks: Marks,
     pub(crate) empty: EmptyKernel,
     pub(crate) cache: AssumedCache,
     /// The sweep, once a cold sample needed it.
@@ -56,11 +68,12 @@ impl Wgpu {
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
         let encoder = Encoder::new(device, queue);
         let empty = EmptyKernel::new(&encoder);
-        encoder.finish()?;
+        encoder.finish().map_err(DeviceError::new)?;
         Ok(Self {
             name: format!("{KIND}:{ordinal}"),
             cache: AssumedCache::of(&info)?,
             info,
+            marks: Marks::new(encoder.device()),
             encoder,
             empty,
             sweep: None,
@@ -74,6 +87,23 @@ impl Wgpu {
     pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
         let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
+    }
+
+    /// Submits the commands, waits, and returns the readings of all marks since the last call, in the order of the launches.
+    ///
+    /// # Errors
+    /// Returns the first error since the last call, in wgpu's words.
+    pub(crate) fn read_marks(&mut self) -> Result<Vec<Span>, DeviceError> {
+        let read = self.encoder.with(|commands| self.marks.resolve(commands));
+        self.synchronize()?;
+        let bytes = self.encoder.map(&read).map_err(DeviceError::new)?;
+        self.marks.take(&bytes, self.encoder.queue().get_timestamp_period())
+    }
+
+    /// Drops what was encoded and not submitted, with its marks.
+    pub(crate) fn discard(&mut self) {
+        self.encoder.discard();
+        self.marks.clear();
     }
 
     /// Returns the facts of the adapter, without its peaks.
@@ -150,16 +180,11 @@ fn list() -> Result<Vec<Available>, DeviceError> {
     Ok(adapters.iter().enumerate().map(found).collect())
 }
 
-impl LaunchStream for Encoder {
-    type Source = Wgpu;
-    type Owned = Self;
-
-    fn open(device: &mut Wgpu) -> Result<Self, CaseError> {
-        Ok(device.encoder.clone())
-    }
-}
-
 impl Device for Wgpu {
+    fn stream_source(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.encoder)
+    }
+
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let mut info = self.facts();
         info.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
@@ -167,15 +192,18 @@ impl Device for Wgpu {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.encoder.finish()
+        self.encoder.finish().map_err(DeviceError::new)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
-        self.encoder.forget_encoded();
+        self.encoder.take_encoded();
         work.launch()?;
         // wgpu's errors come first: work that it refused may count as none.
         self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
-        self.encoder.check_encoded()?;
+        if self.encoder.take_encoded() == 0 {
+            let message = "the launch encoded no work: it goes into the `Encoder`, and what is submitted to the queue is not timed";
+            return Err(Failure::new(Stage::Launch, message));
+        }
         Ok(LaunchInfo::default())
     }
 

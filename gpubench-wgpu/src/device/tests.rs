@@ -5,7 +5,8 @@ use gpubench_runtime::device::{Device, SampleOptions, Work};
 use gpubench_stats::Nanoseconds;
 use wgpu::{BufferUsages, Features};
 
-use crate::{adapter, device::Wgpu, encoder::Encoder, kernel::buffer};
+use super::{Wgpu, adapter};
+use crate::{encoder::Encoder, kernel::buffer};
 
 /// A launch of this many passes, behind a clear if it has one.
 struct Passes {

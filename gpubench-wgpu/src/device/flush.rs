@@ -6,8 +6,9 @@ use gpubench_runtime::device::{DeviceError, SampleOptions};
 use gpubench_stats::{Bytes, Nanoseconds, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
+use super::{Wgpu, sampling::Submissions};
+use crate::encoder::Encoder;
 use crate::kernel::{Kernel, buffer};
-use crate::{device::Wgpu, encoder::Encoder, sampling::Submissions};
 
 /// The usual flush: reads leave no line to be written back.
 pub(crate) const USUAL: Flush = Flush::Read;

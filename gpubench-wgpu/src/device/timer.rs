@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 use gpubench_records::{Cache, Failure, Flush, Timer};
 use gpubench_runtime::device::Work;
 use gpubench_stats::{Nanoseconds, Summary, median, median_below_step, trimmed_error};
+use wgpu::{Buffer, BufferUsages};
 
-use crate::timestamps::{Span, step};
-use crate::{device::Wgpu, flush::USUAL, sampling::Submissions};
+use super::timestamps::{Span, step};
+use super::{Wgpu, flush::USUAL, sampling::Submissions};
+use crate::encoder::Encoder;
+use crate::kernel::{Kernel, buffer};
 
 /// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
 const SAMPLES: [usize; 2] = [4, 32];
@@ -19,6 +22,35 @@ const TIME: Duration = Duration::from_millis(200);
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
+
+/// A kernel that does nothing. It binds a buffer for writing, so that wgpu puts between two of them what it puts between two
+/// launches that use the same memory.
+const EMPTY: &str = "
+@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(32) fn empty(@builtin(global_invocation_id) id: vec3<u32>) {
+    if (id.x >= arrayLength(&y)) { y[0] = id.x; }
+}";
+
+/// A kernel that does nothing and binds nothing, so that nothing stands between two of them in a pass.
+const UNBOUND: &str = "@compute @workgroup_size(32) fn empty() {}";
+
+/// Launches that do nothing, by which the overhead of the timer is measured.
+#[derive(Clone)]
+pub(crate) struct EmptyKernel {
+    /// One launch in a pass, after what wgpu puts between launches that share memory.
+    pub(crate) bound: Kernel,
+    /// Many launches in a pass, with nothing between them.
+    pub(crate) unbound: Kernel,
+}
+
+impl EmptyKernel {
+    pub(crate) fn new(encoder: &Encoder) -> Self {
+        // One word for each invocation: none of them writes.
+        let y = buffer(encoder.device(), 4 * 32, BufferUsages::STORAGE);
+        let kernel = |wgsl, buffers: &[&Buffer]| Kernel::new(encoder, (wgsl, "empty"), &[], buffers);
+        Self { bound: kernel(EMPTY, &[&y]), unbound: kernel(UNBOUND, &[]) }
+    }
+}
 
 /// Returns the timer for samples in this state of the `cache`.
 pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {

@@ -2,11 +2,11 @@
 //! two timestamps, with an empty launch for each.
 
 use gpubench_records::{Cache, Failure, Flush, Method, Path, Stage, Timer};
-use gpubench_runtime::device::{SampleOptions, SampledGroup, Sampler, Work, swapped};
+use gpubench_runtime::device::{Device as _, SampleOptions, SampledGroup, Sampler, Work, swapped};
 use gpubench_stats::{Nanoseconds, median};
 
-use crate::timestamps::{MOST, Span};
-use crate::{adapter::is_software, device::Wgpu, flush, timer};
+use super::timestamps::{MOST, Span};
+use super::{Wgpu, adapter::is_software, flush, timer};
 
 /// The launches that one submission of [`Sampler::back_to_back`] has. Drivers end submissions that take seconds.
 const MOST_BACK_TO_BACK: usize = 256;
@@ -54,10 +54,10 @@ impl<'a> Submissions<'a> {
     /// Takes a group of this many samples, or as many as one submission has timestamps for. Returns the readings around the launches,
     /// in the order in which they ran.
     pub(crate) fn take(&mut self, samples: usize) -> Result<Vec<Span>, Failure> {
-        let taken = self.encode(samples).and_then(|()| Ok(self.device.encoder.read_marks()?));
+        let taken = self.encode(samples).and_then(|()| Ok(self.device.read_marks()?));
         if taken.is_err() {
             // The next group begins with none of this one's commands.
-            self.device.encoder.discard();
+            self.device.discard();
         }
         taken
     }
@@ -66,6 +66,7 @@ impl<'a> Submissions<'a> {
         let Self { device, work, partner, .. } = self;
         let (flush, size) = (self.method.flush, device.cache.size);
         let (sweep, empty, encoder) = (device.sweep(flush), device.empty.clone(), &device.encoder);
+        let marks = &mut device.marks;
         let (is_alone, is_pair) = (matches!(partner, Partner::None), matches!(partner, Partner::Case(_)));
         let is_hot = self.cache == Cache::Hot;
         if is_hot && !is_pair {
@@ -91,13 +92,13 @@ impl<'a> Submissions<'a> {
                 if let Some(sweep) = &sweep {
                     sweep.flush(flush, size, encoder);
                 }
-                encoder.mark();
+                encoder.with(|commands| marks.write(commands));
                 if is_empty {
                     empty.bound.launch(encoder, 1);
                 } else {
                     work.launch()?;
                 }
-                encoder.mark();
+                encoder.with(|commands| marks.write(commands));
             }
         }
         Ok(())
@@ -121,10 +122,10 @@ impl<'a> Submissions<'a> {
     /// Launches this many times in one submission, and waits.
     fn submit_back_to_back(&mut self, launches: usize) -> Result<(), Failure> {
         if let Err(failure) = (0..launches).try_for_each(|_| self.work.launch()) {
-            self.device.encoder.discard();
+            self.device.discard();
             return Err(failure);
         }
-        Ok(self.device.encoder.finish()?)
+        Ok(self.device.synchronize()?)
     }
 }
 

@@ -4,9 +4,9 @@ use gpubench_records::{Cache, Failure, Flush, Peak, PeakSource, Quantity};
 use gpubench_stats::{Bytes, Nanoseconds, Rate, format};
 use wgpu::{BufferUsages, Features};
 
-use crate::flush::{OF_WORKGROUP, Region, SHADERS};
+use super::flush::{OF_WORKGROUP, Region, SHADERS};
+use super::{Wgpu, adapter::is_software, sampling::Submissions, timer};
 use crate::kernel::{Kernel, buffer};
-use crate::{adapter::is_software, device::Wgpu, sampling::Submissions, timer};
 
 /// The timed launches, after as many that do not count.
 const LAUNCHES: usize = 8;
