@@ -319,3 +319,37 @@ fn an_annotated_library_links_the_encoder_of_wgpu_without_its_device() {
     assert!(crates.iter().any(|name| name == "wgpu"), "{crates:?}");
     assert!(!crates.iter().any(|name| name == "inventory"), "{crates:?}");
 }
+
+/// Two versions of gpubench in one program would be two registries: cargo refuses them, and names who asks for each.
+#[test]
+fn two_versions_of_gpubench_in_one_program_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gpubench-core");
+    let package = |name: &str, manifest: &str| {
+        let source = folder.path().join(name).join("src");
+        fs::create_dir_all(&source).expect("a folder");
+        fs::write(source.join("lib.rs"), "").expect("a file");
+        fs::write(folder.path().join(name).join("build.rs"), "fn main() {}").expect("a file");
+        let manifest =
+            format!("[package]\nname = \"{name}\"\nversion = \"0.9.0\"\nedition = \"2024\"\n{manifest}");
+        fs::write(folder.path().join(name).join("Cargo.toml"), manifest).expect("a file");
+    };
+    package("gpubench-core", "links = \"gpubench-core\"");
+    package("kernels", "[dependencies]\ngpubench-core = { path = \"../gpubench-core\" }");
+    let both = format!("kernels = {{ path = \"../kernels\" }}\ngpubench-core = {{ path = {core:?} }}");
+    package("suite", &format!("[dependencies]\n{both}\n[workspace]"));
+    let suite = folder.path().join("suite");
+    fs::copy(core.join("../Cargo.lock"), suite.join("Cargo.lock")).expect("a copy of the versions");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let tree = cargo.args(["tree", "--offline"]).current_dir(&suite).output().expect("cargo starts");
+    assert!(!tree.status.success());
+    let told = told(&tree);
+    for part in [
+        "package `gpubench-core v0.1.0",
+        "kernels v0.9.0",
+        "suite v0.9.0",
+        "uses the `links = \"gpubench-core\"` value",
+    ] {
+        assert!(told.contains(part), "no {part} in {told}");
+    }
+}
