@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "launches kernels")]
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
@@ -11,11 +11,7 @@ use cust::memory::DeviceBuffer;
 use cust::{launch, module::Module, stream::Stream};
 use gpubench::gpu_bench;
 
-const PTX: &str = "
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry sort_blocks(.param .u64 x, .param .u64 n, .param .u32 phases) { ret; }";
+const PTX: &str = include_str!("../../../end-to-end/src/bin/gpu_caught/kernels.ptx");
 
 const N: u32 = 4096;
 
@@ -25,9 +21,9 @@ fn falling() -> Vec<f32> {
 }
 
 /// Fails unless each block is in rising order.
-fn is_sorted(x: &[f32]) -> Result<(), String> {
+fn is_sorted(x: &[f32]) -> Result<(), Box<dyn Error + Send + Sync>> {
     let sorted = x.iter().enumerate().all(|(index, x)| *x == (index % 256) as f32);
-    sorted.then_some(()).ok_or_else(|| "it is not sorted".to_owned())
+    if sorted { Ok(()) } else { Err("it is not sorted".into()) }
 }
 
 fn cust_inputs() -> CudaResult<(Module, DeviceBuffer<f32>)> {
