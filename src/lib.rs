@@ -97,6 +97,13 @@ macro_rules! main {
             }
         };
     };
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "gpubench::main! takes the names of the crates whose benchmarks it runs: `gpubench::main!(my_kernels);`"
+        );
+
+        fn main() {}
+    };
 }
 
 /// Says that a benchmark binary needs the feature `runtime`.
@@ -162,9 +169,7 @@ pub mod __private {
     };
     #[cfg(feature = "runtime")]
     pub use gpubench_core::inventory;
-    pub use gpubench_core::{
-        BenchmarkOptions, Bound, Counts, Entry, Generic, Group, Link, Variant, Visitor, submit,
-    };
+    pub use gpubench_core::{BenchmarkOptions, Bound, Counts, Entry, Generic, Group, Link, Variant, submit};
     pub use gpubench_macros::group;
     #[cfg(feature = "runtime")]
     pub use gpubench_runtime::__private::{build, is_crate_root, package};

@@ -2,7 +2,7 @@
 
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
-use crate::{Case, CaseError, Counts, LastParameter, LaunchStream, Memory, Restore, StreamSource};
+use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSource};
 
 /// The steps of a case as an expansion writes them.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
@@ -40,7 +40,8 @@ struct Inputs<'a, S: ?Sized, T> {
     restore: Vec<Enqueue<'a, S, T>>,
 }
 
-impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
+// For any `S`: if it is no stream, the variant has already reported that, and one error is enough.
+impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
     pub fn new(
         setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
@@ -61,24 +62,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             stream: None,
         }
     }
-}
 
-#[expect(
-    clippy::needless_maybe_sized,
-    reason = "of a slice the compiler then says this alone, and not that it is unsized too"
-)]
-impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
-    /// Does the same as [`Bound::new`] for a stream that is only assumed to be one.
-    pub fn new_on_last(
-        setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
-        launch: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a,
-    ) -> Self {
-        Self::new(setup, launch)
-    }
-}
-
-// For any `S`: if it is no stream, the constructor has already reported that, and one error is enough.
-impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     /// Adds the work that each launch does.
     pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CaseError> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
@@ -122,7 +106,7 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     }
 }
 
-impl<S: LaunchStream, T> Case for Bound<'_, S, T> {
+impl<S: StreamParameter, T> Case for Bound<'_, S, T> {
     fn skips(&self) -> bool {
         self.skip_if.is_some()
     }

@@ -38,5 +38,5 @@ pub use self::memory::Memory;
 pub use self::peer::Peer;
 pub use self::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Generic, Group, Variant, Visitor};
 pub use self::restore::Restore;
-pub use self::stream::{LastParameter, LaunchStream, StreamSource};
+pub use self::stream::{LaunchStream, StreamParameter, StreamSource};
 pub use self::work::{Counts, Link};

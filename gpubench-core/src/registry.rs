@@ -1,9 +1,9 @@
 //! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds only data and
 //! function pointers; the runtime has the protocol of a measurement.
 
-use std::{any::Any, rc::Rc};
+use std::{any::Any, marker::PhantomData, rc::Rc};
 
-use crate::{CaseError, Counts, LastParameter, LaunchStream, Link, Memory, StreamSource};
+use crate::{CaseError, Counts, Link, Memory, StreamParameter, StreamSource};
 
 /// One annotated launch function.
 pub struct Entry {
@@ -63,7 +63,7 @@ pub struct Variant {
     /// The choices of its types and constants, in the order of its parameters.
     pub generics: &'static [Generic],
     /// Shows the axes and the case.
-    pub visit: fn(&mut dyn Visitor),
+    pub visit: fn(&mut Visitor<'_>),
 }
 
 /// A type or constant parameter with its choice.
@@ -76,35 +76,22 @@ pub struct Generic {
 
 impl Variant {
     /// Returns the instance with these `generics`, launched on a stream of type `S`.
-    pub const fn new<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
-        Self { device: <S::Source as StreamSource>::KIND, generics, visit }
-    }
-
-    /// Returns the same for a stream that is only assumed to be one.
     #[expect(
         clippy::needless_maybe_sized,
         reason = "of a slice the compiler then says this alone, and not that it is unsized too"
     )]
-    pub const fn new_on_last<S: LastParameter + ?Sized>(
+    pub const fn new<S: StreamParameter + ?Sized>(
+        _: PhantomData<S>,
         generics: &'static [Generic],
-        visit: fn(&mut dyn Visitor),
+        visit: fn(&mut Visitor<'_>),
     ) -> Self {
-        Self::new::<S>(generics, visit)
+        Self { device: <S::Source as StreamSource>::KIND, generics, visit }
     }
 }
 
-/// Visits a variant: a listing reads its axes, a measurement its case.
-pub trait Visitor {
-    /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case
-    /// has the selected values.
-    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case);
-}
-
-impl<F: FnMut(&[&[&dyn ArgAxis]], &mut dyn Case)> Visitor for F {
-    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        self(sweeps, case);
-    }
-}
+/// Visits a variant once: a listing reads its axes, a measurement its case. Each sweep is swept against all others; the axes within
+/// one go together. The case has the selected values.
+pub type Visitor<'a> = dyn FnMut(&[&[&dyn ArgAxis]], &mut dyn Case) + 'a;
 
 /// An argument that a benchmark sweeps.
 pub trait ArgAxis {

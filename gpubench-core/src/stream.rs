@@ -35,13 +35,6 @@ pub trait StreamSource: Any {
 ///     }
 /// }
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a stream that gpubench can measure",
-    label = "expected `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or `cudarc`",
-    note = "the stream is the parameter named `stream`, else the last one",
-    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
-    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
-)]
 pub trait LaunchStream: Sized + 'static {
     /// What makes such streams.
     type Source: StreamSource;
@@ -55,18 +48,15 @@ pub trait LaunchStream: Sized + 'static {
     fn open(source: &mut Self::Source) -> Result<Self::Owned, CaseError>;
 }
 
-/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it
-/// is one. Every [`LaunchStream`] implements it. It has a name of its own, so that the compiler explains the assumption
-/// if the type is something else.
+/// The type of the parameter that `#[gpu_bench]` takes for the stream. Every [`LaunchStream`] implements it. It has a name of its own for the
+/// compiler's message.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a stream that gpubench can measure",
-    label = "this last parameter was taken as the stream, since none is named `stream`",
-    note = "a launch function takes `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or \
-            `cudarc`: add one, or say which parameter it is with `stream = name`",
-    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
-    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
+    message = "`{Self}` is no stream: take one, such as `stream: &gpubench::host::Stream`, or say which parameter it is with `stream = name`",
+    label = "the stream is the parameter named `stream`, else the last one",
+    note = "streams are `gpubench::host::Stream`, `gpubench::cuda::RawStream`, those of `cust`, `cudarc` and `wgpu` with gpubench's feature of \
+            that name and its version of that crate, and each type that implements `gpubench::LaunchStream`"
 )]
-pub trait LastParameter: LaunchStream {}
+pub trait StreamParameter: LaunchStream {}
 
 #[diagnostic::do_not_recommend]
-impl<S: LaunchStream> LastParameter for S {}
+impl<S: LaunchStream> StreamParameter for S {}

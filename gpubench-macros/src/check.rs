@@ -2,9 +2,9 @@
 //! parameter has its role; every mistake has been reported.
 
 use quote::quote;
-use syn::{ExprClosure, Ident, ext::IdentExt as _};
+use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{Code, first_use};
+use crate::code::{Code, ends_with, first_use, returned};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Named};
 use crate::signature::{Instantiation, Launch, Param, Passed, variants};
@@ -19,8 +19,6 @@ pub(crate) struct Benchmark {
     pub(crate) variants: Vec<Instantiation>,
     /// The index of the stream among the parameters.
     stream: usize,
-    /// True if the stream is assumed only because it is the last parameter.
-    pub(crate) stream_is_assumed: bool,
 }
 
 /// The source of a parameter's value.
@@ -41,7 +39,7 @@ impl Benchmark {
         check_safety(&options, &launch, errors);
         check_tune(&options, errors);
         let variants = variants(&options, &launch, errors);
-        let (stream, stream_is_assumed) = stream_of(&options, &launch, errors)?;
+        let stream = stream_of(&options, &launch, errors)?;
         let roles = launch.params.iter().enumerate().map(|(index, param)| {
             let axis = options.args.axes.iter().position(|axis| is_named(param, &axis.name));
             match axis {
@@ -51,10 +49,11 @@ impl Benchmark {
             }
         });
         let roles = roles.collect();
-        let benchmark = Self { options, launch, roles, variants, stream, stream_is_assumed };
+        let benchmark = Self { options, launch, roles, variants, stream };
         benchmark.check_passing(errors);
         benchmark.check_skip_if(errors);
         benchmark.check_setup(errors);
+        benchmark.check_inputs(errors);
         benchmark.check_restore(errors);
         benchmark.check_closures(errors);
         Some(benchmark)
@@ -80,33 +79,20 @@ impl Benchmark {
         if self.stream().unnamed {
             let message = format!(
                 "the stream's type says which device measures, so that it must be named: `impl Trait` is not; a type \
-                 parameter with `types(S = […])` is{}",
-                self.assumed()
+                 parameter with `types(S = […])` is; {WHICH}"
             );
             errors.at(&self.stream().tokens, message);
         }
         for (_, role, param) in self.params() {
-            let (thing, assumed) = match role {
+            let message = match role {
                 Role::Input => continue,
-                Role::Stream => ("the stream", self.assumed()),
-                Role::Axis(_) => ("an argument", String::new()),
+                Role::Stream => &format!("the stream is taken by `&` or by value; {WHICH}"),
+                Role::Axis(_) => "an argument is taken by `&` or by value",
             };
             if param.passed == Passed::Mutable {
-                errors.at(&param.tokens, format_args!("{thing} is taken by `&` or by value{assumed}"));
+                errors.at(&param.tokens, message);
             }
         }
-    }
-
-    /// Says what to do if the stream is only assumed and is none; empty otherwise.
-    fn assumed(&self) -> String {
-        if !self.stream_is_assumed {
-            return String::new();
-        }
-        format!(
-            "; the last parameter, {}, was taken as the stream, since none is named `stream`: if it is none, add a stream, or \
-             say `stream = name`",
-            self.stream().shown()
-        )
     }
 
     /// Checks that `skip_if` uses no inputs, because it runs before there are any.
@@ -137,6 +123,33 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
+    /// Checks the values that `setup` visibly returns: `Ok` of as many inputs as the function takes.
+    fn check_inputs(&self, errors: &mut Errors) {
+        let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
+        let inputs = self.inputs().count();
+        for value in returned(setup.value()) {
+            match value {
+                Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) => {
+                    errors.at(value, "`setup` returns a `Result`: wrap this in `Ok(…)`");
+                }
+                Expr::Call(call) if inputs != 1 => {
+                    if let Some(Expr::Tuple(made)) = call.args.first().filter(|_| ends_with(&call.func, "Ok"))
+                        && made.elems.len() != inputs
+                    {
+                        let (made, function) = (made.elems.len(), &self.launch.name);
+                        errors.at(
+                            value,
+                            format_args!(
+                                "`setup` returns {made} inputs here, and `{function}` takes {inputs}"
+                            ),
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Checks that `restore` names inputs that a launch can change.
     fn check_restore(&self, errors: &mut Errors) {
         let restored = &self.options.restore;
@@ -158,7 +171,7 @@ impl Benchmark {
                     errors.at(
                         name,
                         format_args!(
-                            "`restore` names what `setup` makes: there is no parameter `{written}`{hint}"
+                            "`restore` names parameters that `setup` makes: `{written}` is none{hint}"
                         ),
                     );
                 }
@@ -169,8 +182,12 @@ impl Benchmark {
     /// Checks that closures take as many parameters as they are given.
     fn check_closures(&self, errors: &mut Errors) {
         let (inputs, axes) = (self.inputs().count(), self.options.args.axes.len());
+        let of_setup = format!(
+            "a `setup` is given `args` in order; its body sees the stream, {}",
+            self.stream().shown()
+        );
         for (code, given, rule) in [
-            (&self.options.setup, axes, "a `setup` is given `args` in order"),
+            (&self.options.setup, axes, &*of_setup),
             (&self.options.reset, inputs + 1, "a `reset` is given what `setup` made, then the stream"),
             (
                 &self.options.check,
@@ -243,12 +260,15 @@ fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors
     }
 }
 
-/// Returns the index of the stream among the parameters, and true if it is assumed because it is the last.
-fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<(usize, bool)> {
+/// The rule that finds the stream.
+const WHICH: &str =
+    "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
+
+/// Returns the index of the stream among the parameters.
+fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
     let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
     let Some(last) = launch.params.len().checked_sub(1) else {
-        let message = "a launch function takes a stream: the parameter named `stream`, else the last one";
-        errors.at(&launch.name, message);
+        errors.at(&launch.name, format_args!("a launch function takes a stream: {WHICH}"));
         return None;
     };
     let named =
@@ -267,15 +287,11 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     };
     let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
     if let Some(axis) = axis {
-        let why = if options.stream.is_some() || named.is_some() {
-            "it is the stream"
-        } else {
-            "the last parameter is the stream, unless one is named `stream` or `stream = …` says which"
-        };
-        errors.at(&axis.name, format_args!("`{}` cannot be an argument: {why}", axis.name.unraw()));
+        let message = format!("`{}` is the stream and no argument: {WHICH}", axis.name.unraw());
+        errors.at(&axis.name, message);
         return None;
     }
-    Some((stream, options.stream.is_none() && named.is_none()))
+    Some(stream)
 }
 
 pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {

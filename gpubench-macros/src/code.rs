@@ -116,18 +116,16 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
 }
 
 /// The ways in which control leaves a piece of code.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Exits {
+#[derive(Default)]
+struct Exits<'a> {
     question: bool,
     early: bool,
-    /// The number of values that leave the error's type open, such as `Ok(…)` and `Err("…".into())`.
-    open: usize,
-    /// The number of other values, which fix it.
-    fixed: usize,
+    /// The values that leave the code; nothing for one without an expression.
+    values: Vec<Option<&'a Expr>>,
 }
 
-impl Exits {
-    fn of(code: &Expr) -> Self {
+impl<'a> Exits<'a> {
+    fn of(code: &'a Expr) -> Self {
         let mut exits = Self::default();
         exits.visit_expr(code);
         exits.value(code);
@@ -136,11 +134,11 @@ impl Exits {
 
     /// Returns true if no value says what the error's type is, so that the compiler could not infer one.
     fn is_open(&self) -> bool {
-        self.open > 0 && self.fixed == 0
+        !self.values.is_empty() && self.values.iter().all(|value| value.is_some_and(leaves_error_open))
     }
 
-    /// Counts the possible values of the expression.
-    fn value(&mut self, expr: &Expr) {
+    /// Adds the possible values of the expression.
+    fn value(&mut self, expr: &'a Expr) {
         match bare(expr) {
             Expr::Block(block) => self.last(&block.block.stmts),
             Expr::Unsafe(block) => self.last(&block.block.stmts),
@@ -151,29 +149,34 @@ impl Exits {
                 }
             }
             Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
-            // A return is counted by its visitor; a macro may be a panic.
-            Expr::Return(_) | Expr::Macro(_) => {}
-            value if leaves_error_open(value) => self.open += 1,
-            _ => self.fixed += 1,
+            // A return is added by its visitor; a macro may be a panic.
+            Expr::Return(_) => {}
+            Expr::Macro(call) if !call.mac.path.is_ident("vec") => {}
+            value => self.values.push(Some(value)),
         }
     }
 
-    fn last(&mut self, statements: &[Stmt]) {
+    fn last(&mut self, statements: &'a [Stmt]) {
         match statements.last() {
             Some(Stmt::Expr(value, None)) => self.value(value),
             Some(Stmt::Expr(Expr::Return(_), Some(_)) | Stmt::Macro(_)) => {}
-            _ => self.fixed += 1,
+            _ => self.values.push(None),
         }
     }
 }
 
-impl Visit<'_> for Exits {
-    fn visit_expr_try(&mut self, expr: &syn::ExprTry) {
+/// Returns the expressions whose values leave the code.
+pub(crate) fn returned(code: &Expr) -> impl Iterator<Item = &Expr> {
+    Exits::of(code).values.into_iter().flatten()
+}
+
+impl<'a> Visit<'a> for Exits<'a> {
+    fn visit_expr_try(&mut self, expr: &'a syn::ExprTry) {
         self.question = true;
         visit::visit_expr_try(self, expr);
     }
 
-    fn visit_expr_return(&mut self, expr: &syn::ExprReturn) {
+    fn visit_expr_return(&mut self, expr: &'a syn::ExprReturn) {
         self.early = true;
         if let Some(value) = &expr.expr {
             self.value(value);
@@ -237,7 +240,7 @@ fn is_conversion(function: &Expr) -> bool {
 }
 
 /// Returns true for a path to `name` without types of its own.
-fn ends_with(function: &Expr, name: &str) -> bool {
+pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     let Expr::Path(function) = function else { return false };
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
@@ -246,17 +249,19 @@ fn ends_with(function: &Expr, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn exits(code: &str) -> Exits {
-        Exits::of(&syn::parse_str(code).expect(code))
+    fn exits(code: &str) -> (bool, bool) {
+        let code = syn::parse_str(code).expect(code);
+        let exits = Exits::of(&code);
+        (exits.question, exits.is_open())
     }
 
     #[test]
     fn question_marks() {
         for code in ["f()?", "{ let x = f()?; x }", "vec![f()?; 3]", "if a? { b } else { c }"] {
-            assert!(exits(code).question, "{code}");
+            assert!(exits(code).0, "{code}");
         }
         for code in ["f()", "x.map(|x| Ok(x?))", "{ fn g() -> R { f()? } g() }", "\"?\""] {
-            assert!(!exits(code).question, "{code}");
+            assert!(!exits(code).0, "{code}");
         }
     }
 
@@ -276,7 +281,7 @@ mod tests {
             "f().map_err(Into::into)",
             "f().map_err(|error| { error.into() })",
         ] {
-            assert!(exits(code).is_open(), "{code}");
+            assert!(exits(code).1, "{code}");
         }
         for code in [
             "f()",
@@ -296,7 +301,7 @@ mod tests {
             "a.ok_or_else(|| -> E { b.into() })",
             "f().map_err(E::from)",
         ] {
-            assert!(!exits(code).is_open(), "{code}");
+            assert!(!exits(code).1, "{code}");
         }
     }
 

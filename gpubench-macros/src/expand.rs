@@ -57,20 +57,18 @@ impl Benchmark {
         // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
         let stream_type = variant.placed(&self.stream().ty);
         let stream = first(&stream_type);
-        let new = if self.stream_is_assumed { "new_on_last" } else { "new" };
-        let new = format_ident!("{new}", span = stream);
-        let bound = quote_spanned!(stream=> __gb::Bound::#new(setup, #launch));
+        let of = quote_spanned!(stream=> ::core::marker::PhantomData::<#stream_type>);
         let case = quote_spanned!(stream=> &mut case);
         generated! {
             const #name: __gb::Variant = {
                 #aliases
-                fn __visit(visitor: &mut dyn __gb::Visitor) {
+                __gb::Variant::new(#of, #generics, |visitor| {
                     #(#declared)*
                     #setup
-                    let mut case = #bound #counts #reset #restore #check #memory #skip_if;
-                    __gb::Visitor::visit(visitor, #sweeps, #case);
-                }
-                __gb::Variant::#new::<#stream_type>(#generics, __visit)
+                    let mut case =
+                        __gb::Bound::new(setup, #launch) #counts #reset #restore #check #memory #skip_if;
+                    visitor(#sweeps, #case);
+                })
             };
         }
     }
@@ -126,15 +124,27 @@ impl Benchmark {
         };
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let result = run(setup, values, |expr| self.bind_axes(|name| mentions(expr, name)));
-        match stream.name.as_ref().filter(|name| mentions(setup.value(), name)) {
-            Some(name) => generated! {
-                let setup = |#name: &#ty| {
-                    let _ = #name;
-                    __gb::set_up(#result)
-                };
-            },
-            None => generated!(let setup = |_: &#ty| __gb::set_up(#result);),
+        let names = self.bind_stream(setup.value());
+        let made = quote_spanned!(last(setup.value())=> __gb::set_up(#result));
+        generated! {
+            let setup = |stream: &#ty| {
+                let _ = stream;
+                #names
+                #made
+            };
         }
+    }
+
+    /// Binds the stream to its name and to `stream`, if `code` mentions them.
+    fn bind_stream(&self, code: &Expr) -> TokenStream {
+        let usual = Ident::new("stream", Span::call_site());
+        let axes = self.options.args.axes.iter().map(|axis| &axis.name);
+        let taken = axes
+            .chain(self.launch.params.iter().filter_map(|param| param.name.as_ref()))
+            .any(|name| *name == usual);
+        let names = self.stream().name.iter().chain((!taken).then_some(&usual));
+        let used = names.filter(|name| mentions(code, name));
+        used.map(|name| generated!(let #name = stream; let _ = #name;)).collect()
     }
 
     /// Writes the closure that calls the function once.
@@ -220,13 +230,11 @@ impl Benchmark {
         let ty = &self.stream().ty;
         let given = [generated!(stream)];
         let (lets, outcome) = self.on_inputs(reset, given, |passed| passed);
-        let used = |name: &&Ident| matches!(reset, Code::Expr(expr) if mentions(expr, name));
-        let stream = self.stream().name.as_ref().filter(used);
-        let stream = stream.map(|name| generated!(let #name = stream;));
+        let names = self.bind_stream(reset.value());
         Some(generated! {
             .reset(|state: &mut _, stream: &#ty| {
                 #lets
-                #stream
+                #names
                 __gb::Checked::checked(#outcome)
             })
         })
@@ -327,13 +335,13 @@ fn shown(name: &Ident) -> String {
 impl Benchmark {
     /// Writes `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
     fn take_apart(&self, used: impl Fn(usize) -> bool) -> TokenStream {
-        let (at, _) = self.made_at();
-        let name =
-            |index| if used(index) { local(index).into_token_stream() } else { quote_spanned!(at=> _) };
+        let name = |index| if used(index) { local(index).into_token_stream() } else { generated!(_) };
         let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
+        // At the function, which takes this many: the compiler expects as many as `setup` made.
+        let function = at(self.launch.name.span());
         match names.as_slice() {
             [name] => generated!(let #name = state;),
-            names => quote_spanned!(at=> let (#(#names),*) = state;),
+            names => quote_spanned!(function=> let (#(#names),*) = state;),
         }
     }
 

@@ -11,6 +11,9 @@ struct Mute;
 #[gpu_bench(args(n = 4))]
 fn one_number(_stream: &host::Stream) {}
 
+#[gpu_bench(args(n = 1 << 16, m = (2 * 3 + 1), k = -1))]
+fn numbers(n: usize, m: usize, _stream: &host::Stream) {}
+
 #[gpu_bench(args(n = [Silent]))]
 fn not_clone(_stream: &host::Stream) {}
 

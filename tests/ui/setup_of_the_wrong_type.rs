@@ -17,6 +17,12 @@ fn argument(x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 #[gpu_bench(args(n = [4]), setup = Inputs::of)]
 fn too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 
+#[gpu_bench(args(n = [4]), setup = |n| Ok((2.0, vec![0f32; n])), reads = 4 * x.len())]
+fn visibly_too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
+
+#[gpu_bench(setup = Ok((1, 2)))]
+fn visibly_too_many(_stream: &host::Stream) {}
+
 #[gpu_bench(setup = Inputs::of(4))]
 fn none(_stream: &host::Stream) {}
 

@@ -84,6 +84,8 @@ impl AttributeOptions {
                     bracketed!(content in input);
                     content.parse_terminated(Ident::parse_any, Token![,])
                 });
+                let message = "`restore` lists parameters: `restore = [x, y]`";
+                let names = names.map_err(|error| syn::Error::new(error.span(), message));
                 self.restore = names?.into_iter().collect();
             }
             "skip_if" => {

@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
-use super::{Named, separated, skip_value, value, written};
+use super::{Named, bare, number, separated, skip_value, value, written};
 use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.
@@ -59,10 +59,23 @@ impl Sweeps {
             errors.at(&name, format_args!("argument `{}` is given twice", name.unraw()));
         } else if matches!(&value, Expr::Array(array) if array.elems.is_empty()) {
             errors.at(&value, format_args!("argument `{}` has no values", name.unraw()));
+        } else if is_number(&value) {
+            errors.at(
+                &value,
+                format_args!("`{0}` lists its values between brackets: `{0} = […]`", name.unraw()),
+            );
         } else {
             self.axes.push(Named { name, value });
         }
         Ok(())
+    }
+}
+
+/// Returns true for a number, or arithmetic that begins with one.
+fn is_number(value: &Expr) -> bool {
+    match bare(value) {
+        Expr::Binary(sum) => is_number(&sum.left),
+        value => number(value).is_some(),
     }
 }
 

@@ -492,10 +492,12 @@ mod tests {
     use super::*;
     use crate::devices::host::Stream;
     use crate::registry::BenchmarkOptions;
+    use std::marker::PhantomData;
+
     use gpubench_core::{Generic, Visitor};
     use gpubench_records::selection::CaseSelection;
 
-    fn visit(_: &mut dyn Visitor) {}
+    fn visit(_: &mut Visitor<'_>) {}
 
     fn two() -> String {
         (1 + 1).to_string()
@@ -518,7 +520,7 @@ mod tests {
     #[test]
     fn constants_of_one_value_are_refused() {
         let variants: &[Variant] =
-            Box::leak(Box::new([Variant::new::<Stream>(&N, visit), Variant::new::<Stream>(&N, visit)]));
+            Box::leak(Box::new([(); 2].map(|()| Variant::new(PhantomData::<Stream>, &N, visit))));
         let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
         let devices = [("host".to_owned(), "host")];

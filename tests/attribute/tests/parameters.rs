@@ -57,6 +57,16 @@ fn stream_by_option(first: &Stream) {
     first.run(|| ());
 }
 
+#[gpu_bench(
+    args(n = [2]),
+    setup = |n| Ok((vec![stream.threads(); n], queue.threads())),
+    reset = stream.run(|| x.fill(queue.threads())),
+    check = |x, threads, n| assert_eq!(*x, vec![threads + 1; n]),
+)]
+fn stream_by_either_name(x: &mut Vec<usize>, _threads: usize, queue: &Stream) {
+    queue.run(|| x.iter_mut().for_each(|x| *x += 1));
+}
+
 #[gpu_bench(setup = Ok(1u8))]
 fn stream_by_value(one: u8, stream: Stream) {
     assert_eq!(stream.run(|| one), 1);
@@ -98,6 +108,7 @@ fn parameters_are_passed_as_they_are_written() {
     for name in ["patterns", "an_axis_between", "stream_by_option", "stream_by_value", "setup"] {
         OURS.run(name);
     }
+    assert!(OURS.run("stream_by_either_name").checked);
     let seen = OURS.run("match");
     assert_eq!((seen.axes, seen.counts.flops), (vec![("in", vec!["2".to_owned()])], Some(4)));
 }

@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use gpubench::device::Device;
-use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant, Visitor};
+use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant};
 use gpubench_records::work::Counts;
 use gpubench_runtime::__private::steps::entries;
 use gpubench_runtime::devices::host::Host;
@@ -67,7 +67,7 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
         generics: Vec<(&'static str, String)>,
     }
 
-    impl Visitor for Run<'_> {
+    impl Run<'_> {
         fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
             let axes = || sweeps.iter().copied().flatten();
             for axis in axes() {
@@ -109,7 +109,7 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
     assert_eq!(variant.device, "host");
     let device = Host::open().unwrap();
     let mut run = Run { device, chosen, seen: None, generics: listed(variant) };
-    (variant.visit)(&mut run);
+    (variant.visit)(&mut |sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case| run.visit(sweeps, case));
     run.seen.expect("a case was shown")
 }
 

@@ -3,12 +3,14 @@
 
 pub(crate) mod launches;
 
+use std::marker::PhantomData;
+
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use super::device_info::CAPABILITY;
 use crate::device::listed_ordinal;
 use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
-use gpubench_core::{Bound, Case, CaseError, Variant, Visitor};
+use gpubench_core::{Bound, CaseError, Variant, Visitor};
 use gpubench_records::{
     Cache, Ceiling, Measurement, Peak, PeakSource, Quantity, Record, Run, State, work::Link,
 };
@@ -25,7 +27,7 @@ pub(crate) fn entries() -> Vec<&'static Entry> {
 struct Nth<const N: usize>;
 
 impl<const N: usize> Nth<N> {
-    const VARIANTS: [Variant; 1] = [Variant::new::<RawStream>(&[], Self::visit)];
+    const VARIANTS: [Variant; 1] = [Variant::new(PhantomData::<RawStream>, &[], Self::visit)];
     const ENTRY: Entry = Entry {
         name: CEILINGS[N].name,
         module: MODULE,
@@ -37,7 +39,7 @@ impl<const N: usize> Nth<N> {
         variants: &Self::VARIANTS,
     };
 
-    fn visit(visitor: &mut dyn Visitor) {
+    fn visit(visitor: &mut Visitor<'_>) {
         let ceiling = &CEILINGS[N];
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
             |_| ceiling.prepare().map_err(CaseError::new),
@@ -48,7 +50,7 @@ impl<const N: usize> Nth<N> {
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
             case = case.check(|launch| launch.check().map_err(CaseError::new));
         }
-        visitor.visit(&[], &mut case as &mut dyn Case);
+        visitor(&[], &mut case);
     }
 }
 

@@ -1,0 +1,3 @@
+//! Names of crates are no texts.
+
+gpubench::main!("kernels");
