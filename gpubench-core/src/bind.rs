@@ -65,14 +65,14 @@ impl<T: Clone> ArgAxis for Shown<'_, T> {
     }
 }
 
-/// Makes the axis over `$values`. Autoref finds the traits of its type: method lookup tries the receiver with
+/// Makes the axis over `$values`. Autoref finds the implementations for its type: method lookup tries the receiver with
 /// more `&` first, so that `Display` precedes `Debug`, and text and `FromStr` precede no parsing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __axis {
     ($values:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::{ByDebug as _, ByDisplay as _, ByFromStr as _, ByListing as _, ByText as _};
+        use $crate::bind::{Parse as _, Show as _};
         let values = &$values;
         let (show, parse) = ((&&values).show(), (&&&values).parse());
         $crate::bind::Shown::of(values, show, parse)
@@ -87,57 +87,44 @@ impl<'a, T> Shown<'a, T> {
     }
 }
 
-/// Values shown by their `Display`.
-pub trait ByDisplay<T> {
+/// Values that can be shown: by their `Display`, else by their `Debug`.
+pub trait Show<T> {
     /// Returns the function that shows a value.
     fn show(&self) -> fn(&T) -> String;
 }
-impl<T: Display> ByDisplay<T> for &&Values<T> {
+
+impl<T: Display> Show<T> for &&Values<T> {
     fn show(&self) -> fn(&T) -> String {
         T::to_string
     }
 }
 
-/// Values shown by their `Debug`, for want of `Display`.
-pub trait ByDebug<T> {
-    /// Returns the function that shows a value.
-    fn show(&self) -> fn(&T) -> String;
-}
-impl<T: Debug> ByDebug<T> for &Values<T> {
+impl<T: Debug> Show<T> for &Values<T> {
     fn show(&self) -> fn(&T) -> String {
         |value| format!("{value:?}")
     }
 }
 
-/// Values that the command line can give even if they are not listed.
-pub trait ByFromStr<T> {
+/// Values that can be parsed: texts as they are, then what is `FromStr`. Any others must be listed.
+pub trait Parse<T> {
     /// Returns the function that parses a value.
     fn parse(&self) -> fn(&str) -> Option<T>;
 }
-impl<T: FromStr> ByFromStr<T> for &&Values<T> {
-    fn parse(&self) -> fn(&str) -> Option<T> {
-        |text| text.parse().ok()
-    }
-}
 
-/// Texts, which are values without any parsing.
-pub trait ByText {
-    /// Returns the function that parses a value.
-    fn parse(&self) -> fn(&str) -> Option<&'static str>;
-}
-impl ByText for &&&Values<&'static str> {
+impl Parse<&'static str> for &&&Values<&'static str> {
     fn parse(&self) -> fn(&str) -> Option<&'static str> {
         // Leaks a few bytes for each value that the command line gives.
         |text| Some(text.to_owned().leak())
     }
 }
 
-/// Values that must be listed.
-pub trait ByListing<T> {
-    /// Returns the function that parses a value: it finds none.
-    fn parse(&self) -> fn(&str) -> Option<T>;
+impl<T: FromStr> Parse<T> for &&Values<T> {
+    fn parse(&self) -> fn(&str) -> Option<T> {
+        |text| text.parse().ok()
+    }
 }
-impl<T> ByListing<T> for &Values<T> {
+
+impl<T> Parse<T> for &Values<T> {
     fn parse(&self) -> fn(&str) -> Option<T> {
         |_| None
     }
@@ -164,21 +151,25 @@ pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = us
 )]
 pub trait Count: WholeNumber + Display {
     /// Returns the number if it is at least 1 and fits 64 bits.
-    fn count(self) -> Option<u64>;
+    fn count(self) -> Option<u64> {
+        u64::try_from(self.whole()?).ok().filter(|count| *count > 0)
+    }
 }
 
-macro_rules! count_integers {
+macro_rules! integers {
     ($($integer:ty)*) => {$(
-        impl Count for $integer {
-            fn count(self) -> Option<u64> {
-                u64::try_from(self).ok().filter(|count| *count > 0)
+        impl Count for $integer {}
+
+        impl WholeNumber for $integer {
+            fn whole(self) -> Option<i128> {
+                i128::try_from(self).ok()
             }
         }
     )*};
 }
-count_integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
-macro_rules! count_floats {
+macro_rules! floats {
     ($($float:ty)*) => {$(
         impl Count for $float {
             fn count(self) -> Option<u64> {
@@ -187,9 +178,15 @@ macro_rules! count_floats {
                 (1.0..18_446_744_073_709_551_616.0).contains(&rounded).then_some(rounded as u64)
             }
         }
+
+        impl WholeNumber for $float {
+            fn whole(self) -> Option<i128> {
+                None
+            }
+        }
     )*};
 }
-count_floats!(f32 f64);
+floats!(f32 f64);
 
 /// Returns a count option's value, or the mistake in it.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
@@ -259,7 +256,7 @@ pub struct Leaf<'a, T>(pub &'a T);
 macro_rules! __exact {
     ($value:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::{NotWhole as _, Whole as _};
+        use $crate::bind::Whole as _;
         (&&$crate::bind::Leaf(&$value)).exact()
     }};
 }
@@ -271,52 +268,25 @@ pub trait WholeNumber: Copy {
     fn whole(self) -> Option<i128>;
 }
 
-macro_rules! whole_numbers {
-    ($($integer:ty)*) => {$(
-        impl WholeNumber for $integer {
-            fn whole(self) -> Option<i128> {
-                i128::try_from(self).ok()
-            }
-        }
-    )*};
-}
-whole_numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
-
-impl WholeNumber for f32 {
-    fn whole(self) -> Option<i128> {
-        None
-    }
-}
-
-impl WholeNumber for f64 {
-    fn whole(self) -> Option<i128> {
-        None
-    }
-}
-
 impl<T: WholeNumber> WholeNumber for &T {
     fn whole(self) -> Option<i128> {
         (*self).whole()
     }
 }
 
-/// Values that are whole numbers.
+/// Values that may be whole numbers.
 pub trait Whole {
-    /// Returns the number.
+    /// Returns the number, unknown if it is none.
     fn exact(&self) -> Exact;
 }
+
 impl<T: WholeNumber> Whole for &Leaf<'_, T> {
     fn exact(&self) -> Exact {
         Exact(self.0.whole())
     }
 }
 
-/// Values that are no whole numbers.
-pub trait NotWhole {
-    /// Returns an unknown number.
-    fn exact(&self) -> Exact;
-}
-impl<T> NotWhole for Leaf<'_, T> {
+impl<T> Whole for Leaf<'_, T> {
     fn exact(&self) -> Exact {
         Exact(None)
     }
@@ -332,7 +302,7 @@ pub struct Input<'a, T>(pub &'a T);
 macro_rules! __memory {
     ($input:expr, $visit:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::{Inline as _, Slice as _, UnknownMemory as _};
+        use $crate::bind::ShowMemory as _;
         (&&&&$crate::bind::Input($input)).memory($visit)
     }};
 }
@@ -368,15 +338,15 @@ impl<A: Plain, B: Plain> Plain for (A, B) {}
 impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
 impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
 
-/// Inputs that are slices of plain values, or own one.
-pub trait Slice {
-    /// Shows the memory of the values.
+/// Inputs whose memory may be known: slices of plain values and what owns one, then plain values, which lie among gpubench's own.
+pub trait ShowMemory {
+    /// Shows the memory. Returns false if there may be more of it.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
 macro_rules! slices {
     ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
-        impl<$($generics)*> Slice for &&&Input<'_, $slice> {
+        impl<$($generics)*> ShowMemory for &&&Input<'_, $slice> {
             fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
                 visit(Memory::$memory(self.0));
                 true
@@ -391,25 +361,13 @@ slices! {
     [T: Plain, const N: usize] [T; N]: of,
 }
 
-/// Inputs that are a plain value, such as a factor, which lies among gpubench's own.
-pub trait Inline {
-    /// Shows nothing, as there is no more of it.
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-}
-
-impl<T: Plain> Inline for &&Input<'_, T> {
+impl<T: Plain> ShowMemory for &&Input<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         true
     }
 }
 
-/// Inputs of any other type, which may own memory.
-pub trait UnknownMemory {
-    /// Shows nothing.
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-}
-
-impl<T> UnknownMemory for &Input<'_, T> {
+impl<T> ShowMemory for &Input<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         false
     }
