@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::{any::Any, fmt::Display, rc::Rc};
 
-use gpubench_core::{ArgAxis, Case, Counts, Generic, Memory, Variant, inventory};
+use gpubench_core::{ArgAxis, Case, Counts, Generic, Variant, inventory};
 use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
@@ -105,24 +105,9 @@ impl CaughtCase<'_> {
         catch(Stage::Setup, || self.0.setup().map_err(failed(Stage::Setup)))
     }
 
-    /// Enqueues the reset, if there is one.
-    pub(crate) fn reset(&mut self) -> Result<(), Failure> {
-        self.0.reset().map_err(failed(Stage::Reset))
-    }
-
-    /// Calls the launch function once.
-    pub(crate) fn launch(&mut self) -> Result<(), Failure> {
-        self.0.launch().map_err(failed(Stage::Launch))
-    }
-
     /// Returns the work of one launch on these inputs.
     pub(crate) fn counts(&self) -> Result<Counts, Failure> {
         catch(Stage::Counts, || self.0.counts().map_err(failed(Stage::Counts)))
-    }
-
-    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
-    pub(crate) fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
     }
 
     /// Checks the outputs. Returns `false` if the benchmark has no check.
@@ -131,6 +116,7 @@ impl CaughtCase<'_> {
     }
 }
 
-fn failed<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
+/// Returns the conversion of an error into a failure of this stage.
+pub(crate) fn failed<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
     move |error| Failure::new(stage, error)
 }

@@ -286,30 +286,6 @@ impl SampleOptions {
     pub fn new(cache: Cache) -> Self {
         Self { cache, flush: None, path: None, host_work: false, moves: false }
     }
-
-    /// Asks for this flush, if it is one.
-    #[must_use]
-    pub fn with_flush(self, flush: impl Into<Option<Flush>>) -> Self {
-        Self { flush: flush.into(), ..self }
-    }
-
-    /// Lets samples contain the host's part of the launch, if it belongs to it.
-    #[must_use]
-    pub fn with_host_work(self, host_work: bool) -> Self {
-        Self { host_work, ..self }
-    }
-
-    /// Lets inputs be made anew between groups, at other places.
-    #[must_use]
-    pub fn with_moves(self, moves: bool) -> Self {
-        Self { moves, ..self }
-    }
-
-    /// Asks for this path, if it is one.
-    #[must_use]
-    pub fn with_path(self, path: impl Into<Option<Path>>) -> Self {
-        Self { path: path.into(), ..self }
-    }
 }
 
 /// Returns the result of a step of the user's code, or a failure if the step left another device current. The device is

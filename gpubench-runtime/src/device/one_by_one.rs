@@ -315,6 +315,10 @@ mod tests {
         }
     }
 
+    fn flushed(flush: Flush) -> SampleOptions {
+        SampleOptions { flush: Some(flush), ..SampleOptions::new(Cache::Cold) }
+    }
+
     fn chosen<D: LaunchTimer + Default>(wanted: SampleOptions) -> Result<Flush, String> {
         let chosen = flush(&mut D::default(), &[&Noted::default()], &wanted);
         chosen.map(|(flush, _)| flush).map_err(|failure| failure.to_string())
@@ -360,21 +364,24 @@ mod tests {
     fn a_device_is_flushed_as_it_can_be() {
         let cold = SampleOptions::new(Cache::Cold);
         assert_eq!(chosen::<Counter>(cold), Ok(Flush::Write));
-        assert_eq!(chosen::<Counter>(cold.with_flush(Flush::Read)), Ok(Flush::Read));
-        assert_eq!(chosen::<Counter>(cold.with_flush(Flush::None)), Ok(Flush::None));
+        assert_eq!(chosen::<Counter>(flushed(Flush::Read)), Ok(Flush::Read));
+        assert_eq!(chosen::<Counter>(flushed(Flush::None)), Ok(Flush::None));
         assert_eq!(chosen::<NoCache>(SampleOptions::new(Cache::Hot)), Ok(Flush::None));
         for (refused, why) in [
             (
-                chosen::<Counter>(cold.with_flush(Flush::Discard)),
+                chosen::<Counter>(flushed(Flush::Discard)),
                 "device: --flush discard: this device has `write`, `read`, `none`",
             ),
             (
                 chosen::<NoCache>(cold),
                 "device: this device cannot flush a cache, so that none of its samples is cold",
             ),
-            (chosen::<NoCache>(cold.with_flush(Flush::Read)), "device: --flush read: this device has `none`"),
+            (chosen::<NoCache>(flushed(Flush::Read)), "device: --flush read: this device has `none`"),
             (
-                chosen::<NoCache>(SampleOptions::new(Cache::Hot).with_path(Path::Graph)),
+                chosen::<NoCache>(SampleOptions {
+                    path: Some(Path::Graph),
+                    ..SampleOptions::new(Cache::Hot)
+                }),
                 "device: --path graph: this device times one launch at a time, and has no other path",
             ),
         ] {
@@ -425,14 +432,14 @@ mod tests {
         ] {
             let reason = (chosen == Flush::Read).then(|| "not by `lines`, since it is unknown".to_owned());
             assert_eq!(flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
-            let asked = flush(&mut Chooses, works, &cold.with_flush(Flush::Lines));
+            let asked = flush(&mut Chooses, works, &flushed(Flush::Lines));
             let told = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
             let refused =
                 Err("device: --flush lines: it is unknown; without `--flush` the device takes one that can"
                     .to_owned());
             assert_eq!(told, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
             assert_eq!(
-                flush(&mut Chooses, works, &cold.with_flush(Flush::Read)),
+                flush(&mut Chooses, works, &flushed(Flush::Read)),
                 Ok((Flush::Read, None)),
                 "what was asked for needs no reason"
             );

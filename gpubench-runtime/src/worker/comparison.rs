@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::{cell::RefCell, time::Instant};
 
 use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until, valid_median};
-use super::prepared::{Afterwards, Launches, OnUsedInputs, PreparedCase, launch, remarked, set_up};
+use super::prepared::{Afterwards, OnUsedInputs, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
@@ -69,14 +69,14 @@ fn record(
     let sampling = own_sampling(own, &job.task.sampling, deadline);
     let device = &mut *job.device;
     let monitor = device.monitor().ok();
-    let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
+    let (flush, path, host_work) = (sampling.flush, sampling.path, own.host_work || other.host_work);
     let progress = RefCell::new(StepReporter::new(job.reply));
     let mut beside = Beside {
-        works: [Launches(case.reborrow()), Launches(partner.reborrow())],
+        works: [case.reborrow(), partner.reborrow()],
         options,
         with,
         device: &mut *device,
-        wanted: wanted.with_host_work(own.host_work || other.host_work),
+        wanted: SampleOptions { cache, flush, path, host_work, moves: false },
         unchecked: *unchecked,
         report_step: &|step| progress.borrow_mut().step_reached(step),
         prepared: None,
@@ -138,7 +138,7 @@ impl StepObserver for &RefCell<StepReporter<'_>> {
 
 /// Two launches whose inputs exist at the same time.
 struct Beside<'a> {
-    works: [Launches<'a>; 2],
+    works: [CaughtCase<'a>; 2],
     options: [&'a BenchmarkOptions; 2],
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
@@ -154,7 +154,7 @@ impl Rounds for Beside<'_> {
         // What is made first gets the addresses that the other one had in the round before.
         let order = if placement.swapped { [1, 0] } else { [0, 1] };
         for whose in order {
-            self.works[whose].0.clear();
+            self.works[whose].clear();
         }
         self.device.set_allocation_seed(placement.place);
         for whose in order {
@@ -190,7 +190,7 @@ impl Beside<'_> {
         whose: usize,
         step: impl FnOnce(&mut CaughtCase<'_>, &mut dyn Device) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let done = step(&mut self.works[whose].0, self.device);
+        let done = step(&mut self.works[whose], self.device);
         if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
     }
 }

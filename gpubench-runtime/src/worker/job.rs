@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::prepared::{Afterwards, Launches, OnUsedInputs, PreparedCase, remarked, report_lost_device};
+use super::prepared::{Afterwards, OnUsedInputs, PreparedCase, remarked, report_lost_device};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
@@ -147,13 +147,13 @@ fn trace(
     let pass = if options.host_work {
         CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
     } else {
-        match catch(Stage::Launch, || job.device.traced(&mut Launches(case.reborrow()), wanted)) {
+        match catch(Stage::Launch, || job.device.traced(case, wanted)) {
             Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
             Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
             Err(failure) => CuptiPass::Failed(failure.message),
         }
     };
-    restore_inputs(&mut Launches(case.reborrow()), job.device);
+    restore_inputs(case, job.device);
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
@@ -170,14 +170,13 @@ fn record(
     let sampling = own_sampling(options, &job.task.sampling, deadline);
     // Back-to-back launches are hot, so energy is measured for hot cases only.
     let has_energy = sampling.energy.unwrap_or(options.energy) && cache == Cache::Hot;
-    let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
-    let may_move = may_move(cache, prepared, options.accumulates, info);
-    let wanted = wanted.with_host_work(host_work).with_moves(may_move);
+    let (flush, path) = (sampling.flush, sampling.path);
+    let moves = may_move(cache, prepared, options.accumulates, info);
+    let wanted = SampleOptions { cache, flush, path, host_work, moves };
     let mut progress = StepReporter::new(job.reply);
     let sampled = catch(Stage::Launch, || {
-        let mut launches = Launches(case.reborrow());
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
-        let mut sampler = job.device.sampler(&mut launches, &wanted)?;
+        let mut sampler = job.device.sampler(case, &wanted)?;
         let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
         let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
@@ -191,7 +190,7 @@ fn record(
             .on_left_inputs(samples.time.median),
         _ => Ok(None),
     };
-    restore_inputs(&mut Launches(case.reborrow()), job.device);
+    restore_inputs(case, job.device);
     let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
     let (mut measurement, verdict) =
         measurement(options, sampling.precision, info, sampled, prepared, (cache, hot));
@@ -327,8 +326,8 @@ fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &Dev
 }
 
 /// Puts the first inputs in the place of others.
-fn restore_inputs(launches: &mut Launches<'_>, device: &mut dyn Device) {
-    launches.restore_inputs();
+fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
+    work.restore_inputs();
     // Inputs that were dropped may have left another device current.
     _ = device.make_current();
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Reply, Request, pipe::end_if_copied};
 use crate::device::{Device, Inputs, Memory, Work, not_left};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, failed, select, show};
 use crate::{catch::catch, plan::Job};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{launched, observed};
@@ -69,7 +69,7 @@ impl PreparedCase {
         };
         let mut prepared = prepared(
             false,
-            catch(Stage::Launch, || device.observe(&mut Launches(case.reborrow())))
+            catch(Stage::Launch, || device.observe(case))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?,
         );
         let seen = &mut prepared.seen;
@@ -88,7 +88,7 @@ impl PreparedCase {
         if observed::needs_another_look(seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
-            seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case.reborrow())))
+            seen.observations = catch(Stage::Launch, || device.observe_again(case))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         }
         refusal(seen).map_or(Ok(prepared), Err)
@@ -117,7 +117,7 @@ fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failu
     if !case.resets() {
         return Ok(());
     }
-    let done = on(device, Stage::Reset, || catch(Stage::Reset, || case.reset()));
+    let done = on(device, Stage::Reset, || case.reset());
     done.map_err(|failure| remarked(failure, device))?;
     synchronize(device, Stage::Reset)
 }
@@ -125,7 +125,7 @@ fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failu
 /// Launches once on fresh inputs, and waits for it.
 pub(super) fn launch(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
-    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || Launches(case.reborrow()).launch()));
+    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
     launched.map_err(|failure| remarked(failure, device))?;
     synchronize(device, Stage::Launch)
 }
@@ -158,32 +158,30 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
 }
 
 /// The launches of a case, as work to be sampled.
-pub(super) struct Launches<'a>(pub(super) CaughtCase<'a>);
-
-impl Work for Launches<'_> {
+impl Work for CaughtCase<'_> {
     fn resets(&self) -> bool {
-        self.0.resets()
+        (**self).resets()
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        let reset = catch(Stage::Reset, || self.0.reset());
+        let reset = catch(Stage::Reset, || (**self).reset().map_err(failed(Stage::Reset)));
         end_if_copied();
         reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        let launched = self.0.launch();
+        let launched = (**self).launch().map_err(failed(Stage::Launch));
         end_if_copied();
         launched
     }
 
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = catch(Stage::Setup, || {
-            let counts = self.0.counts()?;
-            self.0.lay_aside();
+            let counts = self.counts()?;
+            self.lay_aside();
             set_allocation_seed();
-            self.0.setup()?;
-            Ok(self.0.counts()? == counts)
+            self.setup()?;
+            Ok(self.counts()? == counts)
         });
         // Inputs of another size are those of another case.
         let moved = moved.unwrap_or(false);
@@ -196,13 +194,13 @@ impl Work for Launches<'_> {
     fn restore_inputs(&mut self) {
         // Of inputs whose `drop` panics nothing is left to be done.
         _ = catch(Stage::Setup, || {
-            self.0.restore_inputs();
+            (**self).restore_inputs();
             Ok(())
         });
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        self.0.memory(visit)
+        catch(Stage::Counts, || Ok((**self).memory(visit))).unwrap_or(false)
     }
 }
 
@@ -246,14 +244,14 @@ fn act(
             reply(Reply::Step(Step::Setup));
             case.open(device)?;
             set_up(case, device)?;
-            catch(Stage::Launch, || device.writes(&mut Launches(case.reborrow()), *enough)).map(Reply::Writes)
+            catch(Stage::Launch, || device.writes(case, *enough)).map(Reply::Writes)
         }
         Request::Profile { number, launches, .. } => {
             case.open(device)?;
             set_up(case, device)?;
             // What only a first launch does is not profiled.
             launch(case, device)?;
-            catch(Stage::Launch, || device.profile(&mut Launches(case.reborrow()), *number, *launches))?;
+            catch(Stage::Launch, || device.profile(case, *number, *launches))?;
             Ok(Reply::Tested(Ok(false)))
         }
         _ => {
@@ -309,7 +307,7 @@ impl Afterwards<'_> {
 
     /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
     pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
-        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut Launches(self.case.reborrow())))?;
+        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
             check_failed = on(self.device, Stage::Check, || self.case.check()).err();
@@ -401,9 +399,8 @@ impl Afterwards<'_> {
 
     /// Times a launch after a flush; nothing if the device cannot, or if the time would mean nothing.
     fn timed(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        let time =
-            catch(Stage::Launch, || self.device.launch_cold(&mut Launches(self.case.reborrow()), inputs))
-                .map_err(|failure| remarked(failure, self.device))?;
+        let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
+            .map_err(|failure| remarked(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }
 

@@ -1,7 +1,7 @@
 //! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size. Here
 //! a flush is chosen, and verified by timed reads of memory that the cache held.
 
-use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
+use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
 use gpubench_runtime::device::{DeviceError, SampleOptions};
 use gpubench_stats::{Bytes, Nanoseconds, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
@@ -105,19 +105,11 @@ impl Region {
     }
 }
 
-/// A flush, and the facts known about it.
-pub(crate) struct ChosenFlush {
-    pub(crate) flush: Flush,
-    pub(crate) reason: Option<String>,
-    pub(crate) proof: Option<FlushVerification>,
-}
-
-/// Chooses the flush for `wanted`: the user's, or the usual one, with its proof and the doubts about it.
-pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<ChosenFlush, Failure> {
+/// Returns the method with the flush for `wanted`: the user's, or the usual one, with its verification and the doubts about it.
+pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> {
+    let mut method = Method::new(Path::Device);
     let flush = match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => {
-            return Ok(ChosenFlush { flush: Flush::None, reason: None, proof: None });
-        }
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(method),
         (Cache::Cold, Some(flush @ (Flush::Discard | Flush::Lines))) => {
             let message = format!(
                 "--flush {flush}: wgpu cannot discard lines of a cache; it has `read`, `write`, `none`"
@@ -130,8 +122,9 @@ pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen
     let swept = device.sweep(flush).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
     let doubts = [against(flush, &proof), of_size(device, swept)];
     let doubts: Vec<String> = doubts.into_iter().flatten().collect();
-    let reason = (!doubts.is_empty()).then(|| doubts.join("; "));
-    Ok(ChosenFlush { flush, reason, proof: Some(proof) })
+    method.flush_reason = (!doubts.is_empty()).then(|| doubts.join("; "));
+    method.flush_verification = Some(proof);
+    Ok(method.with_flush(flush))
 }
 
 /// Returns the doubt about the size of the sweep, in words.

@@ -139,9 +139,7 @@ fn method(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> 
         let why = "timestamp queries do not see the host's part, which belongs to this launch";
         return refused(format!("`host_work`: {why}"));
     }
-    let chosen = flush::choose(device, wanted)?;
-    let mut method = Method::new(Path::Device).with_flush(chosen.flush);
-    (method.flush_reason, method.flush_verification) = (chosen.reason, chosen.proof);
+    let mut method = flush::choose(device, wanted)?;
     method.path_reason =
         is_software(&device.info).then(|| "this is a software adapter, and no GPU".to_owned());
     Ok(method)
