@@ -43,6 +43,7 @@
 compile_error!("gpubench measures on Linux; on macOS it measures the CPU; other systems are not supported");
 
 mod calls;
+#[cfg(feature = "verify")]
 pub mod cupti;
 mod driver;
 mod fork;

@@ -137,7 +137,7 @@ pub struct Settings {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub energy: Option<bool>,
 
-    /// Trace launches after the samples with `cupti`, and compare the times
+    /// Trace launches after the samples with `cupti`, and compare the times (feature `verify`)
     #[arg(long, value_name = "TOOL", hide_possible_values = true)]
     pub verify: Option<Verifier>,
 

@@ -148,6 +148,10 @@ impl Settings {
         refuse(
             self.verify.is_some() && self.in_process,
             "--verify and --in-process: tracing needs a process of its own; leave out one of them",
+        )?;
+        refuse(
+            self.verify.is_some() && !cfg!(feature = "verify"),
+            "--verify needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
         )
     }
 }
@@ -279,6 +283,13 @@ mod tests {
             let told = wrong.validate().expect_err("it is wrong").to_string();
             assert!(told.starts_with(text), "{told}");
         }
+    }
+
+    #[test]
+    fn verify_needs_its_feature() {
+        let validated = Settings { verify: Some(Verifier::Cupti), ..usual() }.validate();
+        let is_named = validated.err().map(|error| error.contains("the feature `verify`"));
+        assert_eq!(is_named, (!cfg!(feature = "verify")).then_some(true));
     }
 
     #[test]

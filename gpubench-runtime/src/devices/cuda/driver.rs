@@ -60,6 +60,13 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     Err(CallError::At { cause: Cause::of(result), place: Location::caller() })
 }
 
+/// Waits until all work of the current context is done.
+#[track_caller]
+pub(crate) fn wait() -> Result<(), CallError> {
+    // SAFETY: takes nothing.
+    check(unsafe { sys::cuCtxSynchronize() })
+}
+
 /// Returns an error unless the call succeeded, which was to make or to read `purpose`.
 pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceError> {
     if result == CUDA_SUCCESS {

@@ -35,7 +35,9 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
         }
     }
     findings.extend([clock_locks(is_root()), counters(&machine)]);
-    findings.extend(tools(&machine));
+    #[cfg(feature = "verify")]
+    findings.push(cupti());
+    findings.push(ncu(&machine));
     findings
 }
 
@@ -141,23 +143,27 @@ fn counters(machine: &Machine) -> Finding {
     }
 }
 
-/// The profilers that numbers can be compared with.
-fn tools(machine: &Machine) -> [Finding; 2] {
-    let cupti = match gpubench_driver::cupti::load() {
+/// The library that traces launches.
+#[cfg(feature = "verify")]
+fn cupti() -> Finding {
+    match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),
         Err(error) => {
             Finding::of("libcupti", Level::Note, "not used", format!("for `--verify cupti`: {error}"))
         }
-    };
-    let ncu = match machine.program("ncu", &PROFILERS) {
+    }
+}
+
+/// Nsight Compute.
+fn ncu(machine: &Machine) -> Finding {
+    match machine.program("ncu", &PROFILERS) {
         Some(path) => Finding::good("ncu", path.display().to_string()),
         None => {
             let advice =
                 "for `cargo gpubench verify`; it comes with Nsight Compute, and PATH may name its folder";
             Finding::of("ncu", Level::Note, "not found", advice)
         }
-    };
-    [cupti, ncu]
+    }
 }
 
 #[cfg(test)]

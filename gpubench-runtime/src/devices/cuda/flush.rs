@@ -67,15 +67,6 @@ impl Flusher {
         }
     }
 
-    /// Returns the number of pieces of work that it enqueues.
-    pub(crate) fn pieces(&self, flush: Flush) -> usize {
-        match flush {
-            Flush::None | Flush::Lines => 0,
-            Flush::Read | Flush::Write => 1,
-            Flush::Discard => 2,
-        }
-    }
-
     /// Enqueues a read of `quarters` quarters of the L2's size, 3 at most, from memory that no flush touches.
     pub(crate) fn probe(
         &self,

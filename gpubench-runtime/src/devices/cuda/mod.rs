@@ -11,7 +11,9 @@ mod guarded;
 mod kernels;
 pub(crate) mod limits;
 mod places;
+mod profile;
 mod sampling;
+#[cfg(feature = "verify")]
 mod trace;
 mod watch;
 
@@ -24,7 +26,7 @@ use gpubench_driver::sys::{self, CUstream};
 pub(super) use self::device_info::list;
 use self::device_info::nvml::Sensors;
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
-use self::driver::{CallError, EventPair, Own, check, check_for};
+use self::driver::{CallError, EventPair, Own, check_for, wait};
 use self::flush::Flusher;
 use self::guarded::{Enqueued, Guarded};
 use self::kernels::Kernels;
@@ -35,10 +37,10 @@ pub use self::sampling::graph::Replay;
 use self::sampling::timer::Groups;
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
-use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, TraceOptions, Work};
+use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
-    Cache, CuptiTimes, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors,
+    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors,
     Observation, Property, Relaunch, Timer, Value,
 };
 use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
@@ -209,8 +211,7 @@ impl Device for Cuda {
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.own.restore()?;
-        // SAFETY: waits for the current context, which is this device's.
-        Ok(check(unsafe { sys::cuCtxSynchronize() })?)
+        Ok(wait()?)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
@@ -237,12 +238,13 @@ impl Device for Cuda {
         watch::relaunch::relaunch(&mut Guarded::new(work, self.own), self)
     }
 
-    fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
+    #[cfg(feature = "verify")]
+    fn traced(&mut self, work: &mut dyn Work, wanted: &crate::device::TraceOptions) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
         trace::pass(self, work, wanted).map(Some)
     }
 
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
-        trace::profile(self, work, number, launches)
+        profile::profile(self, work, number, launches)
     }
 
     fn remark(&mut self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Launches as CUPTI traces them, enqueued on the stream as an application does, for `--verify cupti`; and launches for Nsight Compute.
+//! Launches as CUPTI traces them, enqueued on the stream as an application does, for `--verify cupti`.
 //! Whatever is not as it was enqueued makes a group fail, so that a lost record or a broken stamp becomes no time.
 
 mod launches;
@@ -6,12 +6,12 @@ mod slowdown;
 
 use std::time::{Duration, Instant};
 
+use gpubench_driver::Piece;
 use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
-use gpubench_driver::{Piece, sys};
 
 use self::launches::{Expected, TracedLaunch, kind_in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
-use super::driver::{EventPair, check};
+use super::driver::{EventPair, wait};
 use super::{Cuda, flush::Suspended, guarded::Guarded, places::relocate_inputs, sampling::samples::SPACE};
 use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
@@ -33,7 +33,7 @@ fn begin() -> Result<Tracing, Failure> {
 fn launch(device: &Cuda, work: &mut Guarded<'_>, how: (Cache, Flush), count: usize) -> Result<(), Failure> {
     hold(device, work, how.0)?;
     (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
-    wait()
+    Ok(wait()?)
 }
 
 /// Begins a group: enqueues the delay within which the host enqueues the rest, and before hot launches one of `work` that does not
@@ -64,12 +64,6 @@ fn enqueue(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Waits until all work is done and recorded.
-fn wait() -> Result<(), Failure> {
-    // SAFETY: waits for the current context, so that work on all of its streams is done and recorded.
-    Ok(check(unsafe { sys::cuCtxSynchronize() })?)
-}
-
 /// Launches as [`launch`] does, and returns each launch's work as CUPTI saw it: as many `pieces` as are known to be enqueued.
 fn group(
     device: &Cuda,
@@ -83,11 +77,20 @@ fn group(
     let expected = Expected {
         launches: count,
         marks: if work.resets() { 2 } else { 1 },
-        flush: device.flusher.pieces(how.1),
+        flush: flush_pieces(how.1),
         pieces,
     };
     let launches = launches::of(records, &expected);
     launches.map_err(|why| Failure::new(Stage::Sampling, format_args!("CUPTI: {why}")))
+}
+
+/// Returns the number of pieces of work that a flush enqueues.
+fn flush_pieces(flush: Flush) -> usize {
+    match flush {
+        Flush::None | Flush::Lines => 0,
+        Flush::Read | Flush::Write => 1,
+        Flush::Discard => 2,
+    }
 }
 
 /// The pieces of a launch that CUPTI has a record of, as the driver's forwarders saw them enqueued; `None` if that may differ, or if
@@ -185,35 +188,4 @@ fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
         TracedActivity { name, time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64 }
     });
     named.collect()
-}
-
-/// The threads of a mark.
-const THREADS: u32 = 32;
-
-/// Launches `work` this many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
-/// launch goes an empty kernel with `number` + 1 blocks, which tells the case.
-pub(crate) fn profile(
-    device: &Cuda,
-    work: &mut dyn Work,
-    number: usize,
-    launches: usize,
-) -> Result<(), Failure> {
-    let mut work = Guarded::new(work, device.own);
-    let blocks = u32::try_from(number + 1).unwrap_or(u32::MAX);
-    for _ in 0..launches {
-        if work.resets() {
-            work.reset()?;
-        }
-        wait()?;
-        // SAFETY: takes nothing.
-        check(unsafe { sys::cuProfilerStart() })?;
-        device.kernels.empty.bare().launch((blocks, THREADS), device.stream)?;
-        let launched = work.launch();
-        let done = wait();
-        // SAFETY: takes nothing.
-        check(unsafe { sys::cuProfilerStop() })?;
-        launched?;
-        done?;
-    }
-    Ok(())
 }

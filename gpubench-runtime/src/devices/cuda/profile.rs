@@ -1,0 +1,39 @@
+//! Launches for Nsight Compute, which `cargo gpubench verify` starts.
+
+use gpubench_driver::sys;
+
+use super::driver::{check, wait};
+use super::{Cuda, guarded::Guarded};
+use crate::device::Work;
+use gpubench_records::Failure;
+
+/// The threads of the kernel that names the case.
+const THREADS: u32 = 32;
+
+/// Launches `work` this many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
+/// launch goes an empty kernel with `number` + 1 blocks, which tells the case.
+pub(crate) fn profile(
+    device: &Cuda,
+    work: &mut dyn Work,
+    number: usize,
+    launches: usize,
+) -> Result<(), Failure> {
+    let mut work = Guarded::new(work, device.own);
+    let blocks = u32::try_from(number + 1).unwrap_or(u32::MAX);
+    for _ in 0..launches {
+        if work.resets() {
+            work.reset()?;
+        }
+        wait()?;
+        // SAFETY: takes nothing.
+        check(unsafe { sys::cuProfilerStart() })?;
+        device.kernels.empty.bare().launch((blocks, THREADS), device.stream)?;
+        let launched = work.launch();
+        let done = wait();
+        // SAFETY: takes nothing.
+        check(unsafe { sys::cuProfilerStop() })?;
+        launched?;
+        done?;
+    }
+    Ok(())
+}
