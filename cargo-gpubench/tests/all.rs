@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use gpubench_records::files::load;
 use gpubench_records::record::Run;
+use gpubench_report::stored_runs::load;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-gpubench");

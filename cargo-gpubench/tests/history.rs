@@ -5,9 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use gpubench_records::device_info::{DRIVER, Property, Value};
-use gpubench_records::history::add;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Package, Run};
+use gpubench_report::history::add;
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;

@@ -3,9 +3,9 @@
 use std::fs;
 
 use gpubench_records::device_info::{Property, UUID, Value};
-use gpubench_records::files::load;
 use gpubench_records::record::Run;
 use gpubench_records::task::{ShareMode, Task};
+use gpubench_report::stored_runs::load;
 use insta::assert_snapshot;
 
 use super::{Project, corpus};

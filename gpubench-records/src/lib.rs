@@ -15,7 +15,6 @@ pub mod exit;
 pub mod failure;
 pub mod files;
 pub mod gate;
-pub mod history;
 pub mod id;
 pub mod launch;
 pub mod limits;
@@ -44,9 +43,8 @@ pub use self::{
     exit::Exit,
     failure::{Failure, Stage, Step},
     files::ceilings::Ceiling,
-    files::{BaselineOptions, Destination, EarlierRun, FormatError, NamedRun, ReadError, Stored, StoredRuns},
+    files::{BaselineOptions, Destination, EarlierRun, FormatError, ReadError, Stored},
     gate::{GateOutcome, GatedCase},
-    history::Circumstances,
     id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
     launch::{Kernel, LaunchInfo, Multiprocessors, Written},
     limits::DeclaredWork,

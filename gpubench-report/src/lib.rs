@@ -9,6 +9,7 @@ pub mod export;
 pub mod fleet;
 pub mod history;
 pub mod join;
+pub mod stored_runs;
 
 mod html;
 

@@ -124,7 +124,7 @@ mod tests {
     use std::path::Path;
 
     use gpubench_records::comparison::{Answer as Compares, Comparison, Round};
-    use gpubench_records::files::load;
+    use gpubench_records::files::read;
     use gpubench_records::record::Compared;
     use gpubench_records::verdict::Verdict;
 
@@ -133,7 +133,9 @@ mod tests {
     fn a_step_has_the_rounds_of_its_comparison() {
         let folder =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
-        let run = load(&folder.join("clockwork.jsonl")).expect("a recorded run").run;
+        let run = read(std::fs::File::open(folder.join("clockwork.jsonl")).expect("it is there"))
+            .expect("a recorded run")
+            .run;
         let mut record = run.records.into_iter().find(|record| record.measurement.is_some()).expect("one");
         record.compared = None;
         let alone = rounds(&record).expect_err("it was not compared");

@@ -6,9 +6,8 @@ use std::{path::Path, process::Stdio};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::{
-    Answer, BaselineComparison, Exit, Finding, NamedRun, Record, Run, StoredRuns, files::load,
-};
+use gpubench_records::{Answer, BaselineComparison, Exit, Finding, Record, Run};
+use gpubench_report::stored_runs::{NamedRun, StoredRuns, load};
 use gpubench_report::{export::ExportArgs, join::join};
 use gpubench_runtime::__private::parse_positive_time;
 use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, process_order};

@@ -17,8 +17,9 @@ use std::{env, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use gpubench_records::files::{LAST, NamedStored};
-use gpubench_records::{CaseSelection, Exit, NamedRun, Run, Stored, StoredRuns};
+use gpubench_records::files::LAST;
+use gpubench_records::{CaseSelection, Exit, Run, Stored};
+use gpubench_report::stored_runs::{NamedRun, NamedStored, StoredRuns};
 use gpubench_stats::format::counted;
 
 use crate::output::{CommandError, PrintOptions};

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use gpubench_records::history::{Added, add};
-use gpubench_records::{Exit, StoredRuns, selection::parse_filters};
+use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
+use gpubench_report::history::{Added, add};
 use gpubench_report::history::{History, HistoryRules};
+use gpubench_report::stored_runs::StoredRuns;
 use gpubench_report::{fleet, history};
 use gpubench_table::export::ExportTo;
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{
-    ArgValues, Cache, CaseSelection, Exit, Finding, Run, StoredRuns, Threshold, files::TUNING,
-    selection::parse_filters,
+    ArgValues, Cache, CaseSelection, Exit, Finding, Run, Threshold, files::TUNING, selection::parse_filters,
 };
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
@@ -19,6 +18,7 @@ use gpubench_tune::Tuning;
 use crate::commands::{load, load_all, select};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
+use gpubench_report::stored_runs::StoredRuns;
 
 #[derive(Args)]
 pub(super) struct ReportArgs {

@@ -10,7 +10,7 @@ use std::{env, fs, io};
 use etcetera::BaseStrategy;
 
 /// The file of a run, in the folder that has its name.
-pub(super) const RECORDS: &str = "records.jsonl";
+pub const RECORDS: &str = "records.jsonl";
 
 /// The folder of files that outlive a run of this program: `gpubench` in the target folder that cargo built it into, else in
 /// the user's state folder. `None` if it has neither.
@@ -27,7 +27,7 @@ pub fn kept() -> PathBuf {
 }
 
 /// The folder of gpubench in the target folder that the user has set for cargo.
-pub(super) fn cargo_target() -> Option<PathBuf> {
+pub fn cargo_target() -> Option<PathBuf> {
     Some(PathBuf::from(env::var_os("CARGO_TARGET_DIR")?).join("gpubench"))
 }
 
@@ -50,7 +50,7 @@ fn is_of_cargo(folder: &Path) -> bool {
 }
 
 /// The user's state folder, or that of data on systems that have none of state.
-pub(super) fn state() -> Option<PathBuf> {
+pub fn state() -> Option<PathBuf> {
     let folders = etcetera::choose_base_strategy().ok()?;
     folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
@@ -112,7 +112,7 @@ pub(super) const KEPT: usize = 20;
 ///
 /// Names are the order of runs, and a clock may be set back: a run that is no task comes behind all in `there`, with the time
 /// of the last of them if its own is not later.
-pub(crate) fn candidates(
+pub fn candidates(
     started: u64,
     label: Option<&str>,
     there: &[String],

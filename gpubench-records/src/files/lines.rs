@@ -111,7 +111,10 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
 }
 
 /// The run of a file without its records, which are not read.
-pub(super) fn head_of(path: &Path) -> Result<Run, ReadError> {
+///
+/// # Errors
+/// If the first line begins no run.
+pub fn head_of(path: &Path) -> Result<Run, ReadError> {
     head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
 }
 
@@ -219,8 +222,20 @@ impl Run {
     }
 }
 
+/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
+///
+/// # Errors
+/// If they are no run of this format.
+pub fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
+    if contents.starts_with(b"{\"run\":") {
+        return Ok(vec![read(contents)?]);
+    }
+    let runs: Vec<Run> = RUN.read_all(contents)?;
+    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
+}
+
 /// Returns a run with one record for each case, each with its model; or the error of the first record that no run has.
-pub(super) fn validated(mut run: Run) -> Result<Run, FormatError> {
+fn validated(mut run: Run) -> Result<Run, FormatError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
         add(record, &mut records).map_err(|why| RUN.foreign(why))?;
@@ -247,7 +262,7 @@ const END: &[u8] = b"}}";
 
 /// The result of comparing a line with its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Checksum {
+pub enum Checksum {
     /// It is as it was written.
     Fits,
     /// It was changed after it was written.
@@ -257,7 +272,7 @@ pub(crate) enum Checksum {
 }
 
 /// Adds its checksum to `line`, which has no line end yet.
-pub(crate) fn add_checksum(line: &mut Vec<u8>) {
+pub fn add_checksum(line: &mut Vec<u8>) {
     if let Some(body) = line.strip_suffix(END) {
         let sum = format!("{:08x}\"", crc32fast::hash(body));
         line.truncate(line.len() - END.len());
@@ -266,7 +281,7 @@ pub(crate) fn add_checksum(line: &mut Vec<u8>) {
 }
 
 /// Compares `line` with its checksum.
-pub(crate) fn check_line(line: &[u8]) -> Checksum {
+pub fn check_line(line: &[u8]) -> Checksum {
     let parts = || {
         let (body, sum) =
             line.trim_ascii_end().strip_suffix(END)?.strip_suffix(b"\"")?.split_last_chunk::<DIGITS>()?;

@@ -6,22 +6,20 @@
 mod baselines;
 pub mod ceilings;
 mod disk;
+mod earlier_run;
 mod folders;
 mod format;
 mod lines;
 mod replace;
 mod store;
-mod stored_runs;
 
 pub use self::baselines::{BaselineError, BaselineOptions, OpenBaselines, Place};
-pub use self::folders::{cache, fingerprint, home, kept, program, runs, time_of_day};
-pub(crate) use self::folders::{candidates, order, time_of_name};
-pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
-pub(crate) use self::lines::{Checksum, add_checksum, check_line};
-pub use self::lines::{Stored, read};
-pub(crate) use self::replace::create;
-pub use self::replace::{Contents, Destination, fill, is_one_file, replace, resolved};
-pub use self::store::Store;
-pub use self::stored_runs::{
-    EarlierRun, LAST, LoadRunError, NamedRun, NamedStored, StoredRuns, is_name_of_run, load, load_all,
+pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
+pub use self::folders::{
+    RECORDS, cache, candidates, cargo_target, fingerprint, home, kept, program, runs, state, time_of_day,
 };
+pub(crate) use self::folders::{order, time_of_name};
+pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
+pub use self::lines::{Checksum, Stored, add_checksum, check_line, head_of, read, read_all};
+pub use self::replace::{Contents, Destination, create, fill, is_one_file, replace, resolved};
+pub use self::store::Store;

@@ -81,10 +81,7 @@ impl Destination {
 ///
 /// # Errors
 /// If a part could not be written. There is no file then.
-pub(crate) fn create(
-    mut paths: impl Iterator<Item = PathBuf>,
-    contents: Contents<'_>,
-) -> io::Result<PathBuf> {
+pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: Contents<'_>) -> io::Result<PathBuf> {
     let mut path = paths.next().ok_or(ErrorKind::NotFound)?;
     let mut new = NewFile::beside(&path)?;
     fill(&new.file, contents)?;

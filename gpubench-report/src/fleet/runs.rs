@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{collections::BTreeSet, fs, io};
 
-use gpubench_records::files::{LoadRunError, load_all};
+use crate::history::Circumstances;
+use crate::stored_runs::load_all;
+use gpubench_records::files::LoadRunError;
 use gpubench_records::{
-    CaseSelection, Circumstances, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record,
-    Run, State, Stored, device_info::UUID,
+    CaseSelection, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record, Run, State,
+    Stored, device_info::UUID,
 };
 use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;

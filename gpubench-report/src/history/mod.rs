@@ -1,7 +1,8 @@
-//! The changes of each case over the commits of a history: `series` reads runs, `changes` finds steps, and here the rules choose what is
+//! The changes of each case over the commits of a history: `run` is the format of a run, `series` reads them, `changes` finds steps, and here the rules choose what is
 //! reported.
 
 pub mod changes;
+mod run;
 mod series;
 mod table;
 
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
+pub use self::run::{AddError, Added, Circumstances, HistoryCase, HistoryRun, add};
 pub use self::series::{CaseOfSuite, CommitOrder, History, Point, Series};
 pub use self::table::render;
 

@@ -1,18 +1,17 @@
 //! The runs of a history: a folder for each commit, in it a file for each run, with a time and its circumstances for each case and
-//! no samples. A benchmark binary and `cargo gpubench history add` write them, and `gpubench-report` finds changes in them.
+//! no samples. `cargo gpubench history add` writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use gpubench_records::device_info::{DRIVER, UUID};
+use gpubench_records::files::{Checksum, HISTORY, add_checksum, candidates, check_line, create};
+use gpubench_records::{
+    CaseId, DeviceInfo, Measurement, Program, Property, Record, Run, Value, work::Counts,
+};
 use gpubench_stats::Nanoseconds;
 use serde::{Deserialize, Serialize};
-
-use crate::device_info::{DRIVER, UUID};
-use crate::files::{Checksum, candidates, create};
-use crate::{
-    CaseId, Destination, DeviceInfo, Measurement, Program, Property, Record, Run, Value, files, work::Counts,
-};
 
 /// The contents of a file.
 #[derive(Deserialize, Serialize)]
@@ -64,7 +63,7 @@ impl HistoryRun {
     pub fn new(run: &Run) -> Self {
         let package = run.program.package.as_ref();
         let mut kept = Self {
-            schema: files::HISTORY.schema.to_owned(),
+            schema: HISTORY.schema.to_owned(),
             commit: package.and_then(|package| package.commit.clone()),
             dirty: package.and_then(|package| package.dirty).unwrap_or(false),
             started: run.started,
@@ -84,8 +83,8 @@ impl HistoryRun {
     /// # Errors
     /// If they are no run of a history, or were changed.
     pub fn parse(contents: &[u8]) -> Result<Self, String> {
-        let Document::<Self> { run } = files::HISTORY.read(contents).map_err(|error| error.to_string())?;
-        if files::check_line(contents) != Checksum::Fits {
+        let Document::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
+        if check_line(contents) != Checksum::Fits {
             return Err("it was changed after it was written: its checksum is another, or missing".to_owned());
         }
         let is_sound = |case: &HistoryCase| {
@@ -96,9 +95,9 @@ impl HistoryRun {
     }
 
     /// Returns the contents of a file: one line with a checksum.
-    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+    fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(&Document { run: self })?;
-        files::add_checksum(&mut line);
+        add_checksum(&mut line);
         line.push(b'\n');
         Ok(line)
     }
@@ -202,20 +201,6 @@ pub enum AddError {
         /// The error.
         error: io::Error,
     },
-}
-
-/// Checks that a run can be added to the history in `folder`, before it is measured. A folder that is not there is made.
-///
-/// # Errors
-/// If it cannot.
-pub fn prepare(folder: &Path) -> Result<(), AddError> {
-    let prepared = if folder.exists() && !folder.is_dir() {
-        Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, and a history is a folder"))
-    } else {
-        fs::create_dir_all(folder)
-            .and_then(|()| Destination::open(&folder.join(NO_COMMIT).with_extension(ENDING)).map(drop))
-    };
-    prepared.map_err(|error| AddError::NotWritten { path: folder.to_owned(), error })
 }
 
 /// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.

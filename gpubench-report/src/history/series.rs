@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gpubench_records::history::{HistoryCase, HistoryRun};
-use gpubench_records::{CaseId, Circumstances, NameFilter};
+use super::run::{Circumstances, HistoryCase, HistoryRun};
+use gpubench_records::{CaseId, NameFilter};
 use gpubench_stats::Nanoseconds;
 use serde::Serialize;
 

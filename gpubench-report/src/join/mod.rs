@@ -5,10 +5,10 @@ mod shares;
 
 use std::collections::HashMap;
 
+use crate::stored_runs::NamedRun;
 use gpubench_records::baseline::{MeasuredRecord, differences};
 use gpubench_records::{
-    DeviceInfo, Measurement, NamedRun, Package, PlannedCase, Program, Record, Run, device_info::UUID,
-    merge::merged,
+    DeviceInfo, Measurement, Package, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged,
 };
 
 pub use self::shares::is_share;

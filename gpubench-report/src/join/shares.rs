@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{JoinError, Joined, repetitions};
-use gpubench_records::{
-    DeviceId, DeviceInfo, NamedRun, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID,
-};
+use crate::stored_runs::NamedRun;
+use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::counted;
 
 /// Returns true if `run` is a share of a split.

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use gpubench_records::history::add;
 use gpubench_report::history::History;
+use gpubench_report::history::add;
 
 use super::{RULES, run_of, template};
 

@@ -6,8 +6,8 @@ mod rules;
 
 use gpubench_records::device_info::{DRIVER, Property, Value};
 use gpubench_records::files;
-use gpubench_records::history::HistoryRun;
 use gpubench_records::record::{Package, Run};
+use gpubench_report::history::HistoryRun;
 use gpubench_report::history::{CommitOrder, History, HistoryReport, HistoryRules};
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;

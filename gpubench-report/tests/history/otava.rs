@@ -1,8 +1,8 @@
 //! Apache Otava as a second opinion, on recorded series of the test repository with the changes that Otava finds in them (`otava.json`,
 //! which `scripts/otava` writes).
 
-use gpubench_records::history::HistoryRun;
 use gpubench_report::history::History;
+use gpubench_report::history::HistoryRun;
 use serde_json::Value;
 
 use super::{RULES, run_of, template};

@@ -2,8 +2,8 @@
 
 use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::exit::Exit;
-use gpubench_records::history::HistoryRun;
 use gpubench_records::record::Run;
+use gpubench_report::history::HistoryRun;
 use gpubench_report::history::{History, HistoryReport, HistoryRules};
 
 use super::{RULES, run_of, template, with_driver};

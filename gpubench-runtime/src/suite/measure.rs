@@ -18,7 +18,7 @@ use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping:
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
 use gpubench_records::files::{self as store, OpenBaselines};
 use gpubench_records::{
-    BaselineOptions, Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, StoredRuns, Threshold,
+    BaselineOptions, Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, Threshold,
 };
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
@@ -227,13 +227,12 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
         return Ok(None);
     }
     let folder = match &options.runs_dir {
-        Some(RunsDir::In(folder)) => Some(&**folder),
-        _ => None,
+        Some(RunsDir::In(folder)) => folder.clone(),
+        _ => store::runs().unwrap_or_else(|| store::kept().join("runs")),
     };
-    let found = StoredRuns::of_program(folder)
-        .before(suite, u64::MAX)
+    let (name, run) = store::run_before(&folder, suite, u64::MAX)
         .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
-    Ok(Some(Baseline::of(found.name, found.run)))
+    Ok(Some(Baseline::of(name, run)))
 }
 
 /// Compares a run with the baseline.

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use end_to_end::running::run_with;
-use gpubench_records::history::add;
 use gpubench_records::record::Run;
+use gpubench_report::history::add;
 use gpubench_report::history::{CommitOrder, History, HistoryRules};
 use protocol::fake::library;
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 use clap::Args;
-use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run, files::load};
+use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
 use gpubench_report::export::ExportArgs;
+use gpubench_report::stored_runs::load;
 use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};
 use gpubench_runtime::__private::system::Family;

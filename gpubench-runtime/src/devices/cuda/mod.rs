@@ -40,8 +40,8 @@ use self::watch::relaunch::Outputs;
 use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
-    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors,
-    Observation, Property, Relaunch, Timer, Value,
+    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors, Observation, Property,
+    Relaunch, Timer, Value,
 };
 use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
 
@@ -239,7 +239,11 @@ impl Device for Cuda {
     }
 
     #[cfg(feature = "verify")]
-    fn traced(&mut self, work: &mut dyn Work, wanted: &crate::device::TraceOptions) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
+    fn traced(
+        &mut self,
+        work: &mut dyn Work,
+        wanted: &crate::device::TraceOptions,
+    ) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
         trace::pass(self, work, wanted).map(Some)
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use gpubench_records::{Measurement, files::load};
+use gpubench_records::{Measurement, files::read};
 
 /// What a worker replies to a request, and how it is lost over it, if it is.
 pub(super) type Replies = (Vec<Reply>, Option<Loss>);
@@ -78,7 +78,8 @@ impl Worker for ScriptedWorker {
 /// Returns the first measurement of a recorded run.
 pub(in crate::runner) fn measurement(run: &str) -> Measurement {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parsing/corpus/runs");
-    let stored = load(&folder.join(run)).expect("a recorded run").run;
+    let stored =
+        read(std::fs::File::open(folder.join(run)).expect("it is there")).expect("a recorded run").run;
     stored.records.into_iter().find_map(|record| record.measurement).expect("one was measured")
 }
 

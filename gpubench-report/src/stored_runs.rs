@@ -1,0 +1,491 @@
+//! Stored runs by name: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number of a run. Nothing is locked or
+//! changed: of a run that is still being measured, the records so far are read.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io, io::Read as _};
+
+use gpubench_records::files::{
+    self, LAST, LoadRunError, Place, RECORDS, file_of, head_of, run_before, runs_in,
+};
+use gpubench_records::{Run, Stored};
+use gpubench_stats::format::counted;
+
+/// The name by which a user asks for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The number of names in the error about an unknown one.
+const SHOWN_NAMES: usize = 8;
+
+/// A run with the name that the user knows it by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRun {
+    /// The name.
+    pub name: String,
+    /// The run.
+    pub run: Run,
+}
+
+/// A stored run with the name that the user can ask for it by.
+#[derive(Clone, Debug)]
+pub struct NamedStored {
+    /// The name, such as `runs.json#2` for the second run of a list.
+    pub name: String,
+    /// The run.
+    pub stored: Stored,
+}
+
+/// The runs and baselines that are kept for a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRuns {
+    home: PathBuf,
+    /// The folder of the runs.
+    runs: PathBuf,
+}
+
+impl StoredRuns {
+    /// Those in `home`, the folder `gpubench` of a target folder.
+    pub fn within(home: PathBuf) -> Self {
+        Self { runs: home.join("runs"), home }
+    }
+
+    /// The same with its runs in the folder `runs`.
+    #[must_use]
+    pub fn with_runs(self, runs: PathBuf) -> Self {
+        Self { runs, ..self }
+    }
+
+    /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
+    /// else in the user's state folder. `None` where there is none of these.
+    pub fn of_project(folder: &Path) -> Option<Self> {
+        let above =
+            || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
+        let state = || Some(files::state()?.join("gpubench"));
+        files::cargo_target().or_else(above).or_else(state).map(Self::within)
+    }
+
+    /// Returns the folder that they are in.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Returns the files of the runs with their names, the newest first.
+    pub fn runs(&self) -> Vec<(String, PathBuf)> {
+        runs_in(&self.runs).collect()
+    }
+
+    /// Returns the name of the newest run of a package.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn last_of_package(&self, package: &str) -> Result<String, LoadRunError> {
+        let is_of_package = |run: Run| run.program.package.is_some_and(|of_run| of_run.name == package);
+        let found = runs_in(&self.runs).find(|(_, path)| head_of(path).is_ok_and(is_of_package));
+        found.map(|(name, _)| name).ok_or_else(|| {
+            LoadRunError::Unusable(format!(
+                "no run in {} is of the package `{package}`: `last` is the newest run of any package",
+                self.runs.display()
+            ))
+        })
+    }
+
+    /// Returns the newest complete run of the benchmark binary `suite` that began before `started`, in seconds since
+    /// 1970-01-01 UTC, with its name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn before(&self, suite: &str, started: u64) -> Result<NamedRun, LoadRunError> {
+        run_before(&self.runs, suite, started).map(|(name, run)| NamedRun { name, run })
+    }
+
+    /// Returns the names of the baselines.
+    pub fn baselines(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.home.join("baselines")).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> =
+            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Returns the baseline that is called `name`.
+    pub fn baseline(&self, name: &str) -> Place {
+        Place::within(&self.home.join("baselines"), name)
+    }
+
+    /// Returns the file that `wanted` names, if it names one: a path, a run's folder, a stored run by its name or its number in
+    /// the list, or the last.
+    ///
+    /// # Errors
+    /// If the last run is asked for and there is none, or a number that no run has.
+    pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadRunError> {
+        let (wanted, _) = self.split(wanted);
+        if wanted == LAST {
+            let newest = runs_in(&self.runs).next().map(|(_, path)| path);
+            return newest.map(Some).ok_or_else(|| {
+                LoadRunError::Unusable(format!(
+                    "there is no stored run in {}: measure first, for example with `cargo bench`, or give a file that --json wrote",
+                    self.runs.display()
+                ))
+            });
+        }
+        if wanted == STANDARD_INPUT {
+            return Ok(None);
+        }
+        if let Some(path) = file_of(&self.runs, wanted) {
+            return Ok(Some(path));
+        }
+        match wanted.parse::<usize>() {
+            Ok(number) if !self.is_baseline(wanted) => self.numbered(number).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Loads the one run that the user calls `wanted`.
+    ///
+    /// # Errors
+    /// See [`LoadRunError`].
+    pub fn load(&self, wanted: &str) -> Result<Stored, LoadRunError> {
+        only(self.load_all(wanted)?, wanted.as_ref()).map(|run| run.stored)
+    }
+
+    /// Loads the runs that the user calls `wanted`: all of a file with a list of them.
+    ///
+    /// # Errors
+    /// See [`LoadRunError`].
+    pub fn load_all(&self, wanted: &str) -> Result<Vec<NamedStored>, LoadRunError> {
+        let (name, number) = self.split(wanted);
+        let runs = self.load_file_or_baseline(name)?;
+        let count = runs.len();
+        let named = |(number, stored)| {
+            let name = if count == 1 { name.to_owned() } else { format!("{name}#{number}") };
+            NamedStored { name, stored }
+        };
+        let mut runs = (1..).zip(runs).map(named);
+        let Some(number) = number else { return Ok(runs.collect()) };
+        let run = number.checked_sub(1).and_then(|before| runs.nth(before));
+        run.map(|run| vec![run]).ok_or_else(|| {
+            LoadRunError::Unusable(format!("{name} has {}, and no #{number}", counted(count, "run")))
+        })
+    }
+
+    fn load_file_or_baseline(&self, name: &str) -> Result<Vec<Stored>, LoadRunError> {
+        if name == STANDARD_INPUT {
+            return load_all(Path::new(name));
+        }
+        if let Some(path) = self.file(name)? {
+            return load_all(&path);
+        }
+        if !self.is_baseline(name) {
+            return Err(self.unknown(name));
+        }
+        let baseline =
+            self.baseline(name).load().map_err(|error| LoadRunError::Unusable(error.to_string()))?;
+        let run = baseline.into_run().ok_or_else(|| self.unknown(name))?;
+        Ok(vec![run.into()])
+    }
+
+    /// Splits `runs.json#2` into the file and the number of a run in it, unless a file has that very name.
+    fn split<'a>(&self, wanted: &'a str) -> (&'a str, Option<usize>) {
+        let split = wanted.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        match split {
+            Some((name, number)) if file_of(&self.runs, wanted).is_none() => (name, Some(number)),
+            _ => (wanted, None),
+        }
+    }
+
+    /// The run of this number in the list, from 1.
+    fn numbered(&self, number: usize) -> Result<PathBuf, LoadRunError> {
+        let runs = self.runs();
+        let count = runs.len();
+        let run = number.checked_sub(1).and_then(|before| runs.into_iter().nth(before));
+        run.map(|(_, path)| path).ok_or_else(|| {
+            let stored = format!("{} {}", counted(count, "run"), if count == 1 { "is" } else { "are" });
+            let runs = self.runs.display();
+            LoadRunError::Unusable(format!(
+                "there is no run {number}: {stored} in {runs}, of which 1 is the newest"
+            ))
+        })
+    }
+
+    fn is_baseline(&self, name: &str) -> bool {
+        self.baselines().iter().any(|baseline| baseline == name)
+    }
+
+    /// The error of a name that nothing has. One that is clearly a path is said to be missing, and no more.
+    fn unknown(&self, wanted: &str) -> LoadRunError {
+        let path = Path::new(wanted);
+        if wanted.contains('/')
+            || path.extension().is_some_and(|extension| extension.to_string_lossy().starts_with("json"))
+        {
+            let error = match fs::metadata(path) {
+                Err(error) => error,
+                Ok(_) => io::Error::other(format!("there is no {RECORDS} in this folder")),
+            };
+            return LoadRunError::Unreadable { path: path.to_owned(), error: error.into() };
+        }
+        let names: Vec<String> =
+            self.baselines().into_iter().chain(runs_in(&self.runs).map(|(name, _)| name)).collect();
+        let mut there: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+        if names.len() > SHOWN_NAMES {
+            there.push(format!("{} more", names.len() - SHOWN_NAMES));
+        }
+        let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
+        LoadRunError::Unusable(format!(
+            "there is no file, stored run or baseline `{wanted}`. Stored in {}: {there}. Give one of these, a file that --json \
+             wrote, or `{LAST}`. Filters go after `--`",
+            self.home.display()
+        ))
+    }
+}
+
+/// Reads the run in the file at `path`: one JSON document, or the records of a run in progress.
+///
+/// # Errors
+/// If it cannot be read, or holds something else, or a list of several runs.
+pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
+    only(load_all(path)?, path)
+}
+
+/// Returns the only run of the file at `path`.
+fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
+    match (runs.pop(), runs.len()) {
+        (Some(run), 0) => Ok(run),
+        (_, others) => Err(LoadRunError::Unusable(format!(
+            "{0} has {1} runs: name one of them, such as {0}#1, or merge them by `cargo gpubench merge {0} -o FILE`",
+            path.display(),
+            others + 1
+        ))),
+    }
+}
+
+/// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
+///
+/// # Errors
+/// If it cannot be read, or holds something else.
+pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
+    let is_input = path.as_os_str() == STANDARD_INPUT;
+    let read = || {
+        let mut contents = Vec::new();
+        match is_input {
+            true => _ = io::stdin().lock().read_to_end(&mut contents)?,
+            false => contents = fs::read(path)?,
+        }
+        files::read_all(&contents)
+    };
+    let shown = if is_input { Path::new("standard input") } else { path };
+    read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
+}
+
+#[cfg(test)]
+mod stored_runs_tests {
+    use std::env;
+
+    use super::*;
+    use gpubench_records::files::Store;
+
+    /// The number of a run in the list, which a baseline may have for a name.
+    #[test]
+    fn a_number_is_that_of_a_run_unless_a_baseline_is_called_so() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        let run = home.path().join("runs/2026-01-01T00-00-00Z");
+        fs::create_dir_all(&run).expect("a folder");
+        fs::write(run.join(RECORDS), "").expect("a file");
+        assert_eq!(stored.file("1").expect("it is there"), Some(run.join(RECORDS)));
+        let told = stored.file("2").expect_err("there is one").to_string();
+        assert!(told.starts_with("there is no run 2: 1 run is in "), "{told}");
+        assert_eq!(stored.file("main").expect("it may be a baseline"), None);
+        fs::create_dir_all(home.path().join("baselines/2")).expect("a folder");
+        assert_eq!(stored.baselines(), ["2"]);
+        assert_eq!(stored.file("2").expect("a baseline"), None);
+    }
+
+    #[test]
+    fn a_number_behind_the_name_of_a_file_is_a_part_of_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        let path = home.path().join("runs.json#2");
+        let wanted = path.to_str().expect("UTF-8");
+        let name = wanted.strip_suffix("#2").expect("a number");
+        assert_eq!(stored.split(wanted), (name, Some(2)));
+        fs::write(&path, "").expect("a file");
+        assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
+        assert_eq!(stored.split(name), (name, None));
+    }
+    fn clockwork() -> Run {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        files::read(&lines[..]).expect("a run").run
+    }
+
+    /// The runs of a project with these beginnings, each with a record.
+    fn project(home: &Path, started: &[u64]) -> StoredRuns {
+        for started in started {
+            let run = Run { started: *started, records: Vec::new(), ..clockwork() };
+            let record = &clockwork().records[0];
+            _ = Store::create(&home.join("runs"), &run, &[record]).expect("it can be written");
+        }
+        StoredRuns::within(home.to_owned())
+    }
+
+    #[test]
+    fn a_run_is_loaded_by_each_of_its_names() {
+        let home = tempfile::tempdir().expect("a folder");
+        let none = StoredRuns::within(home.path().to_owned());
+        assert!(
+            none.load("last").is_err_and(|told| told.to_string().starts_with("there is no stored run in "))
+        );
+        let stored = project(home.path(), &[1_785_587_590, 1_785_587_650]);
+        let [(newest, file), (oldest, _)] = &stored.runs()[..] else { panic!("{:?}", stored.runs()) };
+        assert_eq!([&**newest, oldest], ["2026-08-01T12-34-10Z", "2026-08-01T12-33-10Z"]);
+        let folder = file.parent().expect("a folder").to_str().expect("UTF-8");
+        for wanted in [newest, folder, file.to_str().expect("UTF-8"), "1", "last", &format!("{newest}#1")] {
+            let loaded = stored.load(wanted).expect("it is there");
+            assert_eq!((loaded.run.started, loaded.run.records.len()), (1_785_587_650, 1), "{wanted}");
+        }
+        for wanted in [oldest, "2"] {
+            assert_eq!(stored.load(wanted).expect("it is there").run.started, 1_785_587_590, "{wanted}");
+        }
+        for number in ["0", "3"] {
+            assert!(
+                stored.load(number).is_err_and(|told| told.to_string().contains(": 2 runs are in ")),
+                "{number}"
+            );
+        }
+    }
+
+    /// Packages share a target folder.
+    #[test]
+    fn the_last_run_of_a_package_is_found() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        for (started, package) in [(1, "ours"), (2, "theirs"), (3, "ours"), (4, "theirs")] {
+            let mut run = Run { started, records: Vec::new(), ..clockwork() };
+            run.program.package =
+                Some(gpubench_records::Package { name: package.to_owned(), ..Default::default() });
+            _ = Store::create(&home.path().join("runs"), &run, &[]).expect("it can be written");
+        }
+        assert_eq!(stored.last_of_package("ours").expect("it is there"), "1970-01-01T00-00-03Z");
+        assert_eq!(stored.last_of_package("theirs").expect("it is there"), "1970-01-01T00-00-04Z");
+        let none = stored.last_of_package("others");
+        assert!(none.is_err_and(|told| told.to_string().contains(" is of the package `others`: ")));
+    }
+
+    #[test]
+    fn a_run_of_a_list_is_loaded_by_its_number() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().join("home"));
+        let write = |runs: &[u64]| {
+            let runs: Vec<Run> =
+                runs.iter().map(|started| Run { started: *started, ..clockwork() }).collect();
+            let path = home.path().join("runs.json");
+            fs::write(&path, serde_json::to_vec(&runs).expect("JSON")).expect("it can be written");
+            path.to_str().expect("UTF-8").to_owned()
+        };
+        let loaded = |wanted: &str| -> Vec<(String, u64)> {
+            let runs = stored.load_all(wanted).expect("runs").into_iter();
+            runs.map(|run| (run.name, run.stored.run.started)).collect()
+        };
+        let path = write(&[7]);
+        assert_eq!(loaded(&path), [(path.clone(), 7)], "one alone needs no number");
+        let path = write(&[7, 8]);
+        let named = |number: u64| (format!("{path}#{number}"), number + 6);
+        assert_eq!(loaded(&path), [named(1), named(2)]);
+        assert_eq!([1, 2].map(|number| loaded(&named(number).0)), [1, 2].map(|number| vec![named(number)]));
+        assert!(stored.load(&path).is_err_and(|told| told.to_string().contains(" has 2 runs: ")));
+        for number in [0, 3] {
+            let told = stored.load(&format!("{path}#{number}")).expect_err("there are two").to_string();
+            assert_eq!(told, format!("{path} has 2 runs, and no #{number}"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_those_that_are_there() {
+        let home = tempfile::tempdir().expect("a folder");
+        let told = |wanted: &str| {
+            StoredRuns::within(home.path().to_owned()).load(wanted).expect_err("it is not there").to_string()
+        };
+        assert!(told("main").contains(": nothing. Give "), "{}", told("main"));
+        let stored = project(home.path(), &[0, 1, 2, 3, 4, 5, 6]);
+        stored.baseline("main").prepare().expect("a folder");
+        stored.baseline("main").save(&clockwork()).expect("it is written");
+        assert_eq!(stored.load("main").expect("it was stored").run.records, clockwork().records);
+        let eight = told("other");
+        assert!(eight.contains(": `main`, `1970-01-01T00-00-06Z`, ") && !eight.contains("more"), "{eight}");
+        assert!(eight.contains("`1970-01-01T00-00-00Z`. Give "), "{eight}");
+        _ = project(home.path(), &[8, 9]);
+        assert!(told("other").contains("`1970-01-01T00-00-02Z`, 2 more. Give "), "{}", told("other"));
+        // What is clearly a path is missing, and no name.
+        for path in ["no/such", "run.json", "run.jsonl"] {
+            assert!(told(path).starts_with(&format!("{path}: No such file")), "{}", told(path));
+        }
+        let folder = home.path().join("runs").to_str().expect("UTF-8").to_owned();
+        assert_eq!(told(&folder), format!("{folder}: there is no {RECORDS} in this folder"));
+    }
+
+    /// The nearest target folder above that has stored something, unless the user names one.
+    #[test]
+    fn the_runs_of_a_project_are_in_its_target_folder() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (ours, inner) = (home.path().join("target/gpubench"), home.path().join("inner/src"));
+        fs::create_dir_all(&ours).expect("a folder");
+        fs::create_dir_all(inner.join("target")).expect("a folder");
+        let found = StoredRuns::of_project(&inner).expect("it is above");
+        let named = env::var_os("CARGO_TARGET_DIR").map(|target| Path::new(&target).join("gpubench"));
+        assert_eq!(found.home(), named.unwrap_or(ours));
+    }
+}
+
+#[cfg(test)]
+mod load_tests {
+    use super::*;
+
+    /// What to give instead is told of a file that is nothing of ours, and not of a run of another version.
+    #[test]
+    fn a_file_of_something_else_is_told_with_what_to_give() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let told = |text: &str| {
+            let path = folder.path().join("file.json");
+            fs::write(&path, text).expect("it can be written");
+            load(&path).expect_err("it is no run").to_string()
+        };
+        let advice = ". Give a file that --json wrote, or the folder of a run";
+        assert!(told(r#"{"answer": 42}"#).ends_with(advice), "{}", told(r#"{"answer": 42}"#));
+        let newer = told(r#"{"schema": "gpubench/999"}"#);
+        assert!(newer.ends_with("a newer gpubench wrote it; update gpubench to read it"), "{newer}");
+    }
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        let told = || load(&path).expect_err("it is no run").to_string();
+        assert!(told().starts_with(&format!("{}: ", path.display())), "{}", told());
+        for text in ["{", r#"{"run":{}}"#] {
+            fs::write(&path, text).expect("it can be written");
+            assert!(told().starts_with(&path.display().to_string()), "{}", told());
+            assert!(
+                told().ends_with(". Give a file that --json wrote, or the folder of a run"),
+                "{}",
+                told()
+            );
+        }
+    }
+
+    /// A list has a place for each fault, and is no run.
+    #[test]
+    fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("runs.json");
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run =
+            serde_json::to_string(&files::read(&lines[..]).expect("a run").run).expect("it can be written");
+        let write = |runs: &[&str]| {
+            fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
+        };
+        write(&[&*run; 3]);
+        assert!(load(&path).is_err_and(|told| told.to_string().contains(" has 3 runs: ")));
+        assert_eq!(load_all(&path).expect("runs").len(), 3);
+        write(&[&run, &run, &run.replacen("\"records\":", "\"record\":", 1)]);
+        let told = load_all(&path).expect_err("it has no records").to_string();
+        assert!(told.contains("line 3"), "{told}");
+    }
+}
