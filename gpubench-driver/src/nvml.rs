@@ -183,6 +183,15 @@ impl NvmlDevice {
         self.get_of("nvmlDeviceGetNvLinkVersion", link)
     }
 
+    /// Calls a function that has nothing but a place for its result.
+    fn get<T: Default>(self, symbol: &'static str) -> Result<T, NvmlError> {
+        let function: unsafe extern "C" fn(*mut c_void, *mut T) -> u32 = function(symbol)?;
+        let mut value = T::default();
+        // SAFETY: a place for the result.
+        checked(unsafe { function(self.pointer(), &raw mut value) })?;
+        Ok(value)
+    }
+
     /// Calls a function that has a number and a place for another.
     fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32, NvmlError> {
         type Get = unsafe extern "C" fn(*mut c_void, u32, *mut u32) -> u32;
@@ -204,12 +213,7 @@ macro_rules! getters {
                 /// # Errors
                 /// Returns the library's error.
                 pub fn $name(self) -> Result<$result, NvmlError> {
-                    type Get = unsafe extern "C" fn(*mut c_void, *mut $result) -> u32;
-                    let function: Get = function($symbol)?;
-                    let mut value = 0;
-                    // SAFETY: a place for the result.
-                    checked(unsafe { function(self.pointer(), &raw mut value) })?;
-                    Ok(value)
+                    self.get($symbol)
                 }
             )*
         }

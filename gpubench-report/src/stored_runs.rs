@@ -25,15 +25,6 @@ pub struct NamedRun {
     pub run: Run,
 }
 
-/// A stored run with the name that the user can ask for it by.
-#[derive(Clone, Debug)]
-pub struct NamedStored {
-    /// The name, such as `runs.json#2` for the second run of a list.
-    pub name: String,
-    /// The run.
-    pub stored: Stored,
-}
-
 /// The runs and baselines that are kept for a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRuns {
@@ -145,20 +136,20 @@ impl StoredRuns {
     /// # Errors
     /// See [`LoadRunError`].
     pub fn load(&self, wanted: &str) -> Result<Stored, LoadRunError> {
-        only(self.load_all(wanted)?, wanted.as_ref()).map(|run| run.stored)
+        only(self.load_all(wanted)?, wanted.as_ref()).map(|(_, stored)| stored)
     }
 
-    /// Loads the runs that the user calls `wanted`: all of a file with a list of them.
+    /// Loads the runs that the user calls `wanted`: all of a file with a list of them, each with its name, such as `runs.json#2`.
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn load_all(&self, wanted: &str) -> Result<Vec<NamedStored>, LoadRunError> {
+    pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, Stored)>, LoadRunError> {
         let (name, number) = self.split(wanted);
         let runs = self.load_file_or_baseline(name)?;
         let count = runs.len();
         let named = |(number, stored)| {
             let name = if count == 1 { name.to_owned() } else { format!("{name}#{number}") };
-            NamedStored { name, stored }
+            (name, stored)
         };
         let mut runs = (1..).zip(runs).map(named);
         let Some(number) = number else { return Ok(runs.collect()) };
@@ -383,7 +374,7 @@ mod stored_runs_tests {
         };
         let loaded = |wanted: &str| -> Vec<(String, u64)> {
             let runs = stored.load_all(wanted).expect("runs").into_iter();
-            runs.map(|run| (run.name, run.stored.run.started)).collect()
+            runs.map(|(name, stored)| (name, stored.run.started)).collect()
         };
         let path = write(&[7]);
         assert_eq!(loaded(&path), [(path.clone(), 7)], "one alone needs no number");

@@ -8,7 +8,9 @@ pub use crate::suite::program;
 
 /// For `cargo gpubench`, which asks what a machine has.
 pub mod machine {
+    #[cfg(feature = "doctor")]
     pub use crate::device::finding::{Finding, Level};
+    #[cfg(feature = "doctor")]
     pub use crate::doctor::examine;
     pub use crate::runner::clock_lock::{ClockedDevice, clocked_devices};
     pub use crate::suite::run_as_child;

@@ -2,13 +2,14 @@
 //!
 //! `registry` → `plan` → `runner` → `worker` ([`device`] and `measure`) → records
 //!
-//! `doctor` says what a machine has for that and what it lacks. `gpubench-core` has what annotated functions link. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
+//! `doctor`, a feature for `cargo gpubench`, says what a machine has for that and what it lacks. `gpubench-core` has what annotated functions link. `settings` are what the user asks for, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
 //! `gpubench-records` defines, compares and stores records; `gpubench-table` prints them. Users of gpubench
 //! name what is public here through the `gpubench` crate.
 
 mod catch;
 pub mod device;
 pub mod devices;
+#[cfg(feature = "doctor")]
 mod doctor;
 mod environment;
 mod measure;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::header::{all_properties, shown_peak};
 use super::text::{paragraph, plain, plain_lines, wrapped};
-use super::{launch, page::Page, roof, style::heading, verification::verification};
+use super::{launch, page::Page, roof, style::heading};
 use gpubench_records::{
     Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
@@ -56,7 +56,10 @@ pub fn sentences(
     add("time", Some(time(measured)));
     add("path", Some(path(&samples.method)));
     add("bound", bound(measured));
-    verification(measured).into_iter().for_each(|(word, sentence)| add(word, Some(sentence)));
+    #[cfg(feature = "verify")]
+    crate::verification::verification(measured)
+        .into_iter()
+        .for_each(|(word, sentence)| add(word, Some(sentence)));
     add("stall", samples.dram_stall.as_ref().map(|it| stall(it, measured.median())));
     add("flush", (record.case.cache == Cache::Cold).then(|| flush(measured)));
     add("warm-up", Some(warm_up(measured)));
@@ -236,13 +239,9 @@ fn clock(counted: &DeviceClock) -> String {
 /// The readings of the sensors while samples were taken.
 fn sensors(conditions: &Conditions) -> String {
     let span = &conditions.during;
-    let mut words = Vec::new();
-    words.extend(
-        span.sm_clock.map(|clock| format!("multiprocessors at {}", format::from_to(clock, format::clock))),
-    );
-    words.extend(
-        span.memory_clock.map(|clock| format!("memory at {}", format::from_to(clock, format::clock))),
-    );
+    let clocks = [("multiprocessors", span.sm_clock), ("memory", span.memory_clock)];
+    let clock = |(what, clock)| Some(format!("{what} at {}", format::from_to(clock?, format::clock)));
+    let mut words: Vec<String> = clocks.into_iter().filter_map(clock).collect();
     words.extend(span.power.map(|power| format::from_to(power, format::power)));
     words.extend(span.temperature.map(|heat| format::from_to(heat, |heat| format!("{heat} °C"))));
     words.push(match &span.throttle_reasons[..] {
@@ -251,8 +250,7 @@ fn sensors(conditions: &Conditions) -> String {
     });
     words.extend(span.other_processes.map(|others| match others {
         0 => "no other process".to_owned(),
-        1 => "1 other process".to_owned(),
-        others => format!("{others} other processes"),
+        others => format::counted(others as usize, "other process"),
     }));
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }

@@ -18,6 +18,7 @@ mod launch;
 mod page;
 mod rows;
 mod table;
+#[cfg(feature = "verify")]
 mod verification;
 
 use gpubench_records::{Record, Run};

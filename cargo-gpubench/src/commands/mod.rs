@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
-use gpubench_report::stored_runs::{NamedRun, NamedStored, StoredRuns};
+use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 use gpubench_stats::format::counted;
 
 use crate::output::{CommandError, PrintOptions};
@@ -184,7 +184,7 @@ fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun, CommandError> {
 /// Loads all runs that are called `name`: those of a list, or the one that there is.
 fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>, CommandError> {
     let runs = stored.load_all(name)?.into_iter();
-    Ok(runs.map(|NamedStored { name, stored }| with_warnings(name, stored)).collect())
+    Ok(runs.map(|(name, stored)| with_warnings(name, stored)).collect())
 }
 
 fn with_warnings(name: String, stored: Stored) -> NamedRun {

@@ -1,6 +1,6 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
-use super::{Available, ClockTarget, Device, DeviceError, DeviceType, finding::Finding};
+use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
 
 /// A kind of device: its name, and what can be asked before one is opened.
 pub struct DeviceKind {
@@ -15,8 +15,6 @@ pub struct DeviceKind {
     /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
     /// measured side by side.
     pub(crate) beside_others: bool,
-    /// Examines what measuring on such devices needs and is affected by, in a process of its own. Changes nothing.
-    pub(crate) examine: fn() -> Vec<Finding>,
     /// The choice if the user names no device.
     pub(crate) choice: DefaultChoice,
     /// The compute data_types for which some device of this kind reports a peak.
@@ -39,7 +37,6 @@ impl DeviceKind {
             open: |ordinal| Ok(Box::new(D::open(ordinal)?)),
             noun: D::KIND,
             beside_others: false,
-            examine: Vec::new,
             choice: DefaultChoice::Beside,
             data_types: Vec::new,
             clocks: None,

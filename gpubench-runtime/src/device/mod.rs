@@ -6,6 +6,7 @@ mod available;
 mod batch;
 mod clock_target;
 mod error;
+#[cfg(feature = "doctor")]
 pub(crate) mod finding;
 mod interruptions;
 pub(crate) mod kind;

@@ -16,7 +16,6 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         name: Gpu::KIND,
         open: |ordinal| Ok(Box::new(Cuda::open(ordinal)?)),
         list: cuda::list,
-        examine: cuda::examine::examine,
         noun: "CUDA device",
         beside_others: true,
         choice: DefaultChoice::First,
@@ -28,7 +27,6 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         name: Stream::KIND,
         open: |_| Ok(Box::new(Host::open()?)),
         list: || Ok(vec![host::this_machine()]),
-        examine: host::examine::examine,
         noun: "CPU",
         // It launches the work of all others.
         beside_others: false,
@@ -38,6 +36,16 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         profiled: false,
     },
 ];
+
+/// Examines what measuring on devices of the kind of this name needs and is affected by. Changes nothing.
+#[cfg(feature = "doctor")]
+pub(crate) fn examine(kind: &str) -> Vec<crate::device::finding::Finding> {
+    match kind {
+        Gpu::KIND => cuda::examine::examine(),
+        Stream::KIND => host::examine::examine(),
+        _ => Vec::new(),
+    }
+}
 
 /// The benchmarks of the limits of a GPU. No other kind has such benchmarks.
 pub(crate) use super::cuda::limits as ceilings;

@@ -4,6 +4,7 @@
 pub mod cuda;
 pub mod host;
 pub(crate) mod kinds;
+#[cfg(feature = "doctor")]
 pub(crate) mod machine;
 pub(crate) mod select;
 

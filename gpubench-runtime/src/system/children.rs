@@ -131,8 +131,3 @@ pub(crate) fn leave_terminal() {
     // Fails if this process already leads a process group. That group is then its own.
     _ = rustix::process::setsid();
 }
-
-/// Returns true if this process may do all that the system lets anybody do.
-pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}

@@ -16,7 +16,7 @@ use crate::device::{Available, Device};
 use crate::peaks::{CeilingCache, device_of};
 use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
 use crate::registry::{self, Entry};
-use crate::{catch, device::finding::Finding, devices::kinds};
+use crate::{catch, devices::kinds};
 use gpubench_core::Variant;
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,
@@ -88,6 +88,7 @@ pub enum Request {
         kinds: Vec<String>,
     },
     /// Examine what measuring on this kind of device needs.
+    #[cfg(feature = "doctor")]
     Examine {
         /// The kind.
         kind: String,
@@ -146,7 +147,8 @@ pub enum Reply {
     /// The devices of the next kind, or the reason that there are none.
     Devices(Result<Vec<Available>, String>),
     /// What was found of a kind of device.
-    Examined(Vec<Finding>),
+    #[cfg(feature = "doctor")]
+    Examined(Vec<crate::device::finding::Finding>),
     /// The device cannot be used.
     NoDevice(String),
     /// Something that the user needs to know and that is no result.
@@ -254,9 +256,10 @@ impl WorkerState {
                 ));
                 kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
             }
+            #[cfg(feature = "doctor")]
             Request::Examine { kind } => {
                 reply(Reply::Step(Step::Preparation));
-                reply(Reply::Examined(kinds::kind(kind).map(|kind| (kind.examine)()).unwrap_or_default()));
+                reply(Reply::Examined(kinds::examine(kind)));
             }
             Request::End => {}
         }

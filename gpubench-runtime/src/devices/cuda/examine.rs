@@ -3,9 +3,11 @@
 
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
+use super::driver::Cause;
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
-use crate::{devices::machine::Machine, system::children::is_root};
+use crate::devices::machine::Machine;
+use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
 use gpubench_records::{Value, device_info::DRIVER};
 
 /// The bit of the capability to administer the system, which profilers ask for.
@@ -17,7 +19,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
     let none = count().err();
     // A machine without a GPU measures its CPU.
-    let level = if none.as_ref().is_some_and(NoGpu::is_absence) { Level::Note } else { Level::Problem };
+    let level = if none.as_ref().is_some_and(is_absence) { Level::Note } else { Level::Problem };
     let driver = match gpubench_driver::load() {
         Ok(driver) => driver,
         Err(error) => {
@@ -34,11 +36,19 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
             findings.push(Finding::of("GPUs", level, error.to_string(), advice));
         }
     }
-    findings.extend([clock_locks(is_root()), counters(&machine)]);
-    #[cfg(feature = "verify")]
-    findings.push(cupti());
-    findings.push(ncu(&machine));
+    findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
+    findings.extend([cupti(), ncu(&machine)]);
     findings
+}
+
+/// Returns true if the machine has no GPU, and false if something keeps one from being used.
+fn is_absence(error: &NoGpu) -> bool {
+    match error {
+        NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
+        NoGpu::Refused(Cause::Call(call)) => call.code == CUDA_ERROR_NO_DEVICE,
+        NoGpu::Refused(Cause::Code(code)) => *code == CUDA_ERROR_NO_DEVICE,
+        NoGpu::None => true,
+    }
 }
 
 /// Examines one GPU.
@@ -144,7 +154,6 @@ fn counters(machine: &Machine) -> Finding {
 }
 
 /// The library that traces launches.
-#[cfg(feature = "verify")]
 fn cupti() -> Finding {
     match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),

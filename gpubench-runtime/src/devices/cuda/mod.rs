@@ -5,6 +5,7 @@
 
 mod device_info;
 mod driver;
+#[cfg(feature = "doctor")]
 pub(super) mod examine;
 mod flush;
 mod guarded;

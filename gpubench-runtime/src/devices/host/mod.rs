@@ -3,6 +3,7 @@
 
 mod awake;
 mod clock;
+#[cfg(feature = "doctor")]
 pub(super) mod examine;
 mod flush;
 mod multiply_add;

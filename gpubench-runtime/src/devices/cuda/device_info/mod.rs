@@ -6,9 +6,7 @@ pub(crate) mod peaks;
 use std::ffi::CStr;
 
 use gpubench_driver::LoadError;
-use gpubench_driver::sys::{
-    self, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult,
-};
+use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult};
 
 use self::peaks::{Attributes, peaks};
 use super::Gpu;
@@ -30,18 +28,6 @@ pub(super) enum NoGpu {
     Refused(Cause),
     #[error("the driver lists none")]
     None,
-}
-
-impl NoGpu {
-    /// Returns true if the machine has no GPU, and false if something keeps one from being used.
-    pub(super) fn is_absence(&self) -> bool {
-        match self {
-            Self::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
-            Self::Refused(Cause::Call(call)) => call.code == CUDA_ERROR_NO_DEVICE,
-            Self::Refused(Cause::Code(code)) => *code == CUDA_ERROR_NO_DEVICE,
-            Self::None => true,
-        }
-    }
 }
 
 impl From<NoGpu> for DeviceError {

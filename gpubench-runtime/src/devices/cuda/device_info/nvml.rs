@@ -36,6 +36,7 @@ impl Sensors {
     }
 
     /// Counts the processes with work on the GPU, where this process has none.
+    #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()
     }

@@ -29,13 +29,6 @@ fn begin() -> Result<Tracing, Failure> {
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Launches `count` times, at most [`LONGEST`] times, and waits for all.
-fn launch(device: &Cuda, work: &mut Guarded<'_>, how: (Cache, Flush), count: usize) -> Result<(), Failure> {
-    hold(device, work, how.0)?;
-    (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
-    Ok(wait()?)
-}
-
 /// Begins a group: enqueues the delay within which the host enqueues the rest, and before hot launches one of `work` that does not
 /// count.
 fn hold(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
@@ -64,7 +57,8 @@ fn enqueue(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Launches as [`launch`] does, and returns each launch's work as CUPTI saw it: as many `pieces` as are known to be enqueued.
+/// Launches `count` times, at most [`LONGEST`] times, waits for all, and returns each launch's work as CUPTI saw it: as many `pieces` as
+/// are known to be enqueued.
 fn group(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -72,7 +66,9 @@ fn group(
     (count, pieces): (usize, Option<usize>),
     tracing: &Tracing,
 ) -> Result<Vec<TracedLaunch>, Failure> {
-    launch(device, work, how, count)?;
+    hold(device, work, how.0)?;
+    (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
+    wait()?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
     let expected = Expected {
         launches: count,
