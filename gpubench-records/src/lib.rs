@@ -22,6 +22,7 @@ pub mod merge;
 pub mod method;
 pub mod metrics;
 pub mod observation;
+pub mod raw;
 pub mod record;
 pub mod relaunch;
 pub mod samples;

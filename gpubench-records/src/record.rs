@@ -61,7 +61,8 @@ impl Run {
     /// # Errors
     /// If `out` takes no more.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
+        // In bytes first: lines of a run are written into bytes too, and the code for both is the same.
+        out.write_all(&serde_json::to_vec(self)?)?;
         out.write_all(b"\n")
     }
 

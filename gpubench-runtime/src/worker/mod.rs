@@ -103,8 +103,10 @@ pub struct MeasureRequest {
     /// The job.
     pub job: Job,
     /// The sampling options.
+    #[serde(with = "gpubench_records::raw")]
     pub sampling: Sampling,
     /// The properties of its device.
+    #[serde(with = "gpubench_records::raw")]
     pub info: DeviceInfo,
     /// The longest wall time of a case.
     pub limit: Duration,
@@ -120,18 +122,19 @@ pub struct MeasureRequest {
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The properties of the device in the request.
-    DeviceInfo(DeviceInfo),
+    DeviceInfo(#[serde(with = "gpubench_records::raw")] DeviceInfo),
     /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
     /// The samples of the current case are taken. This is its result if the worker is lost before the record comes.
-    Sampled(Box<Record>),
+    Sampled(#[serde(with = "gpubench_records::raw")] Box<Record>),
     /// A case is done, with a result or a failure.
-    Record(Box<Record>),
+    Record(#[serde(with = "gpubench_records::raw")] Box<Record>),
     /// The launches of a case whose record was sent, as CUPTI traced them.
     Traced {
         /// The state of the cache in the case.
         cache: Cache,
         /// The trace, or the reason that there is none.
+        #[serde(with = "gpubench_records::raw")]
         pass: CuptiPass,
     },
     /// A job was launched once: true if its outputs were checked, or the failure.
