@@ -8,7 +8,7 @@ mod output;
 use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches};
-use gpubench_runtime::__private::without_empty_variables;
+use gpubench_runtime::__private::{steps::Caller, with_conventions, with_hint};
 
 use self::commands::Cargo;
 
@@ -18,10 +18,13 @@ fn main() -> ExitCode {
     }
     output::survive_file_size_limit();
     gpubench_runtime::__private::system::remember_ends();
-    let command = without_empty_variables(Cargo::command());
-    let mut matches = command.get_matches_from(as_subcommand(env::args_os()));
-    let Cargo::Gpubench(args) =
-        Cargo::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
+    let command = with_conventions(Cargo::command());
+    let arguments = as_subcommand(env::args_os());
+    let matches = command.try_get_matches_from(&arguments);
+    let args = matches
+        .map_err(|error| with_hint(error, &Caller::default(), &arguments))
+        .and_then(|matches| Cargo::from_arg_matches(&matches));
+    let Cargo::Gpubench(args) = args.unwrap_or_else(|error| error.exit());
     let ended = commands::run(&args).unwrap_or_else(|error| {
         output::error(&error);
         error.exit

@@ -3,20 +3,22 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
-use anstream::AutoStream;
 use clap::Args;
-use gpubench_records::files::{Contents, fill};
+use gpubench_records::files::Contents;
 use gpubench_records::{Destination, Exit, Run, text::printable_lines};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::StoredRuns;
-use gpubench_runtime::__private::system::Patient;
-use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
+use gpubench_runtime::__private::{
+    system::{self, Patient},
+    whole_number,
+};
+use gpubench_table::export::{Export, ExportTo, Format, exports};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
 use serde::Serialize;
 
@@ -31,16 +33,16 @@ pub(crate) struct PrintOptions {
     #[arg(
         long,
         value_name = "COLUMNS",
-        value_parser = clap::value_parser!(u16).range(Page::LEAST_WIDTH as i64..),
+        value_parser = whole_number(Page::LEAST_WIDTH..=1000),
         global = true
     )]
-    width: Option<u16>,
+    width: Option<usize>,
 }
 
 impl PrintOptions {
     /// The page that standard output is.
     pub(crate) fn page(self) -> Page {
-        Page::of(&io::stdout(), self.width.map(usize::from))
+        Page::of(&io::stdout(), self.width)
     }
 
     /// Prints text with its lines broken at the width of the page.
@@ -62,7 +64,7 @@ impl Results {
         sources: &[ExportTo],
         options: PrintOptions,
     ) -> Result<Self, CommandError> {
-        let exports = exports(files.0.clone())?;
+        let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
         Ok(Self { exports, options })
     }
@@ -118,15 +120,7 @@ pub(crate) fn write(export: &Export, run: &Run) -> Result<(), CommandError> {
 
 /// Prints `text`, coloured as the user and the terminal want it.
 pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandError> {
-    let choice = match options.color {
-        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
-        clap::ColorChoice::Always => anstream::ColorChoice::Always,
-        clap::ColorChoice::Never => anstream::ColorChoice::Never,
-    };
-    let out: Box<dyn Write> = Box::new(Patient(io::stdout()));
-    let mut out = AutoStream::new(out, choice);
-    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    no_error_if_closed(printed)
+    system::print(io::stdout(), text, options.color)
         .map_err(|error| CommandError::failed(format!("the results cannot be printed: {error}")))
 }
 
@@ -168,42 +162,17 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandE
     if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
         return Ok(());
     }
-    Destination::open(path).map(drop).map_err(|error| {
-        CommandError::usage(match error.kind() {
-            io::ErrorKind::NotFound => {
-                at(path, "its folder does not exist: make the folder, or give another file")
-            }
-            _ => at(path, error),
-        })
-    })
+    Destination::open(path).map(drop).map_err(|error| CommandError::usage(at(path, error)))
 }
 
-/// Writes `contents` to a destination. A terminal gets control characters by their codes.
-pub(crate) fn write_to(
-    to: &ExportTo,
-    contents: &dyn Fn(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), CommandError> {
-    let exported = |out: &mut dyn Write| contents(out);
-    let visibly = |out: &mut dyn Write| write_visibly(out, &exported);
-    let contents = |is_terminal| -> Contents<'_> { if is_terminal { &visibly } else { &exported } };
-    let written = match to {
-        ExportTo::StandardOutput => {
-            let out = io::stdout().lock();
-            let contents = contents(out.is_terminal());
-            no_error_if_closed(fill(Patient(out), contents))
-        }
-        ExportTo::File(path) => Destination::open(path)
-            .and_then(|destination| destination.write(contents(destination.is_terminal()))),
+/// Writes `contents` to a destination.
+pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<(), CommandError> {
+    let file = match to {
+        ExportTo::StandardOutput => Ok(None),
+        ExportTo::File(path) => Destination::open(path).map(Some),
     };
-    written.map_err(|error| CommandError::failed(format!("{to}: {error}")))
-}
-
-/// Ignores the error of a closed pipe: its reader has seen enough.
-fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    file.and_then(|file| system::write_to(file.as_ref(), io::stdout().lock(), contents))
+        .map_err(|error| CommandError::failed(format!("{to}: {error}")))
 }
 
 /// The error of a command.

@@ -178,6 +178,21 @@ fn what_cannot_be_done_is_refused() {
         told += &refused(&project, command, 2);
     }
     told += &refused(&project, &["report", &format!("{several}#3")], 2);
+    let verified = refused(&project, &["verify", "--program", "/bin/true"], 2);
+    assert!(verified.contains("true: not a benchmark binary: give what cargo builds"), "{verified}");
+    told += &refused(&project, &["ab", "main", "--pairs", "99"], 2);
+    told += &refused(&project, &["report", "--equivalence-margin", "-1"], 2);
+    for command in [
+        &["list"][..],
+        &["histroy"],
+        &["frobnicate"],
+        &["report", "--cold"],
+        &["report", "--quick"],
+        &["ab", "main", "--runs", "3"],
+        &["compare", "--fail-on-regression", "-5"],
+    ] {
+        told += &refused(&project, command, 2);
+    }
     for width in ["0", "39", "wide"] {
         told += &refused(&project, &["report", "--width", width], 2);
     }

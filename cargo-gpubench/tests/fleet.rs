@@ -92,10 +92,15 @@ fn what_counts_as_slow_is_the_users_choice() {
     let without_reads = ["fleet", "runs", "--skip", "sum", "--skip", "dot"];
     project.run(&without_reads).code(0);
     let ended = project.run(&["fleet", "runs", "--", "no such case"]).code(4);
-    assert!(ended.stdout().starts_with("no GPU can be judged"), "{}", ended.stdout());
+    let words = "no GPU can be judged: 12 runs in 12 files, without results of a GPU that were selected";
+    assert!(ended.stdout().starts_with(words), "{}", ended.stdout());
     for (arguments, told) in [
         (&["--least", "x"][..], "'x' for '--least <PERCENT>': give a percentage above 0, such as 5%\n"),
-        (&["--fdr=-1%"], "'-1%' for '--fdr <PERCENT>': give a percentage above 0, such as 5%\n"),
+        (
+            &["--fdr=-1%"],
+            "'-1%' for '--fdr <PERCENT>': give a percentage above 0 and below 100, such as 1%\n",
+        ),
+        (&["--fdr", "200"], "'200' for '--fdr <PERCENT>': give a percentage above 0 and below 100"),
         (
             &["--json", "runs/gpu0-process0.json"],
             "runs/gpu0-process0.json would be written over the run that is read from it: give another file\n",

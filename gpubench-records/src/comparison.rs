@@ -56,20 +56,15 @@ gpubench_stats::stored! {
     }
 }
 
-/// A text that is no threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("neither a percentage above 0, such as 5%, nor `noise`")]
-pub struct InvalidThreshold;
-
 /// Reads `5%`, `5`, or `noise`.
 impl FromStr for Threshold {
-    type Err = InvalidThreshold;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidThreshold> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.trim() == "noise" {
             return Ok(Self::Noise);
         }
-        Self::part(text).map(Self::Fraction).ok_or(InvalidThreshold)
+        Self::part(text).map(Self::Fraction).ok_or("give a percentage above 0, such as 5%, or `noise`")
     }
 }
 

@@ -52,14 +52,22 @@ pub enum Unjudged {
     NoNumber,
     /// The difference of two cases that took turns has no interval.
     NoInterval,
-    /// The threshold is the spread between processes, which is not known; or it is less than the spread that is assumed.
+    /// It is slower by the threshold or more, and not beyond doubt.
+    Undecided,
+    /// The threshold is the spread between processes, which is not known.
     NoiseUnknown,
 }
 
 impl Unjudged {
     /// All reasons, in the order in which they are reported.
-    pub const ALL: [Self; 5] =
-        [Self::NotMeasured, Self::NotComparable, Self::NoNumber, Self::NoInterval, Self::NoiseUnknown];
+    pub const ALL: [Self; 6] = [
+        Self::NotMeasured,
+        Self::NotComparable,
+        Self::NoNumber,
+        Self::NoInterval,
+        Self::Undecided,
+        Self::NoiseUnknown,
+    ];
 }
 
 impl Run {
@@ -71,8 +79,7 @@ impl Run {
             let comparison = &compared.comparison;
             let outcome = match comparison.ratio {
                 None => GateOutcome::Unjudged(Unjudged::NoInterval),
-                Some(ratio) if comparison.regressed(threshold) => GateOutcome::Regressed(ratio),
-                Some(_) => GateOutcome::Passed,
+                Some(ratio) => judged(ratio, comparison.answer, comparison.regressed(threshold), threshold),
             };
             let case = &record.case;
             Some(GatedCase {
@@ -110,18 +117,24 @@ impl Run {
     }
 }
 
+/// The outcome for a case of this `ratio`. One that is slower by the threshold and may not be does not pass.
+fn judged(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
+    match threshold {
+        _ if regressed => GateOutcome::Regressed(ratio),
+        Threshold::Fraction(part) if answer == Answer::Undecided && ratio.value >= 1.0 + part => {
+            GateOutcome::Unjudged(Unjudged::Undecided)
+        }
+        _ => GateOutcome::Passed,
+    }
+}
+
 /// The outcome for a case that was compared with a baseline; nothing for one that is new.
 fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
-        Finding::Compared { ratio, regressed: true, .. } => GateOutcome::Regressed(*ratio),
-        Finding::Compared { noise_known: false, .. } if threshold == Threshold::Noise => {
+        Finding::Compared { regressed: false, noise_known: false, .. } if threshold == Threshold::Noise => {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
-        // It is slower by the threshold, and an assumed difference between processes keeps it from being called so.
-        Finding::Compared { ratio, assumed_spread: Some(_), answer: Answer::Undecided, .. } if matches!(threshold, Threshold::Fraction(part) if ratio.value >= 1.0 + part) => {
-            GateOutcome::Unjudged(Unjudged::NoiseUnknown)
-        }
-        Finding::Compared { .. } => GateOutcome::Passed,
+        Finding::Compared { ratio, answer, regressed, .. } => judged(*ratio, *answer, *regressed, threshold),
         Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
         Finding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
         Finding::New => return None,
@@ -138,17 +151,17 @@ impl Gate {
         self.cases.iter().filter_map(ratio).collect()
     }
 
-    /// Returns the number of cases that could not be judged for this reason.
-    pub fn unjudged(&self, why: Unjudged) -> usize {
-        let missing = if why == Unjudged::NotMeasured { self.missing.len() } else { 0 };
+    /// Returns the names of the cases that could not be judged for this reason.
+    pub fn unjudged(&self, why: Unjudged) -> Vec<String> {
+        let missing = self.missing.iter().filter(|_| why == Unjudged::NotMeasured).cloned();
         let cases = self.cases.iter().filter(|case| case.outcome == GateOutcome::Unjudged(why));
-        missing + cases.count()
+        missing.chain(cases.map(|case| format!("{} {}", case.name, case.cache))).collect()
     }
 
     /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
     pub fn exit(&self) -> Exit {
         let judged_nothing = self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)));
-        if judged_nothing || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {
+        if judged_nothing || Unjudged::ALL.iter().any(|why| !self.unjudged(*why).is_empty()) {
             Exit::Failed
         } else if self.regressions().is_empty() {
             Exit::Done
@@ -230,6 +243,14 @@ mod tests {
         assert_eq!(exit(with(1.04, Answer::Undecided)), Exit::Done);
         assert_eq!(exit(with(1.2, Answer::Undecided)), Exit::Failed);
         assert_eq!(exit(with(1.5, Answer::Slower)), Exit::Regression);
+        // Nor if several processes measured it.
+        let mut measured = with(1.2, Answer::Undecided);
+        if let Finding::Compared { assumed_spread, noise_known, .. } = &mut measured {
+            (*assumed_spread, *noise_known) = (None, true);
+        }
+        assert_eq!(exit(measured.clone()), Exit::Failed);
+        let gate = run(vec![measured], &[], part).gate().expect("a gate");
+        assert_eq!(gate.unjudged(Unjudged::Undecided), ["case 0 hot"]);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use crate::{Flush, Path, comparison::USUAL_BAND};
 use gpubench_stats::Nanoseconds;
 
+/// The most samples of a case whose number the user does not fix: more would cost memory and tell nothing new.
+pub const MAX_AUTOMATIC_SAMPLES: usize = 1 << 16;
+
 /// The most samples that a user may ask for: a case's record is one line of the run's file, and a reader takes no longer one.
 pub const MOST_SAMPLES: usize = 1_000_000;
 

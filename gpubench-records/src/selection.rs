@@ -2,12 +2,12 @@
 //! contain the attribute's options, such as tags.
 
 use std::collections::{BTreeMap, HashSet};
-use std::str::FromStr;
+use std::{iter, str::FromStr};
 
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{printable, split_outside_brackets};
+use crate::text::{did_you_mean, printable, split_outside_brackets};
 use crate::{Arg, Cache, DeviceInfo, Record, Run, device_info::UUID, id::shown_name};
 
 /// The user's selection of cases.
@@ -112,6 +112,23 @@ impl CaseSelection {
         words.join(" ")
     }
 
+    /// Suggests how to mend the filters, which match none of the `benchmarks`: their paths.
+    pub fn hint<'a>(&self, benchmarks: &'a [String]) -> String {
+        let is_regex = |text: &str| text.contains(['*', '|', '^', '$', '\\']);
+        match self.filters.first() {
+            Some(NameFilter::Text(text)) if is_regex(text) => {
+                format!(": a regular expression stands between slashes, as in `/{text}/`")
+            }
+            Some(NameFilter::Text(_)) if self.exact => ": --exact takes whole names".to_owned(),
+            Some(NameFilter::Text(text)) => {
+                let shorter = |path: &&'a str| Some(path.split_once("::")?.1);
+                let names = benchmarks.iter().flat_map(|path| iter::successors(Some(&**path), shorter));
+                did_you_mean(text, names)
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Lists the conditions on names.
     pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
@@ -150,26 +167,16 @@ pub enum NameFilter {
     Pattern(String),
 }
 
-/// A filter between slashes that is not a valid regular expression.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the filter `/{pattern}/` is not a valid regular expression: {why}")]
-pub struct BadFilter {
-    /// The text between the slashes.
-    pub pattern: String,
-    /// The reason.
-    pub why: String,
-}
-
 impl NameFilter {
     /// Reads `/…/` as a regular expression and anything else as a part of a name.
     ///
     /// # Errors
     /// Returns an error if the regular expression is none.
-    pub fn parse(text: &str) -> Result<Self, BadFilter> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             Some(pattern) => match Regex::new(pattern) {
                 Ok(_) => Ok(Self::Pattern(pattern.to_owned())),
-                Err(error) => Err(BadFilter { pattern: pattern.to_owned(), why: error.to_string() }),
+                Err(error) => Err(format!("the filter `{text}` is not a valid regular expression: {error}")),
             },
             None => Ok(Self::Text(text.to_owned())),
         }
@@ -209,10 +216,8 @@ pub struct ArgValues {
     pub values: Vec<String>,
 }
 
-/// A text that is not an argument with its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give a name and its values, such as n=1024,4096")]
-pub struct NoArg;
+/// The error of a text that is not an argument with its values.
+const NO_ARG: &str = "give a name and its values, such as n=1024,4096";
 
 impl ArgValues {
     /// Replaces the values of the argument `name`.
@@ -236,12 +241,12 @@ impl ArgValues {
 }
 
 impl FromStr for ArgValues {
-    type Err = NoArg;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, NoArg> {
-        let (name, values) = text.split_once('=').ok_or(NoArg)?;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, values) = text.split_once('=').ok_or(NO_ARG)?;
         let values = split_outside_brackets(values, ',').into_iter().map(str::trim);
-        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NoArg)
+        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NO_ARG)
     }
 }
 
@@ -250,7 +255,7 @@ impl FromStr for ArgValues {
 ///
 /// # Errors
 /// Returns an error if one is `/…/` and no regular expression.
-pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, BadFilter> {
+pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, String> {
     if exact {
         return Ok(given.iter().cloned().map(NameFilter::Text).collect());
     }

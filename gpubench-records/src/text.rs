@@ -27,6 +27,14 @@ fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Suggests the nearest of the `known` names for `given`, if one is near: `: did you mean …?`, or nothing.
+pub fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let near = 1..=(given.chars().count() / 3).max(1);
+    let names = known.into_iter().map(|name| (strsim::osa_distance(given, name.as_ref()), name));
+    let nearest = names.filter(|(distance, _)| near.contains(distance)).min_by_key(|(distance, _)| *distance);
+    nearest.map(|(_, name)| format!(": did you mean `{}`?", name.as_ref())).unwrap_or_default()
+}
+
 /// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
 pub(crate) fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
@@ -48,6 +56,18 @@ pub(crate) fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_near_name_is_suggested() {
+        let known = ["saxpy", "sum", "reduce_sum"];
+        for (given, name) in [("sxapy", "saxpy"), ("sun", "sum"), ("redduce_sun", "reduce_sum")] {
+            assert_eq!(did_you_mean(given, known), format!(": did you mean `{name}`?"));
+        }
+        // The name itself is no other.
+        for given in ["copy", "s", "sum", "transpose", ""] {
+            assert_eq!(did_you_mean(given, known), "", "{given}");
+        }
+    }
 
     #[test]
     fn no_control_character_is_left() {

@@ -7,7 +7,7 @@ use std::{fs, io, io::Read as _};
 use gpubench_records::files::{
     self, LAST, LoadRunError, Place, RECORDS, file_of, head_of, run_before, runs_in,
 };
-use gpubench_records::{Run, Stored};
+use gpubench_records::{Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
 
 /// The name by which a user asks for standard input.
@@ -206,11 +206,14 @@ impl StoredRuns {
     fn unknown(&self, wanted: &str) -> LoadRunError {
         let path = Path::new(wanted);
         if wanted.contains('/')
+            || path.is_dir()
             || path.extension().is_some_and(|extension| extension.to_string_lossy().starts_with("json"))
         {
             let error = match fs::metadata(path) {
                 Err(error) => error,
-                Ok(_) => io::Error::other(format!("there is no {RECORDS} in this folder")),
+                Ok(_) => io::Error::other(format!(
+                    "this folder is not a run's, which has a {RECORDS}: give the folder of a run, or a file"
+                )),
             };
             return LoadRunError::Unreadable { path: path.to_owned(), error: error.into() };
         }
@@ -223,8 +226,9 @@ impl StoredRuns {
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadRunError::Unusable(format!(
             "there is no file, stored run or baseline `{wanted}`. Stored in {}: {there}. Give one of these, a file that --json \
-             wrote, or `{LAST}`. Filters go after `--`",
-            self.home.display()
+             wrote, or `{LAST}`. Filters go after `--`{}",
+            self.home.display(),
+            did_you_mean(wanted, &names)
         ))
     }
 }
@@ -410,7 +414,11 @@ mod stored_runs_tests {
             assert!(told(path).starts_with(&format!("{path}: No such file")), "{}", told(path));
         }
         let folder = home.path().join("runs").to_str().expect("UTF-8").to_owned();
-        assert_eq!(told(&folder), format!("{folder}: there is no {RECORDS} in this folder"));
+        let other = format!(
+            "{folder}: this folder is not a run's, which has a {RECORDS}: give the folder of a run, or a file"
+        );
+        assert_eq!(told(&folder), other);
+        assert!(told("mian").ends_with(": did you mean `main`?"), "{}", told("mian"));
     }
 
     /// The nearest target folder above that has stored something, unless the user names one.

@@ -1,8 +1,8 @@
 use gpubench_records::{Package, Program};
 
-/// For `cargo gpubench`, which reads times as benchmark binaries do.
-pub use crate::settings::parse_positive_time;
-pub use crate::suite::cli::without_empty_variables;
+/// For `cargo gpubench`, which reads its command line as benchmark binaries do.
+pub use crate::settings::{parse_positive_time, whole_number};
+pub use crate::suite::cli::{with_conventions, with_hint};
 pub use crate::suite::main;
 pub use crate::suite::program;
 
@@ -18,6 +18,7 @@ pub mod machine {
 
 /// For `cargo gpubench`, which prints as suites do and starts them.
 pub mod system {
+    pub use crate::suite::printer::{print, write_to};
     pub use crate::system::children::{Family, remember_ends};
     pub use crate::system::stdio::Patient;
 }

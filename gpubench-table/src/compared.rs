@@ -147,7 +147,7 @@ fn regressions(run: &Run, page: Page) -> String {
         text += &paragraph(&format!("  {case}: {}", together::change(&ratio)), page);
     }
     for line in gate::unjudged(&gate) {
-        text += &styled(&wrapped(&line, "", page), NOTE);
+        text += &styled(&wrapped(&plain(&line), "", page), NOTE);
     }
     text
 }

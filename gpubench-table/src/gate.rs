@@ -6,6 +6,9 @@ use gpubench_stats::format;
 
 use crate::together;
 
+/// The number of cases that a line names.
+const NAMES: usize = 8;
+
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
 pub fn regressions(gate: &Gate) -> (String, String) {
     let from = match gate.threshold {
@@ -25,8 +28,11 @@ pub fn unjudged(gate: &Gate) -> Vec<String> {
 }
 
 fn shown(gate: &Gate, why: Unjudged) -> Option<String> {
-    let count = gate.unjudged(why);
-    (count > 0).then(|| format!("not judged: {} {}", format::counted(count, "case"), words(why)))
+    let names = gate.unjudged(why);
+    let more = if names.len() > NAMES { ", …" } else { "" };
+    let shown = names[..names.len().min(NAMES)].join(", ");
+    let cases = format::counted(names.len(), "case");
+    (!names.is_empty()).then(|| format!("not judged: {cases} {}: {shown}{more}", words(why)))
 }
 
 /// The reason behind a case or several.
@@ -36,6 +42,7 @@ fn words(why: Unjudged) -> &'static str {
         Unjudged::NotComparable => "not comparable",
         Unjudged::NoNumber => "without a number",
         Unjudged::NoInterval => "without an interval of the difference",
+        Unjudged::Undecided => "slower by as much, and not beyond doubt",
         Unjudged::NoiseUnknown => "whose noise is not known",
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::verdict::{WIDEST, more_samples};
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, Sampling, State};
 use gpubench_stats::{Nanoseconds, format};
@@ -198,7 +199,7 @@ impl Notes {
     /// The reasons against `row`. Those that only some of its devices have name them.
     pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
         let reasons = row.records.iter().flat_map(|record| {
-            let words = |reason: &Reason| (reason.state(), plain_lines(&self.words(reason)));
+            let words = |reason: &Reason| (reason.state(), plain_lines(&self.words(reason, record)));
             record.verdict.reasons.iter().map(move |reason| (words(reason), &*record.device))
         });
         let reasons = grouped(reasons);
@@ -226,15 +227,22 @@ impl Notes {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
-    /// The words of a reason. Rows with no interval or a wide one show their figures themselves, so that the reason is the
+    /// The words of a reason against `record`. Rows with no interval or a wide one show their figures themselves, so that the reason is the
     /// same for all of them.
-    fn words(&self, reason: &Reason) -> String {
+    fn words(&self, reason: &Reason, record: &Record) -> String {
         let precision = self.sampling.precision;
         match reason {
-            Reason::NotConverged { .. } => format!(
-                "not converged: the time was spent before {} was reached (--max-time gives more)",
-                format::precision(precision)
-            ),
+            Reason::NotConverged { .. } => {
+                let wanted = format::precision(precision);
+                let samples = record.measurement.as_ref().map(|measured| &measured.samples);
+                let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
+                let (end, instead) = match self.sampling.samples {
+                    Some(_) => ("the time was spent", "--timeout gives more"),
+                    None if taken < MAX_AUTOMATIC_SAMPLES => ("the time was spent", "--max-time gives more"),
+                    None => ("65,536 samples, the most of a case, were taken", "--precision asks for less"),
+                };
+                format!("not converged: {end} before {wanted} was reached ({instead})")
+            }
             Reason::TooFewSamples { needed, budget, .. } => format!(
                 "too few samples: a 95 % interval of the median needs {needed}{}",
                 more_samples(*needed, *budget)

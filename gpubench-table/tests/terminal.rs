@@ -329,3 +329,26 @@ fn a_row_that_further_processes_change_is_printed_again() {
     assert_eq!(marks, 3, "{replaced}");
     assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] 3 cases"), "{replaced}");
 }
+
+/// The time, the most samples of a case, or the user's timeout: each has another remedy.
+#[test]
+fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
+    let mut run = small("clockwork");
+    run.records.truncate(1);
+    run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.1, requested: 0.005 }]);
+    let note = |taken: usize, fixed: Option<usize>| {
+        let mut run = run.clone();
+        run.sampling.samples = fixed;
+        let measurement = run.records[0].measurement.as_mut().expect("it was measured");
+        measurement.samples.event_times = vec![Nanoseconds(1e3); taken];
+        let table = render(&run, Page::default());
+        let note = table.lines().find(|line| line.contains("not converged")).expect("a note");
+        note.split_once("not converged: ").expect("a note").1.to_owned()
+    };
+    assert_eq!(note(100, None), "the time was spent before ± 0.50 % was reached (--max-time gives more)");
+    assert_eq!(
+        note(1 << 16, None),
+        "65,536 samples, the most of a case, were taken before ± 0.50 % was reached (--precision asks for less)"
+    );
+    assert_eq!(note(100, Some(200)), "the time was spent before ± 0.50 % was reached (--timeout gives more)");
+}

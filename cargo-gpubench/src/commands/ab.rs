@@ -9,7 +9,7 @@ use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{Answer, BaselineComparison, Exit, Finding, Record, Run};
 use gpubench_report::stored_runs::{NamedRun, StoredRuns, load};
 use gpubench_report::{export::ExportArgs, join::join};
-use gpubench_runtime::__private::parse_positive_time;
+use gpubench_runtime::__private::{parse_positive_time, whole_number};
 use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, process_order};
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
@@ -33,8 +33,8 @@ pub(super) struct AbArgs {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
-    pairs: u64,
+    #[arg(long, value_name = "N", default_value = "16", value_parser = whole_number(2..=64), help_heading = "Comparison")]
+    pairs: usize,
     /// The seed of the random order of processes
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
     seed: u64,
@@ -201,7 +201,7 @@ impl<'a> Pairs<'a> {
     /// no result.
     fn compared(&mut self) -> Result<Option<Run>, CommandError> {
         let begin = Instant::now();
-        let most = self.args.pairs as usize;
+        let most = self.args.pairs;
         let checks = process_looks(most);
         // By Bonferroni's inequality all stopping checks together err as often as one would.
         let error = DECISION_ERROR / checks.len() as f64;

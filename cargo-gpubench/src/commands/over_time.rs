@@ -10,6 +10,7 @@ use gpubench_report::history::{Added, add};
 use gpubench_report::history::{History, HistoryRules};
 use gpubench_report::stored_runs::StoredRuns;
 use gpubench_report::{fleet, history};
+use gpubench_runtime::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
 use crate::commands::revision::{commit_order, whole_hash};
@@ -33,8 +34,8 @@ pub(super) struct HistoryArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
     equivalence_margin: f64,
     /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
-    #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
-    last: Option<u64>,
+    #[arg(long, value_name = "RUNS", value_parser = whole_number(1..=1_000_000))]
+    last: Option<usize>,
     /// Exit with 3 if a reported change is a slowdown and the benchmark is still slower than before it; see --last
     #[arg(long)]
     fail_on_change: bool,
@@ -69,13 +70,19 @@ pub(super) struct FleetArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
     least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = fraction, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Write the answer as JSON: each GPU on each peak, with intervals
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
+}
+
+/// Reads a percentage above 0 and below 100, as a fraction.
+fn fraction(text: &str) -> Result<f64, &'static str> {
+    let fraction = percentage(text).ok().filter(|fraction| *fraction < 1.0);
+    fraction.ok_or("give a percentage above 0 and below 100, such as 1%")
 }
 
 pub(super) fn history(
@@ -126,7 +133,7 @@ fn add_all(
 }
 
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
-    let filters = parse_filters(&args.filters, false)?;
+    let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
     let results = Results::json(&args.json, &[], options)?;
     const MAKE: &str = "`cargo gpubench history add RUN` adds runs";
     let shown = folder.display();
@@ -139,10 +146,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
         return Err(CommandError::new(Exit::Nothing, format!("no run is in {shown}: {MAKE}")));
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
-    let rules = HistoryRules {
-        equivalence_margin: args.equivalence_margin,
-        last: args.last.map(|last| last as usize),
-    };
+    let rules = HistoryRules { equivalence_margin: args.equivalence_margin, last: args.last };
     let found = history.in_order(&order).report(rules);
     if found.cases.is_empty() && !args.filters.is_empty() {
         let filters = args.filters.join("` or `");

@@ -109,9 +109,9 @@ impl SelectionArgs {
             Some(CacheStates::Cold) => Some(vec![Cache::Cold]),
         };
         Ok(CaseSelection {
-            filters: parse_filters(&self.names, self.exact)?,
+            filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
             exact: self.exact,
-            skip: parse_filters(&self.skip, self.exact)?,
+            skip: parse_filters(&self.skip, self.exact).map_err(CommandError::usage)?,
             args: ArgValues::by_name(&self.args),
             caches,
             device: self.device.clone(),

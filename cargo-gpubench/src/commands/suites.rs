@@ -284,6 +284,23 @@ pub(super) fn output(program: &mut Command) -> Result<Output, CommandError> {
     })
 }
 
+/// Returns true if the version of a program names gpubench.
+pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return false };
+    let begin = Instant::now();
+    while begin.elapsed() < VERSION_TIMEOUT {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            let printed = child.stdout.take().and_then(|out| io::read_to_string(out).ok());
+            return printed.is_some_and(|printed| printed.contains("(gpubench "));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    // If it cannot be killed, it ends by itself.
+    drop(child.kill().and_then(|()| child.wait()));
+    false
+}
+
 impl Built {
     /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
     fn read(report: &str, targets: &[BenchTarget]) -> Self {
@@ -312,7 +329,10 @@ impl Built {
     /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
     fn leave_out_others(&mut self) {
         let suites = mem::take(&mut self.suites).into_iter();
-        let (suites, others): (Vec<_>, Vec<_>) = suites.partition(|suite| self.is_of_gpubench(suite));
+        let is_of_gpubench = |suite: &BuiltSuite| {
+            is_benchmark_binary(Command::new(&suite.program).env(LIBRARIES, &self.library_path))
+        };
+        let (suites, others): (Vec<_>, Vec<_>) = suites.partition(is_of_gpubench);
         self.suites = suites;
         for other in others {
             warn(&format!(
@@ -321,25 +341,6 @@ impl Built {
                 other.name()
             ));
         }
-    }
-
-    /// Returns true if the version of a program names gpubench.
-    fn is_of_gpubench(&self, suite: &BuiltSuite) -> bool {
-        let mut command = Command::new(&suite.program);
-        command.arg("--version").env(LIBRARIES, &self.library_path);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let Ok(mut child) = command.spawn() else { return false };
-        let begin = Instant::now();
-        while begin.elapsed() < VERSION_TIMEOUT {
-            if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
-                let printed = child.stdout.take().and_then(|out| io::read_to_string(out).ok());
-                return printed.is_some_and(|printed| printed.contains("(gpubench "));
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        // If it cannot be killed, it ends by itself.
-        drop(child.kill().and_then(|()| child.wait()));
-        false
     }
 
     /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.

@@ -8,7 +8,7 @@ use std::{cmp::Reverse, fs, io};
 use gpubench_stats::DECISION_ERROR;
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
-use crate::files::{self, candidates, order, time_of_name};
+use crate::files::{self, LoadRunError, candidates, order, time_of_name};
 use crate::{Destination, ReadError, Record, Run, Threshold};
 
 /// The place of a baseline.
@@ -18,41 +18,14 @@ pub struct Place {
     path: PathBuf,
 }
 
-/// The reason why a baseline cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BaselineError {
-    /// No baseline has this name.
-    #[error("there is no baseline `{name}`: {} does not exist{}. --save-baseline {name} stores one", path.display(), there_is(others))]
-    Missing {
-        /// The name that the user gave.
-        name: String,
-        /// The place that it should be in.
-        path: PathBuf,
-        /// Those that are there.
-        others: Vec<String>,
-    },
-    /// A file cannot be read or written, or is no stored run.
-    #[error("baseline `{name}`: {}: {error}{}", path.display(), instead(error))]
-    Unusable {
-        /// The name that the user gave.
-        name: String,
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: ReadError,
-    },
-}
-
-/// The advice after the error about a file that is not of a newer version.
-fn instead(error: &ReadError) -> &'static str {
+/// The advice after the error about a file that is not of a newer version. One that the user names may be of another program.
+fn instead(name: &str, error: &ReadError) -> &'static str {
     match error {
-        ReadError::Format(error) if !error.is_newer() => ". Remove it, or save the baseline anew",
+        ReadError::Format(error) if error.is_newer() => "",
+        ReadError::Format(_) if is_path(name) => ". Give a file that --json wrote, or the name of a baseline",
+        ReadError::Format(_) => ". Remove it, or save the baseline anew",
         _ => "",
     }
-}
-
-fn there_is(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; there is {}", names.join(", ")) }
 }
 
 impl Place {
@@ -63,8 +36,7 @@ impl Place {
 
     /// The same, of the baselines in `folder`.
     pub fn within(folder: &Path, name: &str) -> Self {
-        let is_path = name.contains('/') || is_json(Path::new(name));
-        let path = if is_path { PathBuf::from(name) } else { folder.join(name) };
+        let path = if is_path(name) { PathBuf::from(name) } else { folder.join(name) };
         Self { name: name.to_owned(), path }
     }
 
@@ -87,10 +59,10 @@ impl Place {
     ///
     /// # Errors
     /// If there are no runs, or a file is none.
-    pub fn load(&self) -> Result<Baseline, BaselineError> {
+    pub fn load(&self) -> Result<Baseline, LoadRunError> {
         let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
         let read = |file: &PathBuf| Ok((file.clone(), self.read(file)?));
-        let mut runs = files.iter().map(read).collect::<Result<Vec<_>, BaselineError>>()?;
+        let mut runs = files.iter().map(read).collect::<Result<Vec<_>, LoadRunError>>()?;
         if runs.is_empty() {
             return Err(self.missing());
         }
@@ -106,7 +78,7 @@ impl Place {
     ///
     /// # Errors
     /// If it cannot.
-    pub fn prepare(&self) -> Result<(), BaselineError> {
+    pub fn prepare(&self) -> Result<(), LoadRunError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.unusable(folder, error))?;
         let path = if is_json(&self.path) { self.path.clone() } else { self.path.join(".new.json") };
@@ -117,7 +89,7 @@ impl Place {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
+    pub fn save(&self, run: &Run) -> Result<(), LoadRunError> {
         if is_json(&self.path) {
             return files::replace(&self.path, &|out| run.write(out))
                 .map_err(|error| self.unusable(&self.path, error));
@@ -131,7 +103,7 @@ impl Place {
 
     /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
     /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
-    fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
+    fn prune(&self, to: &Path, newest: &Run) -> Result<(), LoadRunError> {
         let is_before = |file: &&PathBuf| order_of(file).is_some_and(|order| Some(order) < order_of(to));
         for file in self.files()?.iter().filter(is_before) {
             let Ok(run) = self.read(file) else { continue };
@@ -152,7 +124,7 @@ impl Place {
         if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
     }
 
-    fn files(&self) -> Result<Vec<PathBuf>, BaselineError> {
+    fn files(&self) -> Result<Vec<PathBuf>, LoadRunError> {
         let entries = fs::read_dir(&self.path).map_err(|error| self.unusable(&self.path, error))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| is_json(file));
@@ -160,7 +132,7 @@ impl Place {
         Ok(files)
     }
 
-    fn read(&self, file: &Path) -> Result<Run, BaselineError> {
+    fn read(&self, file: &Path) -> Result<Run, LoadRunError> {
         let text = match fs::read(file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing()),
@@ -169,16 +141,24 @@ impl Place {
         Run::parse(&text).map_err(|error| self.unusable(file, error))
     }
 
-    fn missing(&self) -> BaselineError {
+    fn missing(&self) -> LoadRunError {
+        let Self { name, path } = self;
         let folders = fs::read_dir(baselines()).into_iter().flatten().flatten();
         let mut others: Vec<String> =
             folders.map(|entry| format!("`{}`", entry.file_name().to_string_lossy())).collect();
         others.sort();
-        BaselineError::Missing { name: self.name.clone(), path: self.path.clone(), others }
+        let others =
+            if others.is_empty() { String::new() } else { format!("; there is {}", others.join(", ")) };
+        let lacks = if path.exists() { "has no run in it" } else { "does not exist" };
+        LoadRunError::Unusable(format!(
+            "there is no baseline `{name}`: {} {lacks}{others}. --save-baseline {name} stores one",
+            path.display()
+        ))
     }
 
-    fn unusable(&self, path: &Path, error: impl Into<ReadError>) -> BaselineError {
-        BaselineError::Unusable { name: self.name.clone(), path: path.to_owned(), error: error.into() }
+    fn unusable(&self, path: &Path, error: impl Into<ReadError>) -> LoadRunError {
+        let (name, path, error) = (&self.name, path.display(), error.into());
+        LoadRunError::Unusable(format!("baseline `{name}`: {path}: {error}{}", instead(name, &error)))
     }
 }
 
@@ -191,6 +171,11 @@ fn name_of(file: &Path) -> &str {
 fn order_of(file: &Path) -> Option<(&str, u32)> {
     let name = name_of(file);
     order(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
+}
+
+/// Returns true if `name` is a path.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || is_json(Path::new(name))
 }
 
 fn is_json(path: &Path) -> bool {
@@ -222,8 +207,8 @@ impl BaselineOptions {
     /// Reads the one, unless `last` is given in its place, and checks that the other can be written.
     ///
     /// # Errors
-    /// See [`BaselineError`].
-    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, BaselineError> {
+    /// See [`LoadRunError`].
+    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, LoadRunError> {
         let against = match last {
             None => self.against.as_ref().map(Place::load).transpose()?,
             last => last,
@@ -251,7 +236,7 @@ impl OpenBaselines {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
+    pub fn save(&self, run: &Run) -> Result<(), LoadRunError> {
         self.save.as_ref().map_or(Ok(()), |place| place.save(run))
     }
 }
@@ -347,7 +332,12 @@ mod tests {
             place.load().expect_err("it is no baseline").to_string()
         };
         fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
-        assert!(told("damaged.json").ends_with(". Remove it, or save the baseline anew"));
+        // A file that the user names may be of another program.
+        assert!(told("damaged.json").ends_with(". Give a file that --json wrote, or the name of a baseline"));
+        fs::create_dir(folder.path().join("main")).expect("a folder");
+        fs::write(folder.path().join("main/damaged.json"), "{").expect("it is written");
+        let ours = Place::within(folder.path(), "main").load().expect_err("it is no baseline").to_string();
+        assert!(ours.ends_with(". Remove it, or save the baseline anew"), "{ours}");
         fs::write(folder.path().join("newer.json"), "{\"schema\":\"gpubench/999\"}").expect("it is written");
         let newer = told("newer.json");
         assert!(newer.contains("newer") && !newer.contains("Remove it"), "{newer}");
@@ -366,9 +356,6 @@ mod tests {
             ["all/main", "main.json", "a/b"].map(PathBuf::from)
         );
         assert!(Place::of("main").path.ends_with("baselines/main"));
-        let there =
-            |names: &[&str]| there_is(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!([there(&[]), there(&["`a`", "`b`"])], ["", "; there is `a`, `b`"]);
     }
 
     #[test]

@@ -95,19 +95,21 @@ impl CeilingCache {
     ///
     /// # Errors
     /// If its file cannot be used.
-    pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, UnusableCeilings> {
+    pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
         let Some((owner, place)) = self.place(info) else { return Ok(Vec::new()) };
-        read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
+        read(&place, &owner).map_err(|why| {
+            format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
+        })
     }
 
     /// Removes the file of this device, if it has one.
     ///
     /// # Errors
     /// If it cannot be removed.
-    pub fn forget(&self, info: &DeviceInfo) -> Result<(), UnwrittenCeilings> {
+    pub fn forget(&self, info: &DeviceInfo) -> Result<(), String> {
         let Some((_, place)) = self.place(info) else { return Ok(()) };
         match fs::remove_file(&place) {
-            Err(error) if place.exists() => Err(UnwrittenCeilings { place, error }),
+            Err(error) if place.exists() => Err(not_kept(&place, &error)),
             _ => Ok(()),
         }
     }
@@ -117,11 +119,7 @@ impl CeilingCache {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep(
-        &self,
-        info: &DeviceInfo,
-        ceilings: &[Ceiling],
-    ) -> Result<Option<PathBuf>, UnwrittenCeilings> {
+    pub fn keep(&self, info: &DeviceInfo, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
         let Some((owner, place)) = self.place(info).filter(|_| !ceilings.is_empty()) else {
             return Ok(None);
         };
@@ -133,29 +131,14 @@ impl CeilingCache {
         let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: merged };
         match write(&place, &contents) {
             Ok(()) => Ok(Some(place)),
-            Err(error) => Err(UnwrittenCeilings { place, error }),
+            Err(error) => Err(not_kept(&place, &error)),
         }
     }
 }
 
-/// A file of ceilings that is not used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())]
-pub struct UnusableCeilings {
-    /// The file.
-    pub place: PathBuf,
-    /// The reason.
-    pub why: String,
-}
-
-/// Ceilings that could not be stored.
-#[derive(Debug, thiserror::Error)]
-#[error("the ceilings cannot be kept in {}: {error}", place.display())]
-pub struct UnwrittenCeilings {
-    /// The file.
-    pub place: PathBuf,
-    /// The reason.
-    pub error: io::Error,
+/// The error of ceilings that could not be stored.
+fn not_kept(place: &Path, error: &io::Error) -> String {
+    format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
 fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {

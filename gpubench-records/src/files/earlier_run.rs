@@ -13,10 +13,10 @@ use crate::{Run, Task};
 /// The word by which the user asks for the latest run.
 pub const LAST: &str = "last";
 
-/// The reason why a stored run cannot be loaded.
+/// The reason why a stored run or a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadRunError {
-    /// There is no such run, or it cannot be used: a sentence that says what to give instead.
+    /// There is none, or it cannot be used: a sentence that says what to give instead.
     #[error("{0}")]
     Unusable(String),
     /// A file cannot be read, or is no run.

@@ -30,13 +30,23 @@ impl Destination {
     /// Checks that `path` can be written to, and changes nothing there.
     ///
     /// # Errors
-    /// If it cannot be.
+    /// If it cannot be, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let destination = Self::of(path)?;
-        if matches!(destination.target, Target::Replaced) {
-            _ = NewFile::beside(&destination.path)?;
-        }
-        Ok(destination)
+        let probe = |destination: Self| match destination.target {
+            Target::Replaced => NewFile::beside(&destination.path).map(|_| destination),
+            Target::InPlace(_) => Ok(destination),
+        };
+        Self::of(path).and_then(probe).map_err(|error| {
+            let instead = match error.kind() {
+                ErrorKind::NotFound if folder(path).is_dir() => {
+                    "its folder takes no files: give another file"
+                }
+                ErrorKind::NotFound => "its folder does not exist: make the folder, or give another file",
+                ErrorKind::IsADirectory => "it is a folder: give a file",
+                _ => return error,
+            };
+            io::Error::new(error.kind(), instead)
+        })
     }
 
     /// Returns true for a terminal, which people look at.

@@ -5,6 +5,10 @@ use crate::device::kind::{DefaultChoice, DeviceKind};
 use crate::device::{Available, Missing};
 use gpubench_records::{DeviceId, selection::names_device};
 
+/// The forms of a device on the command line.
+pub(crate) const FORMS: &str =
+    "a number such as 0, a device such as cuda:0, a kind such as cuda or host, a UUID, or all";
+
 /// Returns true if `wanted` names devices of `kind`, present or not.
 pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
@@ -100,8 +104,10 @@ impl Devices {
             if named.peek().is_none() {
                 let kind = DeviceId::parse(name).kind;
                 let is_known = self.wanted.contains(&kind) || choice(kind).is_some() || asks_by_number(name);
-                let why =
-                    if is_known { String::new() } else { format!(": no benchmark here is for `{kind}`") };
+                let why = match is_known {
+                    true => String::new(),
+                    false => format!(": no benchmark here is for `{kind}`; give {FORMS}"),
+                };
                 return Err(self.refused(format!("there is no device `{name}`{why}")));
             }
             for found in named.take(if is_kind { usize::MAX } else { 1 }) {

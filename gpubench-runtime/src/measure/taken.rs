@@ -12,11 +12,9 @@ use super::{
 };
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::samples::{self, OWN_DELAYS};
+use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
 use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
-
-/// The most samples that a case keeps: more would cost memory and tell nothing new.
-pub(super) const MAX_SAMPLES: usize = 1 << 16;
 
 /// The samples of a case, as they were taken.
 pub(super) struct TakenSamples {
@@ -70,7 +68,9 @@ impl TakenSamples {
             read: 0,
             begin,
             end: begin,
-            events: Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES)),
+            events: Vec::with_capacity(
+                sampling.samples.unwrap_or(MAX_AUTOMATIC_SAMPLES).min(MAX_AUTOMATIC_SAMPLES),
+            ),
             starts: Vec::new(),
             overheads: Vec::with_capacity(USUAL_GROUPS),
             beyond_overhead: Vec::new(),
@@ -95,7 +95,7 @@ impl TakenSamples {
         let mut policy = StopPolicy::new(sampling, limits.budget, timer.effective_resolution());
         let mut budget = Budget::of(limits.budget, timer);
         let mut places = Places::of(timer);
-        let most = sampling.samples.unwrap_or(MAX_SAMPLES);
+        let most = sampling.samples.unwrap_or(MAX_AUTOMATIC_SAMPLES);
         let mut origin = None;
         size.begin_samples();
         let mut taken = Self::new(sampling);

@@ -7,8 +7,9 @@ mod turns;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{groups::MIN_SAMPLES, measure, taken::MAX_SAMPLES};
+use super::{groups::MIN_SAMPLES, measure};
 use crate::device::{SampledGroup, Sampler};
+use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, Method, Path, Samples, Sampling, Stage, Step, Timer};
 use gpubench_stats::{DramStallPeriod, Hertz, Nanoseconds};
 
@@ -195,7 +196,7 @@ fn a_least_time_is_sampled_though_the_median_is_known() {
 
 #[test]
 fn exactly_as_many_samples_and_warm_up_launches_as_asked_for() {
-    for wanted in [1, 7, 100, MAX_SAMPLES + 5] {
+    for wanted in [1, 7, 100, MAX_AUTOMATIC_SAMPLES + 5] {
         let sampling = Sampling { samples: Some(wanted), warm_up_launches: Some(13), ..Sampling::USUAL };
         let mut sampler = FakeSampler::new(noisy);
         let (samples, _) = measured(&mut sampler, &sampling);
@@ -212,7 +213,7 @@ fn no_case_keeps_more_samples_than_the_most() {
     let sampling =
         Sampling { precision: 1e-9, min_warm_up_time: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
-    assert_eq!(samples.event_times.len(), MAX_SAMPLES);
+    assert_eq!(samples.event_times.len(), MAX_AUTOMATIC_SAMPLES);
     assert!(!samples.converged);
 }
 

@@ -73,7 +73,7 @@ impl PeakSources {
         let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
         let (measured, note) = match measured {
             Ok(measured) => (measured, None),
-            Err(unusable) => (Vec::new(), Some(unusable.to_string())),
+            Err(unusable) => (Vec::new(), Some(unusable)),
         };
         peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
         info.add(peaks);

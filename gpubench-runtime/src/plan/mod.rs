@@ -160,7 +160,9 @@ impl Plan {
             }
         }
         if plan.jobs.is_empty() && plan.absent.is_empty() {
-            return Err(PlanError::Nothing { selection: selection.describe(devices), ignored: plan.ignored });
+            let paths: Vec<String> = entries.iter().map(|entry| entry.path()).collect();
+            let (hint, ignored) = (selection.cases.hint(&paths), plan.ignored);
+            return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
         if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
             return Err(PlanError::Usage(format!(
@@ -253,7 +255,9 @@ impl Plan {
         axes_seen.extend(listed.axes);
         axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
         if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
-            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark})")));
+            let is_number = message.trim_start_matches('`').starts_with(|first: char| first.is_ascii_digit());
+            let units = if is_number { "; numbers may end in k, M, G, T, Ki, Mi, Gi or Ti" } else { "" };
+            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark}{units})")));
         }
         if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());
@@ -338,12 +342,14 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}. --list shows those that are there", but_for(*ignored))]
+    #[error("no benchmark {selection}{}. --list shows those that are there{hint}", but_for(*ignored))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,
         /// The number that match and are ignored.
         ignored: usize,
+        /// How to mend the filters, if that is known.
+        hint: String,
     },
     /// The whole selection needs a kind of device that this machine lacks.
     #[error("{why}; {}", need_one(*benchmarks))]

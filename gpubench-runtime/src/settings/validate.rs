@@ -1,58 +1,19 @@
-//! Checks settings, and turns them into the sampling options and the peaks of a device.
+//! Checks settings, and turns them into the peaks of a device.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::{ArgValues, PathChoice, Percent, RunsDir, Settings, WarmUp};
+use super::{ArgValues, Percent, RunsDir, Settings};
+use crate::devices::select::FORMS;
 use gpubench_records::{
     DeviceInfo, Peak, PeakSource, Quantity, Sampling, Threshold, device_info::UUID, files::is_name_of_run,
     sampling::MOST_SAMPLES,
 };
-use gpubench_stats::{Nanoseconds, Rate};
+use gpubench_stats::Rate;
 
 /// The most repetitions of a run: a mistyped number should not measure for years.
-const MOST_RUNS: usize = 10_000;
-
-/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
-const QUICK: Sampling = Sampling {
-    max_time: Nanoseconds::from_seconds(0.05),
-    extended_max_time: Nanoseconds::from_seconds(0.3),
-    energy: Some(false),
-    ..Sampling::USUAL
-};
+pub(super) const MOST_RUNS: usize = 10_000;
 
 impl Settings {
-    /// Returns the sampling options.
-    pub(crate) fn sampling(&self) -> Sampling {
-        let is_quick = self.quick.unwrap_or_default();
-        let usual = if is_quick { QUICK } else { Sampling::USUAL };
-        let min_time = self.min_time.map_or(usual.min_time, Into::into);
-        let band = match (self.equivalence_margin, self.fail_on_regression) {
-            (Some(margin), _) => margin.fraction(),
-            // A difference that is a regression matters.
-            (None, Some(Threshold::Fraction(part))) => part.min(usual.equivalence_margin),
-            (None, _) => usual.equivalence_margin,
-        };
-        let (warm_up, warm_up_launches) = match self.warmup {
-            Some(WarmUp::Time(time)) => (time.into(), None),
-            Some(WarmUp::Launches(launches)) => (usual.min_warm_up_time, Some(launches)),
-            None => (usual.min_warm_up_time, None),
-        };
-        Sampling {
-            precision: self.precision.map_or(usual.precision, Percent::fraction),
-            samples: self.samples,
-            min_warm_up_time: warm_up,
-            warm_up_launches,
-            min_time,
-            max_time: self.max_time.map_or(usual.max_time.max(min_time), Into::into),
-            extended_max_time: self.max_time.map_or(usual.extended_max_time, |_| Nanoseconds::ZERO),
-            benchmark_max_time: !is_quick && self.max_time.is_none() && self.min_time.is_none(),
-            flush: self.flush.map(Into::into),
-            path: self.path.and_then(PathChoice::path),
-            energy: self.energy.or(usual.energy),
-            equivalence_margin: band,
-        }
-    }
-
     /// Checks the settings.
     ///
     /// # Errors
@@ -134,6 +95,10 @@ impl Settings {
             "--runs and --compare-with: a comparison repeats itself; leave out --runs",
         )?;
         refuse(
+            repeated && self.in_process,
+            "--runs and --in-process: each run needs a process of its own; leave out one of them",
+        )?;
+        refuse(
             repeated && self.resume.is_some(),
             "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
         )?;
@@ -163,9 +128,7 @@ fn refuse(is_wrong: bool, message: &str) -> Result<(), String> {
 fn validate_device(device: &str) -> Result<(), String> {
     let names: Vec<&str> = device.split(',').map(str::trim).collect();
     if names.contains(&"") {
-        return Err(format!(
-            "--device `{device}`: give GPUs by number or UUID, such as 0 or 0,2; `host` for the CPU; or `all`"
-        ));
+        return Err(format!("--device `{device}`: give {FORMS}; several with commas between them"));
     }
     if names.len() > 1 && names.contains(&"all") {
         return Err(format!(
@@ -222,6 +185,7 @@ mod tests {
 
     use super::*;
     use crate::settings::Verifier;
+    use gpubench_stats::Nanoseconds;
 
     fn usual() -> Settings {
         Settings::default()

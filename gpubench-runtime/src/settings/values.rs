@@ -1,11 +1,10 @@
 //! Values of settings: how they are written, on the command line and in `gpubench.toml`.
 
-use std::{collections::BTreeMap, fmt::Display, path::PathBuf, str::FromStr, time::Duration};
+use std::ops::RangeInclusive;
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::ValueEnum;
-use serde::{Deserialize, Deserializer, de};
-
-use gpubench_records::{ArgValues, Cache, Flush, Part, Path, ShareMode};
+use gpubench_records::{Cache, Flush, Part, Path, ShareMode};
 
 /// A percentage above 0: `Percent(0.5)` is 0.5 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,9 +87,16 @@ pub fn parse_positive_time(text: &str) -> Result<Duration, &'static str> {
     parse_time(text).and_then(|time| if time.is_zero() { Err("give a time above 0") } else { Ok(time) })
 }
 
+/// Returns a parser of whole numbers in this range.
+pub fn whole_number(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.trim().parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("give a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
 /// The cache states to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CacheStates {
     /// The data is in the caches
     Hot,
@@ -112,8 +118,7 @@ impl CacheStates {
 }
 
 /// How to flush the last-level cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FlushChoice {
     /// Write a buffer of the cache's size and discard its lines: leaves the cache empty and clean
     Discard,
@@ -140,8 +145,7 @@ impl From<FlushChoice> for Flush {
 }
 
 /// The timing path on a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PathChoice {
     /// Graph, or stream if the launch cannot be captured
     Auto,
@@ -163,8 +167,7 @@ impl PathChoice {
 }
 
 /// A tool that times launches after the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Verifier {
     /// CUPTI's trace, on NVIDIA GPUs
     Cupti,
@@ -236,59 +239,6 @@ impl FromStr for ShareChoice {
         };
         part.parse().map(|part| Self::Given(mode, part)).map_err(|_| wrong)
     }
-}
-
-/// Returns a value of the file as text: text, or a number without quotes.
-fn written<E: de::Error>(value: toml::Value) -> Result<String, E> {
-    match value {
-        toml::Value::String(text) => Ok(text),
-        toml::Value::Integer(number) => Ok(number.to_string()),
-        toml::Value::Float(number) => Ok(number.to_string()),
-        _ => Err(E::custom("expected text in quotes or a number")),
-    }
-}
-
-/// Returns one value of the file, or a list of them, as texts.
-fn texts<E: de::Error>(value: toml::Value) -> Result<Vec<String>, E> {
-    let texts = match value {
-        toml::Value::Array(values) => values.into_iter().map(written::<E>).collect(),
-        one => written(one).map(|one| vec![one]),
-    };
-    texts.map_err(|_| E::custom("expected text in quotes, or a list of texts"))
-}
-
-/// Reads a value of the file as `parse` reads it on the command line.
-fn read<'de, D: Deserializer<'de>, T, E: Display>(
-    file: D,
-    parse: impl Fn(&str) -> Result<T, E>,
-) -> Result<Option<T>, D::Error> {
-    let text = written::<D::Error>(toml::Value::deserialize(file)?)?;
-    parse(&text).map(Some).map_err(|error| de::Error::custom(format_args!("`{text}`: {error}")))
-}
-
-pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
-    file: D,
-) -> Result<Option<T>, D::Error> {
-    read(file, str::parse)
-}
-
-pub(super) fn duration<'de, D: Deserializer<'de>>(file: D) -> Result<Option<Duration>, D::Error> {
-    read(file, parse_time)
-}
-
-pub(super) fn positive_duration<'de, D: Deserializer<'de>>(file: D) -> Result<Option<Duration>, D::Error> {
-    read(file, parse_positive_time)
-}
-
-/// Reads a table of arguments, as in `arg = { n = [1024, "1Mi"] }`.
-pub(super) fn args<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<ArgValues>, D::Error> {
-    let args = BTreeMap::<String, toml::Value>::deserialize(file)?;
-    args.into_iter().map(|(name, values)| Ok(ArgValues::new(name, texts::<D::Error>(values)?))).collect()
-}
-
-/// Reads a text or a list of texts.
-pub(super) fn list<'de, D: Deserializer<'de>>(file: D) -> Result<Vec<String>, D::Error> {
-    texts(toml::Value::deserialize(file)?)
 }
 
 #[cfg(test)]

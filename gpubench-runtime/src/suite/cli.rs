@@ -1,6 +1,6 @@
 //! The command line of a benchmark binary: its flags, and the settings of `gpubench.toml`.
 
-use std::{env, ffi::OsString, fmt::Display, path::Path};
+use std::{env, ffi::OsString, path::Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{
@@ -9,8 +9,8 @@ use clap::{
 };
 
 use super::{SuiteError, bench_targets, measure::Extension};
-use crate::settings::{Settings, ShareChoice};
-use gpubench_records::selection::split_names;
+use crate::settings::{Settings, ShareChoice, origin};
+use gpubench_records::{selection::split_names, text::did_you_mean};
 
 pub(crate) use gpubench_records::exit::Exit;
 
@@ -60,7 +60,7 @@ struct Args {
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the cases
-    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown", "test"])]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
@@ -133,7 +133,7 @@ pub enum Action {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut command = command(caller);
-    let matches = match without_empty_variables(command.clone()).try_get_matches_from(&arguments) {
+    let matches = match with_conventions(command.clone()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
@@ -142,11 +142,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
             return Err(command.error(ErrorKind::InvalidUtf8, not_utf8(&command.clone(), &arguments)));
         }
-        matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
+        matches => matches.map_err(|error| with_hint(error, caller, &arguments))?,
     };
     let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let action = action(&args, &matches, caller);
-    let mut refused = |error: &dyn Display| command.error(ErrorKind::ValueValidation, error);
+    let mut refused =
+        |error: &str| command.error(ErrorKind::ValueValidation, error.to_owned() + &origin(error));
     // The usage of the command line would distract from the line of the file.
     let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
     let mut settings = Settings::with_file(&matches).map_err(wrong_file)?;
@@ -156,8 +157,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     }
     settings.validate().map_err(|error| refused(&error))?;
     if matches!(action, Action::MeasurePeaks) && settings.share.is_some_and(ShareChoice::splits) {
+        return Err(refused("--measure-peaks and --share: each GPU has peaks of its own; leave out --share"));
+    }
+    let Settings { json, csv, markdown, .. } = &args.settings;
+    if matches!(action, Action::Test { .. }) && json.as_ref().or(csv.as_ref()).or(markdown.as_ref()).is_some()
+    {
         return Err(refused(
-            &"--measure-peaks and --share: each GPU has peaks of its own; leave out --share",
+            "test mode times nothing that --json, --csv or --markdown could write: leave out --test, start a bench target with --bench, or \
+             print the outcomes by --format json",
         ));
     }
     let warning = match action {
@@ -214,53 +221,95 @@ fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
 const NEEDS_TUNE: &str = "races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's \
     features in Cargo.toml";
 
-/// Flags that need a feature, and those of Criterion, divan, NVBench and hyperfine, with hints.
-const HINTS: [(&str, &str); 20] = [
-    ("--tune", NEEDS_TUNE),
-    ("--budget", NEEDS_TUNE),
-    ("--save-tuning", NEEDS_TUNE),
+/// The hint of `cargo gpubench` for a flag of benchmark binaries.
+const OF_BINARIES: &str = "a flag of benchmark binaries: give it to `cargo bench --`, or after `--`";
+
+/// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
+const HINTS: [(&str, &str); 35] = [
+    ("--tune --budget --save-tuning", NEEDS_TUNE),
     ("--measurement-time", "use --max-time"),
-    ("--warm-up-time", "use --warmup"),
-    ("--sample-size", "use --samples"),
-    ("--sample-count", "use --samples"),
-    ("--min-samples", "use --samples"),
-    ("--significance-level", "differences are tested at 99 %; see --fail-on-regression"),
-    ("--noise-threshold", "set equivalence-margin in gpubench.toml"),
-    ("--noplot", "nothing is drawn until `cargo gpubench report --html FILE`"),
+    ("--warm-up-time -w", "use --warmup"),
+    ("--sample-size --sample-count --min-samples --iterations --iters -n", "use --samples"),
+    ("--min-runs --max-runs -r -m -M", "use --samples for launches, --runs for processes"),
+    ("--significance-level --confidence-level --nresamples", "intervals are at 95 %, decisions at 99 %"),
+    ("--noise-threshold", "set equivalence-margin in gpubench.toml; see --fail-on-regression"),
+    ("--noplot --plotting-backend", "nothing is drawn until `cargo gpubench report --html FILE`"),
     ("--load-baseline", "use `cargo gpubench compare`"),
     ("--baseline-lenient", "use --baseline"),
-    ("--output-format", "use --json, --csv or --markdown"),
-    ("--profile-time", "see --in-process, for profilers"),
-    ("--axis", "use --arg"),
-    ("--benchmark", "give its name as FILTER"),
-    ("--devices", "use --device"),
+    ("--discard-baseline", "only --save-baseline saves one"),
+    ("--output-format --output -o", "use --json, --csv or --markdown"),
+    ("--bytes-format --chars-format", "units follow from the numbers; --json has all digits"),
+    ("--profile-time --profile", "use --in-process, for profilers"),
+    ("--run-once", "use --test"),
+    (
+        "--items-count --bytes-count --chars-count --cycles-count",
+        "declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]",
+    ),
+    ("--skip-ext-time", "inputs are made before samples, and are in no time"),
+    ("--timer --stopping-criterion", "--path is how launches are timed, --precision ends the samples"),
+    ("--sort --sortr", "rows are in the order of the source; sort those of --csv"),
+    ("--threads --parameter-list --parameter-scan -L -P", "use --arg, for arguments of the benchmark"),
+    ("--axis -a", "use --arg"),
+    ("--benchmark --filter -k", "give its name as FILTER, without a flag"),
+    ("-b", "give a benchmark's name as FILTER, a baseline by --baseline"),
+    ("--devices --gpu -d -g", "use --device"),
     ("--max-noise", "use --precision"),
-    ("--export-json", "use --json"),
+    ("--lock-gpu-clocks", "use --lock-clocks"),
+    ("--export-json --jsonbin", "use --json"),
+    ("--export-csv", "use --csv"),
+    ("--export-markdown --md", "use --markdown"),
+    ("--cold --hot", "use --cache"),
+    ("--verbose -v", "use --explain"),
+    ("--list -l list", "use --list, with --format json for programs: `cargo bench -- --list`"),
+    ("-1 -2 -3 -4 -5 -6 -7 -8 -9", "give a number above 0"),
+    ("bench measure", "use `cargo gpubench run`, or `cargo bench`"),
+    ("test", "use `cargo test --benches`"),
 ];
 
-/// Makes an empty variable count as unset, as a shell or a CI sets it to omit a value.
-pub fn without_empty_variables(command: Command) -> Command {
+/// Sets what holds for all flags. An empty variable counts as unset, as a shell or a CI sets it to omit a value. A number below 0 is a value,
+/// so that the error is about the number.
+pub fn with_conventions(command: Command) -> Command {
     let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
     command
-        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
-        .mut_subcommands(without_empty_variables)
+        .mut_args(|arg| {
+            let takes_value = arg.get_action().takes_values();
+            let arg = if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg };
+            arg.allow_negative_numbers(takes_value)
+        })
+        .mut_subcommands(with_conventions)
 }
 
-/// Adds our flag to the error of another tool's flag, and the variable to the error of a value that the command line does not have.
-fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
-    let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-    let name = flag.split(' ').next().unwrap_or_default();
-    let hint = if error.kind() == ErrorKind::UnknownArgument {
-        HINTS.iter().find(|(other, _)| flag == *other).map(|(_, hint)| (*hint).to_owned())
-    } else if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) {
-        None
-    } else {
-        let arg = command.get_arguments().find(|arg| arg.get_long() == name.strip_prefix("--"));
-        arg.and_then(Arg::get_env).map(|variable| format!("the value is that of {}", variable.display()))
+/// Replaces the tips of the parser for an unknown name: by ours for the names of other tools, and by its own guess only if that is near. Adds
+/// the variable to the error of a value that the command line does not have.
+pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]) -> clap::Error {
+    use ContextKind::{InvalidArg, InvalidSubcommand, Suggested, SuggestedArg, SuggestedSubcommand, Usage};
+    let get = |kind| error.get(kind).map(ToString::to_string);
+    let given = get(InvalidArg).or_else(|| get(InvalidSubcommand)).unwrap_or_default();
+    let name = given.split(' ').next().unwrap_or_default();
+    let command = command(caller);
+    let flag = name
+        .strip_prefix("--")
+        .and_then(|long| command.get_arguments().find(|arg| arg.get_long() == Some(long)));
+    let hint = match error.kind() {
+        ErrorKind::UnknownArgument | ErrorKind::TooManyValues | ErrorKind::InvalidSubcommand => {
+            let ours = HINTS.iter().find(|(others, _)| others.split(' ').any(|other| other == given));
+            let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
+            let hint = match (ours, flag) {
+                (Some((_, hint)), _) => (*hint).to_owned(),
+                (None, Some(_)) if error.kind() == ErrorKind::UnknownArgument => OF_BINARIES.to_owned(),
+                _ => did_you_mean(name, guess).replace(": ", ""),
+            };
+            // The usage is that of the guess.
+            for kind in [Suggested, SuggestedArg, SuggestedSubcommand, Usage] {
+                error.remove(kind);
+            }
+            Some(hint).filter(|hint| !hint.is_empty())
+        }
+        _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
+        _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),
     };
     if let Some(hint) = hint {
-        error.remove(ContextKind::SuggestedArg);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+        error.insert(Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     error
 }
@@ -298,8 +347,13 @@ without a flag: equivalence-margin, no-wait, one-at-a-time, cache-dir (GPUBENCH_
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
-Exit codes: 0 measured, 1 a benchmark failed or is invalid or cannot be judged, 2 usage, 3 a regression, 4 nothing matched, 5 the \
-device is missing or busy, 129, 130 or 143 interrupted.";
+Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, `>999` if it is wider than ten times \
+the time; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
+suspect result, `!` an invalid one; [1] numbers its reason. --explain tells where the numbers come from.
+
+Exit codes: 0 measured, 1 a benchmark failed or is invalid, or --fail-on-regression could not judge one, 2 usage, 3 a regression, 4 \
+nothing matched, 5 the device is missing or busy, 129, 130 or 143 interrupted. Of several, the first in the order 129 to 143, 2, 5, 4, \
+1, 3 counts; regressions are listed in any case.";
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {
@@ -371,7 +425,8 @@ mod tests {
 
     #[test]
     fn flags_of_other_tools_are_answered_with_ours() {
-        for (flag, hint) in HINTS {
+        let flags = HINTS.iter().flat_map(|(flags, hint)| flags.split(' ').map(move |flag| (flag, *hint)));
+        for (flag, hint) in flags.filter(|(flag, _)| flag.starts_with('-')) {
             let told = parsed(&[&format!("{flag}=1")]).expect_err("there is none");
             assert!(told.contains(flag) && told.contains(hint), "{told}");
             let [here, ..] = hint

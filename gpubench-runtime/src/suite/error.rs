@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::cli::Exit;
-use crate::{plan::PlanError, runner::RunError, system::stdio::Patient};
+use crate::{plan::PlanError, runner::RunError, settings::origin, system::stdio::Patient};
 use gpubench_records::{Run, text::printable_lines};
 
 /// Anything that keeps a benchmark binary from its task.
@@ -123,6 +123,9 @@ pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
         SuiteError::Environment(error) => drop(error.print()),
         SuiteError::Ended { resumable: true, .. } if has_flags => {
             say(&format!("error: {error} (--resume goes on with what is left)"));
+        }
+        SuiteError::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
+            say(&format!("error: {message}{}", origin(message)));
         }
         error => say(&format!("error: {error}")),
     }

@@ -155,6 +155,10 @@ impl<'a> Prepared<'a> {
             let comparison = run.baseline_comparison.take();
             problems.extend(self.baselines.save(&run).err().map(SuiteError::failed));
             run.baseline_comparison = comparison;
+            if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
+                let results = counted(run.records.len(), "result");
+                events.event(&RunEvent::Remark(&format!("saved {results} as baseline `{name}`")));
+            }
         }
         Ok(MeasuredRun { run, problems, file })
     }

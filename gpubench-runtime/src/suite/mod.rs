@@ -23,7 +23,7 @@ mod list;
 pub(crate) mod measure;
 mod peaks;
 mod prepare;
-mod printer;
+pub(crate) mod printer;
 pub(crate) mod progress;
 mod share;
 mod test_mode;

@@ -211,7 +211,7 @@ pub(super) fn runs_folder(options: &Settings) -> Result<Result<Option<(PathBuf, 
         None => Err("this program has no folder for its runs: --runs-dir names one".to_owned()),
         Some(folder) => match fs::create_dir_all(&folder) {
             Ok(()) => Ok(Some((folder, is_named))),
-            Err(error) => Err(format!("--runs-dir {}: {error}", folder.display())),
+            Err(error) => Err(format!("--runs-dir `{}`: {error}", folder.display())),
         },
     };
     match made {

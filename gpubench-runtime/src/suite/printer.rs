@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
-use anstream::AutoStream;
+use anstream::{AutoStream, stream::RawStream};
 
 use super::{SuiteError, cli::Exit, error::warn, measure::MeasuredRun};
 use crate::system::stdio::{self, Patient};
 use crate::{runner::RunFile, settings::Settings};
-use gpubench_records::{Destination, Run, files::fill};
+use gpubench_records::files::{Contents, fill};
+use gpubench_records::{Destination, Run};
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 
@@ -49,18 +51,9 @@ impl<'a> Printer<'a> {
 
     /// Prints `text`, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str) -> Result<(), SuiteError> {
-        let colors = match self.options.color.unwrap_or_default() {
-            clap::ColorChoice::Auto => AutoStream::choice(&self.stdout),
-            clap::ColorChoice::Always => anstream::ColorChoice::Always,
-            clap::ColorChoice::Never => anstream::ColorChoice::Never,
-        };
-        let printed = self.stdout.try_clone().and_then(|stdout| {
-            let stdout: Box<dyn Write> = Box::new(Patient(stdout));
-            let mut out = AutoStream::new(stdout, colors);
-            out.write_all(text.as_bytes())?;
-            out.flush()
-        });
-        ignore_closed_pipe(printed).map_err(SuiteError::not_printed)
+        let color = self.options.color.unwrap_or_default();
+        let printed = self.stdout.try_clone().and_then(|stdout| print(stdout, text, color));
+        printed.map_err(SuiteError::not_printed)
     }
 
     /// Opens the files of all exports, before anything is measured.
@@ -69,12 +62,6 @@ impl<'a> Printer<'a> {
             ExportTo::StandardOutput => Ok((export.clone(), None)),
             ExportTo::File(path) => match Destination::open(path) {
                 Ok(destination) => Ok((export.clone(), Some(destination))),
-                // The system says that the file is missing.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Err(SuiteError::usage(format_args!(
-                        "{export}: its folder does not exist: make the folder, or give another file"
-                    )))
-                }
                 Err(error) => Err(SuiteError::usage(format_args!("{export}: {error}"))),
             },
         };
@@ -145,14 +132,33 @@ impl<'a> Printer<'a> {
 
     /// Writes an export. In a file, it replaces the former content.
     fn write(&self, export: &Export, file: Option<&Destination>, run: &Run) -> io::Result<()> {
-        let write = |out: &mut dyn Write| (export.format.write)(run, out);
-        let is_terminal = file.map_or_else(|| self.stdout.is_terminal(), Destination::is_terminal);
-        let contents =
-            |out: &mut dyn Write| if is_terminal { write_visibly(out, &write) } else { write(out) };
-        match file {
-            Some(file) => file.write(&contents),
-            None => ignore_closed_pipe(fill(Patient(&self.stdout), &contents)),
-        }
+        write_to(file, &self.stdout, &|out| (export.format.write)(run, out))
+    }
+}
+
+/// Prints `text` on `out`, coloured as the user and the terminal want it.
+pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::ColorChoice) -> io::Result<()> {
+    let choice = match color {
+        clap::ColorChoice::Auto => AutoStream::choice(&out),
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    let out: Box<dyn Write> = Box::new(Patient(out));
+    let mut out = AutoStream::new(out, choice);
+    ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes `contents` to a file, or to `stdout` if there is none. A terminal gets control characters by their codes.
+pub fn write_to(
+    file: Option<&Destination>,
+    stdout: impl Write + AsFd,
+    contents: Contents<'_>,
+) -> io::Result<()> {
+    let is_terminal = file.map_or_else(|| stdout.as_fd().is_terminal(), Destination::is_terminal);
+    let shown = |out: &mut dyn Write| if is_terminal { write_visibly(out, contents) } else { contents(out) };
+    match file {
+        Some(file) => file.write(&shown),
+        None => ignore_closed_pipe(fill(Patient(stdout), &shown)),
     }
 }
 

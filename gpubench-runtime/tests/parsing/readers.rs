@@ -130,7 +130,7 @@ fn command_line(bytes: &[u8]) -> bool {
 
 fn file_of_settings(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    toml::from_str::<Settings>(text).is_ok_and(|settings| format!("{settings:?}").contains("precision"))
+    Settings::from_toml(text).is_ok_and(|settings| format!("{settings:?}").contains("precision"))
 }
 
 /// A line for each record, as a worker sends it.

@@ -27,16 +27,6 @@ pub enum ExportTo {
     File(PathBuf),
 }
 
-/// Two formats have one destination.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{first} and {second}: give each a file of its own")]
-pub struct SamePlace {
-    /// The flag that is given first.
-    pub first: String,
-    /// The other flag.
-    pub second: String,
-}
-
 impl ExportTo {
     /// Reads a destination as a command line names it.
     pub fn of(path: PathBuf) -> Self {
@@ -76,12 +66,12 @@ impl Display for Export {
 ///
 /// # Errors
 /// If two have the same destination: standard output takes one of them, and so does each file.
-pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, SamePlace> {
+pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, String> {
     let mut exports: Vec<Export> = Vec::new();
     for (format, path) in given {
         let export = Export { format, to: ExportTo::of(path) };
         if let Some(first) = exports.iter().find(|other| other.to.is(&export.to)) {
-            return Err(SamePlace { first: first.to_string(), second: export.to_string() });
+            return Err(format!("{first} and {export}: give each a file of its own"));
         }
         exports.push(export);
     }
@@ -107,7 +97,7 @@ mod tests {
 
     fn read(given: &[(Format, &str)]) -> Result<Vec<String>, String> {
         let given = given.iter().map(|(format, path)| (*format, PathBuf::from(path)));
-        let read = exports(given).map_err(|error| error.to_string())?;
+        let read = exports(given)?;
         Ok(read.iter().map(Export::to_string).collect())
     }
 

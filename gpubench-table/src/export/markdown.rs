@@ -114,7 +114,7 @@ fn gated(run: &Run) -> String {
         // Writing to a string cannot fail.
         _ = writeln!(text, "- {}: {}", escaped(&case), together::change(&ratio));
     }
-    text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{line}**\n")));
+    text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{}**\n", escaped(line))));
     text
 }
 

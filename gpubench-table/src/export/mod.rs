@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use gpubench_records::Run;
 
-pub use self::destination::{Export, ExportTo, SamePlace, exports, write_visibly};
+pub use self::destination::{Export, ExportTo, exports, write_visibly};
 pub use self::markdown::write_markdown;
 
 /// An output format of runs.

@@ -108,7 +108,7 @@ fn other_work_is_not_comparable() {
     let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(1);
     ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
     ended.shows("0 regressions of 5.00 % or more");
-    ended.shows("not judged: 4 cases not comparable");
+    ended.shows("not judged: 4 cases not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
     // Without a gate it is told, and no more.
     _ = target.run(&gate[..3], &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
 }
@@ -302,7 +302,7 @@ fn what_processes_differ_by_is_noise() {
     let arguments = ["told[n=10]", "--cache", "hot", "--runs", "5", "--save-baseline", "main", "--explain"];
     let (ended, run) = target.measure(&arguments, &each);
     let ended = ended.with_code(0);
-    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.stderr, "saved 1 result as baseline `main`\n");
     ended.shows("processes medians of 5 processes: 320.0 µs to 332.8 µs; the middle one is shown");
     // The row itself says so too.
     let row = ended.stdout.lines().find(|line| line.starts_with("  told[n=10]  hot  326.4   µs  0.01"));
@@ -337,7 +337,7 @@ fn what_processes_differ_by_is_noise() {
     unknown.shows("not judged: 1 case whose noise is not known");
     // What seems slower is measured again, after which it is.
     target.run(&gate, &[("SUITE_TIME", "125")]).with_code(3).shows("slower, measured again 8 times");
-    target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give 1 to 10000");
+    target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("give a whole number from 1 to 10000");
 }
 
 /// `--runs` shows a row for each case, and so does its stored run. It cannot be resumed.

@@ -28,8 +28,38 @@ fn help_goes_to_standard_output() {
 #[test]
 fn unknown_flags_are_usage_errors() {
     run(SUITE, &["--frobnicate"]).with_code(2).says_only("unexpected argument '--frobnicate'");
-    run(SUITE, &["--qiuck"]).with_code(2).says_only("a similar argument exists: '--quick'");
-    run(SUITE, &["--measurement-time", "3"]).with_code(2).says_only("tip: use --max-time");
+    run(SUITE, &["--qiuck"]).with_code(2).says_only("tip: did you mean `--quick`?");
+    for (flag, hint) in [
+        ("--measurement-time=3", "tip: use --max-time"),
+        ("--bytes-count=3", "tip: declare counts in the attribute"),
+        ("--min-runs=3", "tip: use --samples for launches, --runs for processes"),
+        ("--list=json", "tip: use --list, with --format json for programs"),
+        ("-d", "tip: use --device"),
+        ("-b", "tip: give a benchmark's name as FILTER, a baseline by --baseline"),
+        ("-a", "tip: use --arg"),
+    ] {
+        run(SUITE, &[flag, "0"]).with_code(2).says_only(hint);
+    }
+    // A guess that is not near is worse than none.
+    let ended = run(SUITE, &["--bytes-moved", "3"]).with_code(2);
+    assert!(!ended.stderr.contains("tip:") && !ended.stderr.contains("Usage:"), "{ended}");
+}
+
+/// Numbers below 0 are values, so that the error says what to give.
+#[test]
+fn numbers_below_zero_are_told_what_to_give() {
+    for (flag, words) in [
+        ("--precision", "'-1' for '--precision <PERCENT>': give a percentage above 0, such as 0.5%"),
+        ("--samples", "'-1' for '--samples <N>': give a whole number from 1 to 1000000"),
+        ("--timeout", "'-1' for '--timeout <TIME>': give a time, such as 500ms"),
+        ("--fail-on-regression", "'-1' for '--fail-on-regression <PERCENT>': give a percentage above 0"),
+        ("--device", "there is no device `-1`"),
+        ("-1%", "tip: give a number above 0"),
+    ] {
+        let ended = run(SUITE, &[flag, "-1"]);
+        assert!([Some(2), Some(5)].contains(&ended.code), "{ended}");
+        ended.says_only(words);
+    }
 }
 
 #[test]
@@ -48,8 +78,15 @@ fn values_that_make_no_sense_are_usage_errors() {
             "invalid value '0%' for '--precision <PERCENT>': give a percentage above 0, such as 0.5%",
         ),
         (&["--precision", "fine"], "'fine' for '--precision <PERCENT>': give a percentage"),
-        (&["--samples", "0"], "--samples 0: give 1 to 1000000"),
-        (&["--samples", "many"], "invalid value 'many' for '--samples <N>'"),
+        (&["--samples", "0"], "'0' for '--samples <N>': give a whole number from 1 to 1000000"),
+        (&["--samples", "1e9"], "'1e9' for '--samples <N>': give a whole number from 1 to 1000000"),
+        (&["--runs", "ten"], "'ten' for '--runs <N>': give a whole number from 1 to 10000"),
+        (&["--max-time", "0"], "'0' for '--max-time <TIME>': give a time above 0"),
+        (&["--runs", "3", "--in-process"], "--runs and --in-process: each run needs a process of its own"),
+        (&["--test", "--json", "-"], "test mode times nothing that --json, --csv or --markdown could write"),
+        (&["--list", "--test"], "'--list' cannot be used with '--test'"),
+        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or the name of a baseline"),
+        (&["--baseline", "/tmp"], "there is no baseline `/tmp`: /tmp has no run in it"),
         (&["--warmup", "NaN"], "'NaN' for '--warmup <TIME|N>': give a time with its unit"),
         (&["--max-time=-1"], "'-1' for '--max-time <TIME>': give a time"),
         (
@@ -74,13 +111,16 @@ fn values_that_make_no_sense_are_usage_errors() {
             &["--lock-clocks", "base", "--device", "clockwork"],
             "--lock-clocks base: there is no GPU whose clocks could be locked",
         ),
-        (&["--device", ""], "--device ``: give GPUs by number or UUID, such as 0 or 0,2; `host` for the CPU"),
-        (&["--device", "host,"], "--device `host,`: give GPUs by number"),
+        (
+            &["--device", ""],
+            "--device ``: give a number such as 0, a device such as cuda:0, a kind such as cuda",
+        ),
+        (&["--device", "host,"], "--device `host,`: give a number such as 0"),
         (
             &["--device", "all,0"],
             "--device all,0: `all` is every device; give `all` alone, or the devices by name",
         ),
-        (&["--samples", "12000000"], "--samples 12000000: give 1 to 1000000"),
+        (&["--samples", "12000000"], "'12000000' for '--samples <N>': give a whole number from 1 to 1000000"),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
         (&["--list", "--json", "out.json"], "'--list' cannot be used with '--json <FILE>'"),
     ] {
@@ -97,6 +137,9 @@ fn arguments_that_no_benchmark_takes_are_usage_errors() {
     run(SUITE, &["grid", "--arg", "unit=Tack"])
         .with_code(2)
         .says_only("--arg unit: `Tack` is not a value of `unit` (it has Tick, Tock)");
+    run(SUITE, &["sweep", "--arg", "n=1Gb"])
+        .with_code(2)
+        .says_only("`1Gb` is not a value of `n` (it has 1, 2, 10) (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument of this name");
@@ -115,6 +158,41 @@ fn a_filter_that_matches_nothing_says_so() {
     run(SUITE, &["sum", "--device", "clockwork"])
         .with_code(4)
         .says_only("no benchmark matches `sum` on clockwork. --list shows those that are there\n");
+    for (filter, hint) in [
+        ("swepe", "--list shows those that are there: did you mean `sweep`?\n"),
+        ("two_devices::swepe", "did you mean `two_devices::sweep`?\n"),
+        ("^sw.*p", "a regular expression stands between slashes, as in `/^sw.*p/`\n"),
+        ("transpose", "--list shows those that are there\n"),
+    ] {
+        run(SUITE, &[filter]).with_code(4).says_only(hint);
+        // A list of nothing is no list, but test runners ask every program.
+        run(SUITE, &["--list", filter]).with_code(4).says_only(hint);
+        let terse = run(SUITE, &["--list", "--format", "terse", filter]).with_code(0);
+        assert_eq!((&*terse.stdout, &*terse.stderr), ("", ""));
+    }
+    run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
+}
+
+/// A value that is not of the command line is told with its place.
+#[test]
+fn a_variable_is_named_that_has_a_wrong_value() {
+    for (variable, value, words) in [
+        (
+            "GPUBENCH_DEVICE",
+            "H200",
+            "there is no device `H200`: no benchmark here is for `H200`; give a number",
+        ),
+        ("GPUBENCH_DEVICE", "all,0", "--device all,0: `all` is every device"),
+        ("GPUBENCH_FILTER", "no_such,other", "no benchmark matches `no_such` or `other`"),
+        ("GPUBENCH_RUNS_DIR", "/proc/none", "--runs-dir `/proc/none`: "),
+        ("GPUBENCH_SHARE", "split", "--share `split`: no scheduler"),
+    ] {
+        let ended = run_with(SUITE, &[], &[(variable, value)]);
+        ended.says_only(words);
+        assert!(ended.stderr.contains(&format!("` is from {variable})\n")), "{ended}");
+    }
+    let ended = run_with(SUITE, &["--device", "H100"], &[("GPUBENCH_DEVICE", "host")]).with_code(5);
+    assert!(!ended.stderr.contains("from GPUBENCH_DEVICE"), "{ended}");
 }
 
 #[test]
@@ -163,14 +241,19 @@ fn a_kind_that_no_benchmark_is_for_is_refused() {
 fn results_that_could_not_be_stored_are_not_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("file"), "").expect("it can be written");
-    for path in ["no/such/folder/run.json", ".", "file/run.json"] {
+    for (path, words) in [
+        ("no/such/folder/run.json", "its folder does not exist: make the folder, or give another file"),
+        (".", "it is a folder: give a file"),
+        ("file/run.json", "Not a directory"),
+        ("/proc/none.json", "its folder takes no files: give another file"),
+    ] {
         let path = folder.path().join(path);
         let path = path.to_str().expect("UTF-8");
         // `waits` would take a minute.
         let arguments = ["waits", "--json", path];
         run(env!("CARGO_BIN_EXE_interrupted"), &arguments)
             .with_code(2)
-            .says_only(&format!("--json {path}: "));
+            .says_only(&format!("--json {path}: {words}"));
     }
     // Nor are two results in one file, be it through a link to nothing.
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

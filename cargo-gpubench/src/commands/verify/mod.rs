@@ -15,7 +15,7 @@ use gpubench_runtime::__private::parse_positive_time;
 use gpubench_runtime::__private::profiled::{FLAG, ProfiledCases};
 use gpubench_runtime::__private::system::Family;
 
-use crate::commands::suites::{BuildArgs, Cargo, shared_file};
+use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
 use crate::commands::{exit_of_all, signals, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results, at};
@@ -75,6 +75,10 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit, C
 fn binaries(args: &VerifyArgs) -> Result<Vec<Command>, CommandError> {
     if let Some(program) = &args.program {
         let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
+        if !is_benchmark_binary(&mut Command::new(&program)) {
+            let other = "not a benchmark binary: give what cargo builds from a target with `gpubench::main!`";
+            return Err(CommandError::usage(at(&program, other)));
+        }
         let mut command = Command::new(program);
         command.args(&args.flags).arg("--bench");
         return Ok(vec![command]);

@@ -1,0 +1,311 @@
+//! `gpubench.toml`: its lines are flags without their dashes, and read as these are.
+
+use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, env, fs, io};
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable};
+use toml::{Table, Value};
+
+use super::Settings;
+use gpubench_records::text::did_you_mean;
+
+/// The name of the file.
+const NAME: &str = "gpubench.toml";
+
+/// The only setting without a flag: a table for each device.
+const PEAKS: &str = "peaks";
+
+impl Settings {
+    /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
+    /// file at or above the package or the current folder.
+    ///
+    /// # Errors
+    /// Returns a sentence that names the file, if it cannot be used.
+    pub(crate) fn with_file(flags: &ArgMatches) -> Result<Self, String> {
+        let file = file().map(|path| read(&path));
+        file.transpose()?.unwrap_or_default().with_flags(flags)
+    }
+
+    /// Returns these settings of a file, with those of the command line in their place. A switch of the file stays on.
+    fn with_flags(mut self, flags: &ArgMatches) -> Result<Self, String> {
+        let Self {
+            exact, ignored, include_ignored, in_process, explain, quiet, no_wait, one_at_a_time, ..
+        } = self;
+        self.update_from_arg_matches(flags).map_err(|error| error.to_string())?;
+        self.exact |= exact;
+        self.ignored |= ignored;
+        self.include_ignored |= include_ignored;
+        self.in_process |= in_process;
+        self.explain |= explain;
+        self.quiet |= quiet;
+        self.no_wait |= no_wait;
+        self.one_at_a_time |= one_at_a_time;
+        Ok(self)
+    }
+
+    /// Reads the text of a `gpubench.toml`.
+    ///
+    /// # Errors
+    /// Returns the line of the first mistake, and what to write.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        let table: Table = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
+        let command = command.mut_args(|arg| arg.env(Resettable::Reset));
+        let (mut flags, mut peaks) = (Vec::new(), BTreeMap::new());
+        for (key, value) in table {
+            let at_line = |error: String| {
+                let is_key = |line: &str| line.trim_start_matches(['[', ' ']).starts_with(&key);
+                let line = text.lines().position(is_key).unwrap_or_default();
+                format!("line {}: {error}", line + 1)
+            };
+            if key == PEAKS {
+                peaks = value.try_into().map_err(|error| at_line(format!("{PEAKS}: {error}")))?;
+                continue;
+            }
+            let given = flags_of(&command, &key, &value).and_then(|given| {
+                let read = command.clone().try_get_matches_from(&given);
+                read.map(|_| given).map_err(|error| plain(&error))
+            });
+            flags.extend(given.map_err(at_line)?);
+        }
+        let matches = command.try_get_matches_from(flags);
+        let settings = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        Ok(Self { peaks, ..settings.map_err(|error| plain(&error))? })
+    }
+}
+
+/// Returns the flags that a line of the file stands for.
+fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, String> {
+    // The filters are no flag on the command line.
+    let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();
+    let Some(arg) = command.get_arguments().find(|arg| name(arg) == key) else {
+        let near = did_you_mean(key, command.get_arguments().map(name).chain([PEAKS.to_owned()]));
+        let near = if near.is_empty() { ": `--help` lists the settings" } else { &near };
+        return Err(format!("unknown setting `{key}`{near}"));
+    };
+    let flag = arg.get_long().map(|long| format!("--{long}"));
+    match (value, flag) {
+        (Value::Boolean(is_on), Some(flag)) if matches!(arg.get_action(), ArgAction::SetTrue) => {
+            Ok(is_on.then_some(flag).into_iter().collect())
+        }
+        (value, flag) => {
+            let flag = flag.map(|flag| flag + "=").unwrap_or_default();
+            Ok(texts(value)?.iter().map(|text| format!("{flag}{text}")).collect())
+        }
+    }
+}
+
+/// Returns a value of the file as texts, as the command line has them: of a list those of its values, and of a table `NAME=VALUE,…`.
+fn texts(value: &Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::String(text) => Ok(vec![text.clone()]),
+        Value::Array(values) if values.iter().all(|value| !value.is_array()) => {
+            Ok(values.iter().map(texts).collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        Value::Table(table) => {
+            table.iter().map(|(name, values)| Ok(format!("{name}={}", texts(values)?.join(",")))).collect()
+        }
+        Value::Integer(number) => Ok(vec![number.to_string()]),
+        Value::Float(number) => Ok(vec![number.to_string()]),
+        Value::Boolean(is_on) => Ok(vec![is_on.to_string()]),
+        _ => Err("expected text in quotes, or a list of texts".to_owned()),
+    }
+}
+
+/// Returns the message of an error of the command line, without its frame.
+fn plain(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.split("\n\nFor more").next().unwrap_or_default();
+    text.strip_prefix("error: ").unwrap_or(text).to_owned()
+}
+
+/// Returns the file that `GPUBENCH_CONFIG` names, else the nearest one, if there is one.
+fn file() -> Option<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
+    variable("GPUBENCH_CONFIG").or_else(|| find(folders.iter().flatten().map(PathBuf::as_path)))
+}
+
+/// The variables that set what a flag sets.
+const VARIABLES: [&str; 4] = ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
+
+/// Returns the origin of the value that an error quotes first, such as ` (`7` is from GPUBENCH_DEVICE)`: a variable, or a line of the file; nothing for
+/// one of the command line alone.
+pub(crate) fn origin(error: &str) -> String {
+    let Some(quoted) = error.split('`').nth(1) else { return String::new() };
+    let has = |text: &str| text.split([',', '"', '\'']).any(|value| value.trim() == quoted);
+    let by_variable = VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
+    let by_file = || {
+        let path = file()?;
+        let line = fs::read_to_string(&path).ok()?.lines().position(has)?;
+        Some(format!("{}, line {}", path.display(), line + 1))
+    };
+    let origin = by_variable.map(str::to_owned).or_else(by_file);
+    origin.map(|origin| format!(" (`{quoted}` is from {origin})")).unwrap_or_default()
+}
+
+/// Finds the nearest file in one of these folders or above. Earlier folders come first.
+fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
+    let files = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
+    // Also a broken link or a folder, which cannot be read: a user who put it there wants its settings.
+    files.into_iter().find(|file| file.symlink_metadata().is_ok())
+}
+
+/// Reads the file at `path`.
+fn read(path: &Path) -> Result<Settings, String> {
+    let text = match fs::metadata(path) {
+        // A pipe or a device may have no end.
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::other("not a file")),
+        _ => fs::read_to_string(path),
+    };
+    let text = text.map_err(|error| {
+        let is_named = env::var_os("GPUBENCH_CONFIG").is_some_and(|named| named == path);
+        let naming = if is_named { ", which GPUBENCH_CONFIG names" } else { "" };
+        format!("{}{naming}: {error}", path.display())
+    })?;
+    let wrong = |error: String| format!("{}: {error}", path.display());
+    let settings = Settings::from_toml(&text).map_err(wrong)?;
+    // A gate may wait for the command line to name a baseline.
+    let alone = Settings { fail_on_regression: None, ..settings.clone() };
+    alone.validate().map_err(wrong)?;
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::TIMEOUT;
+
+    #[test]
+    fn the_command_line_comes_before_the_file() {
+        let file = Settings {
+            quick: Some(true),
+            samples: Some(7),
+            skip: vec!["slow".into()],
+            explain: true,
+            ..Settings::default()
+        };
+        let switches = ["--exact", "--ignored", "--include-ignored", "--in-process", "--quiet"];
+        let given = [&["suite", "--quick=false", "--skip", "x", "--timeout", "60s"][..], &switches].concat();
+        let flags = Settings::augment_args(Command::new("suite")).try_get_matches_from(given);
+        let both = file.with_flags(&flags.expect("they are flags")).expect("they are settings");
+        assert_eq!((both.quick, both.samples, both.explain), (Some(false), Some(7), true));
+        assert_eq!((both.skip, both.timeout), (vec!["x".to_owned()], Some(TIMEOUT)));
+        assert!(both.exact && both.ignored && both.include_ignored && both.in_process && both.quiet);
+    }
+
+    /// The command line takes back no switch of the file.
+    #[test]
+    fn every_switch_of_the_file_stays_on() {
+        let command = Settings::augment_args(Command::new("suite"));
+        let is_switch = |arg: &&Arg| matches!(arg.get_action(), ArgAction::SetTrue);
+        let switches: Vec<_> =
+            command.get_arguments().filter(is_switch).map(|arg| arg.get_id().to_string()).collect();
+        assert_eq!(switches.len(), 8);
+        let flags = command.try_get_matches_from(["suite"]).expect("nothing is given");
+        for switch in switches {
+            let file =
+                Settings::from_toml(&format!("{} = true", switch.replace('_', "-"))).expect("a switch");
+            let kept = format!("{:?}", file.with_flags(&flags).expect("it is right"));
+            assert!(kept.contains(&format!("{switch}: true")), "{kept}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod file_tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::{ArgValues, CacheStates, Percent, WarmUp};
+
+    fn parsed(text: &str) -> Result<Settings, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        fs::write(&path, text).expect("it can be written");
+        read(&path)
+    }
+
+    #[test]
+    fn a_file_has_the_values_of_the_flags() {
+        let settings = parsed(
+            "precision = \"1%\"\nsamples = 7\nwarmup = 3\nmin-time = 0.5\ntimeout = \"2min\"\nskip = \"slow\"\n\
+             tag = [\"a\", \"b\"]\narg = { n = [1024, \"1Mi\"], T = \"f32\" }\ncache = \"both\"\nquick = true\n",
+        )
+        .expect("it is right");
+        assert_eq!((settings.precision, settings.samples), (Some(Percent(1.0)), Some(7)));
+        assert_eq!(settings.warmup, Some(WarmUp::Launches(3)));
+        assert_eq!(
+            [settings.min_time, settings.timeout],
+            [0.5, 120.0].map(|time| Some(Duration::from_secs_f64(time)))
+        );
+        assert_eq!(
+            (settings.skip, settings.tag),
+            (vec!["slow".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+        );
+        assert_eq!(settings.arg, [ArgValues::new("T", ["f32"]), ArgValues::new("n", ["1024", "1Mi"])]);
+        assert_eq!((settings.cache, settings.quick), (Some(CacheStates::Both), Some(true)));
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_their_line() {
+        for (text, words) in [
+            (
+                "quick = true\nmax-time = \"fast\"",
+                "line 2: invalid value 'fast' for '--max-time <TIME>': give a time",
+            ),
+            ("quick = true\n\nprecison = 1", "line 3: unknown setting `precison`: did you mean `precision`?"),
+            ("max_time = 1", "did you mean `max-time`?"),
+            ("[peak.x]\nmemory = 1", "line 1: unknown setting `peak`: did you mean `peaks`?"),
+            ("list = true", "unknown setting `list`: `--help` lists the settings"),
+            ("samples = \"many\"", "'many' for '--samples <N>': give a whole number from 1 to 1000000"),
+            ("quick = \"often\"", "[possible values: true, false]"),
+            ("explain = \"often\"", "unexpected value 'often' for '--explain'"),
+            ("samples = [1, 2]", "'--samples <N>' cannot be used multiple times"),
+            ("arg = \"n\"", "give a name and its values"),
+            ("cache = \"warm\"", "[possible values: hot, cold, both]"),
+            ("skip = [[1]]", "expected text in quotes, or a list of texts"),
+            ("quick = true\nquick = false", "duplicate key"),
+            ("[peaks.x]\nmemory = \"4800\"", "peaks.\"x\".\"memory\" = \"4800\": give a bandwidth above 0"),
+            ("samples = 0", "line 1: invalid value '0' for '--samples <N>': give a whole number from 1 to"),
+            ("quick = ", "line 1"),
+        ] {
+            let told = parsed(text).expect_err("it is wrong");
+            assert!(told.contains(words) && told.contains(NAME), "no `{words}` in `{told}`");
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_is_found_upwards() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).expect("it can be made");
+        let samples = || read(&find([inner.as_path()]).expect("it is there")).expect("it is right").samples;
+        let write =
+            |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("it can be written");
+        write("gpubench.toml", "samples = 2");
+        assert_eq!(samples(), Some(2));
+        write("a/gpubench.toml", "samples = 3");
+        assert_eq!(samples(), Some(3));
+        let elsewhere = find([Path::new("/nowhere"), folder.path()]);
+        assert_eq!(elsewhere, Some(folder.path().join(NAME)));
+    }
+
+    /// A file that is there and cannot be read is not passed over.
+    #[test]
+    fn an_unreadable_file_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        std::os::unix::fs::symlink("moved.toml", &path).expect("a link");
+        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
+        fs::remove_file(&path).expect("it is there");
+        fs::create_dir(&path).expect("a folder");
+        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
+        fs::remove_dir(&path).expect("it is there");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o666.into(), 0)
+            .expect("a pipe");
+        assert!(
+            read(&find([folder.path()]).expect("it is there")).expect_err("a pipe").contains("not a file")
+        );
+    }
+}
