@@ -185,7 +185,6 @@ fn what_cannot_be_run_is_told() {
     refused(&["-p", "c"], 2);
     refused(&["--bench", "bench"], 2);
     refused(&["-p", "other"], 4);
-    refused(&["--crate", "a b"], 2);
     told += &workspace.run_with(&[], &[("BUILD", "101")]).code(1).stderr();
     told += &workspace.run_with(&[], &[("CARGO", "no-cargo-here")]).code(2).stderr();
     let workspace = Workspace::of(&[("a", "kernels", 0), ("a", "more", 0)]);
@@ -206,30 +205,4 @@ fn flags_of_a_benchmark_binary_need_no_separator() {
         let told = workspace.run(arguments).code(0).stdout();
         assert!(told.starts_with(&format!("kernels: {passed} --bench;")), "{told}");
     }
-}
-
-/// By cargo, which says where it keeps the crate's source: a copy is built, which is no part of a workspace around it.
-#[test]
-fn a_published_crate_is_copied() {
-    let workspace = Workspace::of(&[("a", "kernels", 0)]);
-    let source = workspace.0.path("registry/a-1.2.3");
-    fs::create_dir_all(source.join("benches")).expect("it can be made");
-    fs::write(source.join("Cargo.toml"), "[package]\nname = \"a\"\n").expect("it can be written");
-    fs::write(source.join("benches/kernels.rs"), "").expect("it can be written");
-    let folder = workspace.0.text("");
-    let tree = format!(
-        r#"{{"packages":[{{"name":"a","version":"1.2.3","manifest_path":"{folder}registry/a-1.2.3/Cargo.toml"}}]}}"#
-    );
-    workspace.write("tree.json", &tree);
-    let cargo = fs::read_to_string(workspace.0.path("cargo")).expect("it is there");
-    let asked = "case \"$*\" in *asking/a/Cargo.toml) cat $HERE/tree.json; exit;; esac\n";
-    workspace.script("cargo", &cargo.replace("#!/bin/sh\n", asked));
-    for wanted in ["a", "a@1.2.3", "a@^1"] {
-        _ = workspace.run(&["--cache-dir", "cache", "--crate", wanted]).code(0);
-    }
-    let read = |name: &str| fs::read_to_string(workspace.0.path(name)).expect("it is there");
-    assert!(read("cache/crates/asking/a/Cargo.toml").ends_with("\na = \"^1\"\n"));
-    assert_eq!(read("cache/crates/a-1.2.3/Cargo.toml"), "[package]\nname = \"a\"\n\n[workspace]\n");
-    assert!(workspace.0.path("cache/crates/a-1.2.3/benches/kernels.rs").is_file());
-    assert!(workspace.built().contains("cache/crates/a-1.2.3/Cargo.toml"), "{}", workspace.built());
 }

@@ -8,7 +8,6 @@ mod over_time;
 mod revision;
 mod run;
 mod signals;
-mod source;
 mod stored;
 mod suites;
 mod verify;
@@ -74,11 +73,9 @@ enum Command {
     )]
     Init(init::InitArgs),
     /// Build and run all benchmark binaries of a workspace, one after another: the bench targets of packages that depend on gpubench
-    #[command(
-        after_help = "For example: cargo gpubench run --quick saxpy\n             cargo gpubench run --crate gpubench-kernels -- --device 0\n\
+    #[command(after_help = "For example: cargo gpubench run --quick saxpy\n\
                       Of the exit codes of the benchmark binaries, the first in the list 130, 2, 5, 1, 3, 0 counts; 4 only if nothing \
-                      matched in any."
-    )]
+                      matched in any.")]
     Run(run::RunArgs),
     /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
     /// each result whether it changed

@@ -1,26 +1,18 @@
 //! `run`: builds and runs all benchmark binaries of a workspace, one after another. They print their tables, and `run` prints a summary.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use gpubench_records::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
 use super::suites::{BuildArgs, Built, Cargo, shared_file};
-use super::{exit_of_all, signals, source, suites};
+use super::{exit_of_all, signals, suites};
 use crate::output;
 use crate::output::{CommandError, PrintOptions};
 
 /// The benchmark binaries to run.
 #[derive(Args)]
 pub(super) struct RunArgs {
-    /// Run the benchmarks of a published crate, at its newest version or this one; it is fetched and built in the cache folder
-    #[arg(long = "crate", value_name = "NAME[@VERSION]", help_heading = "Source")]
-    pub(super) krate: Option<String>,
-    /// Keep what is fetched in this folder, instead of the user's cache folder
-    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
-    pub(super) cache_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(super) build: BuildArgs,
     /// Filters and flags of each benchmark binary; flags of this command go before them
@@ -33,7 +25,7 @@ type SuiteEnd = (String, Exit);
 
 pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     signals::listen()?;
-    let cargo = Cargo { manifest: source::manifest(args)?, ..Cargo::default() };
+    let cargo = Cargo::default();
     let workspace = cargo.workspace(&args.build)?;
     let targets = workspace.suites(&args.build)?;
     if let Some(format) = FORMATS.iter().find(|format| is_given(&args.flags, format.name))

@@ -126,16 +126,10 @@ struct Message {
 impl Cargo {
     /// Reads the workspace without its dependencies.
     pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace, CommandError> {
-        let flags = [(true, "--no-deps"), (args.locked, "--locked"), (args.offline, "--offline")];
-        self.metadata(flags.into_iter().filter_map(|(given, flag)| given.then_some(flag)))
-    }
-
-    /// Reads the workspace with these flags of `cargo metadata`.
-    pub(super) fn metadata(
-        &self,
-        flags: impl IntoIterator<Item = &'static str>,
-    ) -> Result<Workspace, CommandError> {
-        let answer = self.output(self.command(&["metadata", "--format-version", "1"]).args(flags))?;
+        let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
+        let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
+        let answer =
+            self.output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
         if !answer.status.success() {
             return Err(CommandError::usage(
                 "cargo cannot read a workspace, see its message above: run this command in the folder of a package",
