@@ -343,7 +343,8 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
         measurement.samples.event_times = vec![Nanoseconds(1e3); taken];
         let table = render(&run, Page::default());
         let note = table.lines().find(|line| line.contains("not converged")).expect("a note");
-        note.split_once("not converged: ").expect("a note").1.to_owned()
+        let (_, note) = note.split_once("not converged: ").expect("a note");
+        note.trim_end_matches("\u{1b}[0m").to_owned()
     };
     assert_eq!(note(100, None), "the time was spent before ± 0.50 % was reached (--max-time gives more)");
     assert_eq!(

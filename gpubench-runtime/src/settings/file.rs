@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{collections::BTreeMap, env, fs, io};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable};
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Settings;
@@ -12,8 +13,15 @@ use gpubench_records::text::did_you_mean;
 /// The name of the file.
 const NAME: &str = "gpubench.toml";
 
-/// The only setting without a flag: a table for each device.
+/// The only setting without a flag.
 const PEAKS: &str = "peaks";
+
+/// The tables of that setting.
+#[derive(Deserialize)]
+struct Peaks {
+    #[serde(default)]
+    peaks: BTreeMap<String, BTreeMap<String, String>>,
+}
 
 impl Settings {
     /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
@@ -48,20 +56,19 @@ impl Settings {
     /// # Errors
     /// Returns the line of the first mistake, and what to write.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let table: Table = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let wrong = |error: toml::de::Error| error.to_string().trim_end().to_owned();
+        let Peaks { peaks } = toml::from_str(text).map_err(wrong)?;
+        let mut table: Table = toml::from_str(text).map_err(wrong)?;
+        table.remove(PEAKS);
         let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
-        let (mut flags, mut peaks) = (Vec::new(), BTreeMap::new());
+        let mut flags = Vec::new();
         for (key, value) in table {
             let at_line = |error: String| {
                 let is_key = |line: &str| line.trim_start_matches(['[', ' ']).starts_with(&key);
                 let line = text.lines().position(is_key).unwrap_or_default();
                 format!("line {}: {error}", line + 1)
             };
-            if key == PEAKS {
-                peaks = value.try_into().map_err(|error| at_line(format!("{PEAKS}: {error}")))?;
-                continue;
-            }
             let given = flags_of(&command, &key, &value).and_then(|given| {
                 let read = command.clone().try_get_matches_from(&given);
                 read.map(|_| given).map_err(|error| plain(&error))

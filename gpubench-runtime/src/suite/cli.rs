@@ -60,7 +60,7 @@ struct Args {
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the cases
-    #[arg(long, conflicts_with_all = ["json", "csv", "markdown", "test"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
@@ -68,7 +68,7 @@ struct InsteadArgs {
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["list", "json", "csv", "markdown"])]
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
@@ -159,14 +159,6 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     if matches!(action, Action::MeasurePeaks) && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused("--measure-peaks and --share: each GPU has peaks of its own; leave out --share"));
     }
-    let Settings { json, csv, markdown, .. } = &args.settings;
-    if matches!(action, Action::Test { .. }) && json.as_ref().or(csv.as_ref()).or(markdown.as_ref()).is_some()
-    {
-        return Err(refused(
-            "test mode times nothing that --json, --csv or --markdown could write: leave out --test, start a bench target with --bench, or \
-             print the outcomes by --format json",
-        ));
-    }
     let warning = match action {
         Action::Measure if args.instead.format.is_some_and(|format| format != TextFormat::Pretty) => {
             Some("--format is for --list and --test; --json FILE writes results".to_owned())
@@ -225,7 +217,7 @@ const NEEDS_TUNE: &str = "races of variants need the feature `tune`: build with 
 const OF_BINARIES: &str = "a flag of benchmark binaries: give it to `cargo bench --`, or after `--`";
 
 /// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
-const HINTS: [(&str, &str); 35] = [
+const HINTS: [(&str, &str); 29] = [
     ("--tune --budget --save-tuning", NEEDS_TUNE),
     ("--measurement-time", "use --max-time"),
     ("--warm-up-time -w", "use --warmup"),
@@ -235,12 +227,12 @@ const HINTS: [(&str, &str); 35] = [
     ("--noise-threshold", "set equivalence-margin in gpubench.toml; see --fail-on-regression"),
     ("--noplot --plotting-backend", "nothing is drawn until `cargo gpubench report --html FILE`"),
     ("--load-baseline", "use `cargo gpubench compare`"),
-    ("--baseline-lenient", "use --baseline"),
-    ("--discard-baseline", "only --save-baseline saves one"),
-    ("--output-format --output -o", "use --json, --csv or --markdown"),
-    ("--bytes-format --chars-format", "units follow from the numbers; --json has all digits"),
+    ("--baseline-lenient --discard-baseline", "use --baseline, or --save-baseline to save one"),
+    (
+        "--output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md",
+        "use --json, --csv or --markdown",
+    ),
     ("--profile-time --profile", "use --in-process, for profilers"),
-    ("--run-once", "use --test"),
     (
         "--items-count --bytes-count --chars-count --cycles-count",
         "declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]",
@@ -248,18 +240,15 @@ const HINTS: [(&str, &str); 35] = [
     ("--skip-ext-time", "inputs are made before samples, and are in no time"),
     ("--timer --stopping-criterion", "--path is how launches are timed, --precision ends the samples"),
     ("--sort --sortr", "rows are in the order of the source; sort those of --csv"),
-    ("--threads --parameter-list --parameter-scan -L -P", "use --arg, for arguments of the benchmark"),
-    ("--axis -a", "use --arg"),
+    ("--axis -a --threads --parameter-list -L", "use --arg"),
     ("--benchmark --filter -k", "give its name as FILTER, without a flag"),
     ("-b", "give a benchmark's name as FILTER, a baseline by --baseline"),
     ("--devices --gpu -d -g", "use --device"),
     ("--max-noise", "use --precision"),
     ("--lock-gpu-clocks", "use --lock-clocks"),
-    ("--export-json --jsonbin", "use --json"),
-    ("--export-csv", "use --csv"),
-    ("--export-markdown --md", "use --markdown"),
     ("--cold --hot", "use --cache"),
     ("--verbose -v", "use --explain"),
+    ("--run-once", "use --test"),
     ("--list -l list", "use --list, with --format json for programs: `cargo bench -- --list`"),
     ("-1 -2 -3 -4 -5 -6 -7 -8 -9", "give a number above 0"),
     ("bench measure", "use `cargo gpubench run`, or `cargo bench`"),
@@ -347,8 +336,8 @@ without a flag: equivalence-margin, no-wait, one-at-a-time, cache-dir (GPUBENCH_
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
-Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, `>999` if it is wider than ten times \
-the time; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
+Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, `>999` if it is more than ten \
+times the time; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
 suspect result, `!` an invalid one; [1] numbers its reason. --explain tells where the numbers come from.
 
 Exit codes: 0 measured, 1 a benchmark failed or is invalid, or --fail-on-regression could not judge one, 2 usage, 3 a regression, 4 \

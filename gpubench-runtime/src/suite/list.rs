@@ -43,8 +43,9 @@ pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result
     for (selection, kinds) in [(&selection, there), (&all, lacking)] {
         match Plan::new(&entries, selection, &kinds, &[], &mut planner.lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
-            // A test runner asks each program, and most have nothing for it.
-            Err(PlanError::Nothing { .. }) if kinds.is_empty() || format == TextFormat::Terse => {}
+            // A test runner asks each program, and most have nothing for it. Without a filter, a list may be empty.
+            Err(PlanError::Nothing { .. }) if format == TextFormat::Terse || options.filter.is_empty() => {}
+            Err(PlanError::Nothing { .. }) if kinds.is_empty() => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -40,9 +40,9 @@ fn the_environment_holds_where_a_program_reads_it() {
     let cold = SettingsFile::new("quick = true\ncache = \"cold\"\n");
     let ended = of(&[("GPUBENCH_FILTER", "n=2"), cold.variable()]).with_code(0);
     assert_eq!((&*ended.stdout, &*ended.stderr), ("measuring::ticks[n=2] cold valid\n", ""));
-    of(&[SettingsFile::new("samples = 0").variable()])
-        .with_code(2)
-        .says_only("gpubench.toml: --samples 0: give 1 to 1000000");
+    of(&[SettingsFile::new("samples = 0").variable()]).with_code(2).says_only(
+        "gpubench.toml: line 1: invalid value '0' for '--samples <N>': give a whole number from 1",
+    );
     of(&[SettingsFile::new("cache = \"warm\"").variable()])
         .with_code(2)
         .says_only("unknown value `warm`, expected one of `hot`, `cold`, `both`");

@@ -244,7 +244,7 @@ fn a_run_that_cannot_be_kept_where_the_user_says_is_not_measured() {
     let runs = folder.path().join("file/runs");
     let runs = runs.to_str().expect("UTF-8");
     let ended = run_with(SUITE, &["--runs-dir", runs], &[]).with_code(2);
-    ended.says_only(&format!("--runs-dir {runs}: Not a directory"));
+    ended.says_only(&format!("--runs-dir `{runs}`: Not a directory"));
     row(
         here!(),
         "folder of runs under a file",
