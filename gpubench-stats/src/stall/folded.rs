@@ -1,233 +1,270 @@
-//! Samples folded by a period. In: the starts of samples and their times; out: the span of phases in which samples are slower than
-//! in all others, and how sure that is.
+//! The search for a periodic delay in samples: its period, and the window of phases in which delayed samples start.
 //!
-//! The search for a periodic box of Kovács, Zucker & Mazeh, *A box-fitting algorithm in the search for periodic transits*
-//! (Astronomy & Astrophysics 391, 2002), in times that are clipped, so that a few outliers do not decide.
+//! The best period and window explain most of the variance of the times (Kovács, Zucker & Mazeh, *A box-fitting algorithm in the
+//! search for periodic transits*, Astronomy & Astrophysics 391, 2002). They are searched in few samples and few bins of the period,
+//! and then around the best in more and more.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
-use super::edges::Edges;
-use super::span::{Span, phase, z};
 use crate::quantile::{ascending, quantile};
-use crate::units::Nanoseconds;
+use crate::{trimmed::moments, units::Nanoseconds};
 
-/// Times count as this many standard deviations from their median at most.
+/// The samples and the bins of the first search, the factor from one search to the next, and the bins of the last one.
+const FIRST: usize = 256;
+const FIRST_BINS: usize = 32;
+const FINER: usize = 4;
+const LAST_BINS: usize = 1024;
+/// The distance from the best period, in steps, and from the ends of the best window, in bins, that the next search covers.
+const PERIODS_AROUND: f64 = 2.0;
+const BINS_AROUND: usize = 3;
+/// The part of `z` by which windows of the same samples differ, from errors of rounding.
+const ALIKE: f64 = 1e-6;
+/// Distances from the median count up to this many standard deviations, so that a few outliers do not decide.
 const CLIP: f64 = 4.0;
-/// The ratio of a normal distribution's standard deviation to its median absolute deviation.
-const OF_DEVIATION: f64 = 1.4826;
-/// The widths that are tried between the least and the greatest.
-const WIDTHS: usize = 6;
-/// The bins of a period.
-pub(super) const BINS: usize = 128;
 
-/// The starts of samples and what their times say, in the order they ran.
-pub(super) struct Folded<'a> {
-    pub(super) starts: &'a [f64],
-    /// Clipped distances from the median, of mean 0 and variance 1.
-    pub(super) scores: &'a [f64],
+/// Samples in the order they ran.
+pub(super) struct Samples {
+    starts: Vec<f64>,
+    /// The distances of the times from their median.
+    excess: Vec<f64>,
+    pub(super) median: f64,
+    /// The standard deviation, which times below the median tell.
+    pub(super) deviation: f64,
 }
 
-/// Returns the clipped distances of `times` from their median, of mean 0 and variance 1, and the standard deviation that they had
-/// before; nothing if all are alike. A timer read them in steps of `step`.
-pub(super) fn scores(times: &[Nanoseconds], step: Nanoseconds) -> Option<(Vec<f64>, Nanoseconds)> {
-    let middle = quantile(&ascending(times), 0.5);
-    let away: Vec<_> = times.iter().map(|time| Nanoseconds((time.as_f64() - middle).abs())).collect();
-    let deviation = OF_DEVIATION * quantile(&ascending(&away), 0.5);
-    let clip = CLIP * deviation.max(step.as_f64() / 2.0);
-    let mut scores: Vec<f64> = times.iter().map(|time| (time.as_f64() - middle).clamp(-clip, clip)).collect();
-    let count = scores.len() as f64;
-    let mean = scores.iter().sum::<f64>() / count;
-    let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / count;
-    let scale = variance.sqrt();
-    if !(scale > 0.0 && scale.is_finite()) {
-        return None;
+/// A window of the phases of a period.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) period: f64,
+    pub(super) from: f64,
+    pub(super) width: f64,
+    /// The number of standard errors by which samples in the window are slower than the others.
+    pub(super) z: f64,
+}
+
+impl Window {
+    /// Returns the time from the start of the window to the start of a sample; less than the width if it starts in the window.
+    fn phase(&self, start: f64) -> f64 {
+        (start - self.from).rem_euclid(self.period)
     }
-    scores.iter_mut().for_each(|score| *score = (*score - mean) / scale);
-    Some((scores, Nanoseconds(scale)))
-}
 
-/// The sum of scores and the number of samples in each bin of a period.
-type Bins = [(f64, f64); BINS];
-
-/// Collects samples with their starts and scores in the bins of a period.
-pub(super) fn binned(samples: impl Iterator<Item = (f64, f64)>, period: f64) -> Bins {
-    let mut bins = [(0.0, 0.0); BINS];
-    for (start, score) in samples {
-        let bin = phase(start, period) / period * BINS as f64;
-        let (sum, count) = &mut bins[(bin as usize).min(BINS - 1)];
-        *sum += score;
-        *count += 1.0;
+    /// Returns the times of samples that start in the window, and the others.
+    pub(super) fn split(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> [Vec<Nanoseconds>; 2] {
+        let both = starts.iter().zip(times);
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            both.partition(|(start, _)| self.phase(start.as_f64()) < self.width);
+        [inside, outside].map(|part| part.into_iter().map(|(_, time)| *time).collect())
     }
-    bins
 }
 
-/// Returns the first bin of each window of `width` bins, with its sum of scores and its number of samples.
-pub(super) fn windows(bins: &Bins, width: usize) -> impl Iterator<Item = (usize, f64, f64)> {
-    let first = bins[..width].iter().fold((0.0, 0.0), |(sum, count), bin| (sum + bin.0, count + bin.1));
-    (0..BINS).scan(first, move |window, from| {
-        let (sum, count) = *window;
-        let (leaves, enters) = (bins[from], bins[(from + width) % BINS]);
-        *window = (sum + enters.0 - leaves.0, count + enters.1 - leaves.1);
-        Some((from, sum, count))
+impl Samples {
+    /// Prepares samples, whose times a timer read in steps of `step`.
+    pub(super) fn new(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Self {
+        let sorted = ascending(times);
+        let median = quantile(&sorted, 0.5);
+        Self {
+            starts: starts.iter().map(|start| start.as_f64()).collect(),
+            excess: times.iter().map(|time| time.as_f64() - median).collect(),
+            median,
+            deviation: (median - quantile(&sorted, 0.16)).max(step.as_f64() / 2.0),
+        }
+    }
+
+    /// Returns the time from the first start to the last of the first `count` samples.
+    pub(super) fn length(&self, count: usize) -> f64 {
+        self.starts[count - 1] - self.starts[0]
+    }
+
+    /// Returns the window with the largest `z` of all `periods`. Times count up to `delay` from their median. The first search is for
+    /// windows of one of `widths`; then they may become narrower.
+    ///
+    /// Each search tries periods so close together that over its samples the phase moves by one bin.
+    pub(super) fn search(
+        &self,
+        mut periods: RangeInclusive<f64>,
+        widths: &RangeInclusive<f64>,
+        delay: f64,
+    ) -> Option<Window> {
+        let clip = delay.min(CLIP * self.deviation);
+        let clipped: Vec<f64> = self.excess.iter().map(|excess| excess.min(clip).max(-clip)).collect();
+        let (mean, variance) = moments(&clipped).filter(|(_, variance)| *variance > 0.0)?;
+        let scores: Vec<f64> = clipped.iter().map(|excess| (excess - mean) / variance.sqrt()).collect();
+        let (mut count, mut bins) = (scores.len().min(FIRST), FIRST_BINS);
+        let mut found = None;
+        loop {
+            let step = |period: f64| period * (period / self.length(count) / bins as f64).max(1e-9);
+            let next = |period: &f64| Some(period + step(*period)).filter(|next| next <= periods.end());
+            let mut windows: Vec<Window> = std::iter::successors(Some(*periods.start()), next)
+                .filter_map(|period| {
+                    let samples = self.starts.iter().zip(&scores).take(count);
+                    best_window(samples, (period, bins), widths, found.as_ref())
+                })
+                .collect();
+            // The middle one of those that hold the same samples.
+            let most = windows.iter().map(|window| window.z).fold(0.0, f64::max);
+            windows.retain(|window| window.z >= most * (1.0 - ALIKE));
+            let best = *windows.get(windows.len() / 2)?;
+            if count == scores.len() && bins == LAST_BINS {
+                return Some(best);
+            }
+            let around = PERIODS_AROUND * step(best.period);
+            periods = best.period - around..=best.period + around;
+            found = Some(best);
+            (count, bins) = (scores.len().min(FINER * count), LAST_BINS.min(FINER * bins));
+        }
+    }
+
+    /// Returns the likely widths of the window: its ends lie between samples in it and others, or one usual distance further.
+    pub(super) fn widths(&self, window: &Window) -> Range<f64> {
+        let none = f64::INFINITY..f64::NEG_INFINITY;
+        let (mut inside, mut outside) = (none.clone(), none);
+        for start in &self.starts {
+            let phase = window.phase(*start);
+            let side = if phase < window.width { &mut inside } else { &mut outside };
+            *side = side.start.min(phase)..side.end.max(phase);
+        }
+        let usual = window.period / self.starts.len().min(LAST_BINS) as f64;
+        let (least, rest) = (inside.end - inside.start, outside.end - outside.start);
+        (least - usual).max(0.0)..(window.period - rest + usual).min(window.period)
+    }
+}
+
+/// Returns the window with the largest `z` of those of one of `widths`, around the one that was found with fewer bins.
+fn best_window<'a>(
+    samples: impl Iterator<Item = (&'a f64, &'a f64)>,
+    (period, bins): (f64, usize),
+    widths: &RangeInclusive<f64>,
+    found: Option<&Window>,
+) -> Option<Window> {
+    let sums = sums(samples, period, bins);
+    let all = sums[bins].1;
+    let bin = period / bins as f64;
+    let in_bins = |width: f64| (width / bin).round() as usize;
+    let (mut firsts, mut lengths) = (0..bins, in_bins(*widths.start())..in_bins(*widths.end()) + 1);
+    if let Some(found) = found {
+        let (first, length, around) = (bins + in_bins(found.from), in_bins(found.width), FINER * BINS_AROUND);
+        firsts = first - around..first + around + 1;
+        lengths = length.saturating_sub(around)..lengths.end.min(length + around + 1);
+    }
+    let lengths = lengths.start.clamp(1, bins - 1)..lengths.end.clamp(2, bins);
+    // The square of the largest z, over the number of samples.
+    let (mut best, mut at) = (0.0, None);
+    for first in firsts.map(|first| first % bins) {
+        for length in lengths.clone() {
+            let (before, end) = (sums[first], sums[first + length]);
+            let (sum, inside) = (end.0 - before.0, end.1 - before.1);
+            let explained = sum * sum.abs() / (inside * (all - inside));
+            if explained > best && explained.is_finite() {
+                (best, at) = (explained, Some((first, length)));
+            }
+        }
+    }
+    at.map(|(first, length)| Window {
+        period,
+        from: first as f64 * bin,
+        width: length as f64 * bin,
+        z: (best * all).sqrt(),
     })
 }
 
-impl Folded<'_> {
-    /// Returns the first so many samples.
-    pub(super) fn first(&self, count: usize) -> Folded<'_> {
-        Folded { starts: &self.starts[..count], scores: &self.scores[..count] }
+/// Returns the sum of scores and the number of samples before each bin of two periods, so that a window may pass the end of the first.
+fn sums<'a>(samples: impl Iterator<Item = (&'a f64, &'a f64)>, period: f64, bins: usize) -> Vec<(f64, f64)> {
+    let mut sums = vec![(0.0, 0.0); 2 * bins + 1];
+    let frequency = 1.0 / period;
+    for (start, score) in samples {
+        let turns = start * frequency;
+        // `fract` takes ten times as long.
+        let bin = (turns - turns as i64 as f64) * bins as f64;
+        let (sum, number) = &mut sums[1 + (bin as usize).min(bins - 1)];
+        *sum += score;
+        *number += 1.0;
     }
-
-    /// Returns the time from the first start to the last.
-    pub(super) fn length(&self) -> f64 {
-        self.starts.last().zip(self.starts.first()).map_or(0.0, |(last, first)| last - first)
+    for end in 1..sums.len() {
+        let (before, more) = if end <= bins { (end - 1, end) } else { (bins, end - bins) };
+        sums[end] = (sums[before].0 + sums[more].0, sums[before].1 + sums[more].1);
     }
-
-    /// Returns the span with the largest `z`, in bins of the period; its width is one of `widths`, in parts of the period.
-    pub(super) fn best(&self, period: f64, widths: &RangeInclusive<f64>) -> Span {
-        let bins = binned(self.starts.iter().copied().zip(self.scores.iter().copied()), period);
-        let (all, bin) = (self.scores.len() as f64, period / BINS as f64);
-        let in_bins = |part: f64| ((part * BINS as f64).round() as usize).clamp(1, BINS - 1);
-        let (least, greatest) = (in_bins(*widths.start()), in_bins(*widths.end()));
-        let apart = ((greatest - least) / (WIDTHS - 1)).max(1);
-        let spans = (least..greatest).step_by(apart).chain([greatest]).flat_map(|width| {
-            windows(&bins, width).map(move |(from, sum, count)| Span {
-                period,
-                from: from as f64 * bin,
-                width: width as f64 * bin,
-                z: z(sum, count, all),
-            })
-        });
-        let none = Span { period, from: 0.0, width: 0.0, z: f64::NEG_INFINITY };
-        spans.fold(none, |best, span| if span.z > best.z { span } else { best })
-    }
-
-    /// Returns the span of the best period within `range`. Periods are tried so close together that over all samples a phase
-    /// moves by a quarter of the least width.
-    pub(super) fn search(&self, range: RangeInclusive<f64>, widths: &RangeInclusive<f64>) -> Span {
-        let (least, greatest) = (*range.start(), *range.end());
-        let apart = (self.resolution(least, widths)).max(least * 1e-9);
-        let tries = ((greatest - least) / apart).ceil() as usize;
-        let periods =
-            (0..=tries).map(|number| least + (greatest - least) * number as f64 / tries.max(1) as f64);
-        let middle = self.best(f64::midpoint(least, greatest), widths);
-        periods
-            .map(|period| self.best(period, widths))
-            .fold(middle, |best, span| if span.z > best.z { span } else { best })
-    }
-
-    /// Returns the ends of a span to the sample.
-    pub(super) fn edges(&self, span: Span) -> Option<Edges> {
-        Edges::of(self.starts, self.scores, span)
-    }
-
-    /// Returns where a span begins by another period, so that it holds the same samples halfway through.
-    pub(super) fn moved(&self, span: &Span, period: f64) -> f64 {
-        let middle = self.starts.first().copied().unwrap_or_default() + self.length() / 2.0;
-        let passed = ((middle - span.from) / span.period).floor();
-        phase(span.from + passed * (span.period - period), period)
-    }
-
-    /// Returns by how much the period changes if the phase moves by a quarter of the least width over all samples.
-    pub(super) fn resolution(&self, period: f64, widths: &RangeInclusive<f64>) -> f64 {
-        let periods = (self.length() / period).max(1.0);
-        let narrow = widths.start().min(1.0 - widths.end()).max(2.0 / BINS as f64);
-        period * narrow / 4.0 / periods
-    }
+    sums
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PERIOD: f64 = 1280.0;
+    const PERIOD: f64 = 100e3;
 
-    /// Starts every nanosecond for so many periods, and scores that are high in this part of each.
-    fn planted(periods: usize, part: std::ops::Range<f64>) -> (Vec<f64>, Vec<f64>) {
-        let starts: Vec<f64> = (0..periods * PERIOD as usize).map(|start| start as f64).collect();
-        let is_slow = |start: &f64| part.contains(&(start.rem_euclid(PERIOD) / PERIOD));
-        let scores = starts.iter().map(|start| if is_slow(start) { 3.0 } else { -1.0 }).collect();
-        (starts, scores)
+    /// Samples every 7.9 µs of about 100 ns, of which those that start in the window are 50 ns slower.
+    fn planted(count: usize, from: f64, width: f64) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
+        let starts: Vec<f64> = (0..count).map(|number| 7.9e3 * number as f64).collect();
+        let is_slow = |start: f64| (start - from).rem_euclid(PERIOD) < width;
+        let time = |(number, start): (usize, &f64)| {
+            Nanoseconds(100.0 + (number % 3) as f64 + if is_slow(*start) { 50.0 } else { 0.0 })
+        };
+        let times = starts.iter().enumerate().map(time).collect();
+        (starts.into_iter().map(Nanoseconds).collect(), times)
     }
 
-    /// By hand: the median is 10, the median deviation 1, and 1000 counts as 10 + 4 · 1.4826.
-    #[test]
-    fn scores_are_clipped_and_have_mean_0_and_variance_1() {
-        let times = [9.0, 10.0, 11.0, 10.0, 1000.0, 9.0, 11.0, 10.0, 11.0].map(Nanoseconds);
-        let (found, _) = scores(&times, Nanoseconds(0.1)).expect("they differ");
-        // 5.9304 once, −1 twice and 1 three times, whose mean is 0.7700 and mean square 4.4633.
-        let count = found.len() as f64;
-        let variance = found.iter().map(|score| score * score).sum::<f64>() / count;
-        assert!(found.iter().sum::<f64>().abs() < 1e-9 && (variance - 1.0).abs() < 1e-9, "{found:?}");
-        let over = (found[4] - found[1]) / (found[2] - found[1]);
-        assert!((over - 4.0 * OF_DEVIATION).abs() < 1e-9, "{over}");
-        // A step of the timer is no outlier where all others are alike.
-        let mut ticks = [Nanoseconds(320.0); 9];
-        ticks[3] = Nanoseconds(352.0);
-        let (found, _) = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
-        assert!((found[3] - found[0] - 9.0 / 8.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
-        assert_eq!(scores(&[Nanoseconds(3.0); 9], Nanoseconds(1.0)), None);
+    fn found(count: usize, from: f64, width: f64, widths: RangeInclusive<f64>) -> (Window, Range<f64>) {
+        let (starts, times) = planted(count, from, width);
+        let samples = Samples::new(&starts, &times, Nanoseconds(1.0));
+        let window = samples.search(99.9e3..=100.1e3, &widths, 50.0).expect("it is planted");
+        (window, samples.widths(&window))
     }
 
+    /// The first search has bins of 3 µs and 256 samples, so a window between two bins and a period between two steps are found later.
     #[test]
-    fn the_best_span_is_the_planted_one() {
-        // From 0.25 on a quarter; and one that reaches over the end of the period.
-        for (part, from, width) in [(0.25..0.5, 320.0, 320.0), (0.0..0.25, 0.0, 320.0)] {
-            let (starts, scores) = planted(3, part);
-            let found = Folded { starts: &starts, scores: &scores }.best(PERIOD, &(0.05..=0.25));
-            assert_eq!((found.from, found.width, found.period), (from, width, PERIOD));
-        }
-        let (starts, scores) = planted(3, 0.125..0.875);
-        let slow: Vec<f64> = scores.iter().map(|score| -score).collect();
-        let found = Folded { starts: &starts, scores: &slow }.best(PERIOD, &(0.25..=0.5));
-        assert_eq!((found.from, found.width), (0.875 * PERIOD, 0.25 * PERIOD));
-    }
-
-    /// From 0.1 to 0.3, to a bin.
-    #[test]
-    fn widths_are_tried_from_the_least_to_the_greatest() {
-        for part in [0.1, 0.18, 0.3] {
-            let (starts, scores) = planted(2, 0.5..0.5 + part);
-            let found = Folded { starts: &starts, scores: &scores }.best(PERIOD, &(0.1..=0.3));
-            assert!((found.width / PERIOD - part).abs() <= 1.0 / BINS as f64, "{part}: {found:?}");
+    fn a_planted_window_is_found() {
+        for (from, width) in [(0.0, 20e3), (13_700.0, 8e3), (90e3, 30e3), (40e3, 70e3)] {
+            for count in [1000, 5000] {
+                let (window, widths) = found(count, from, width, 5e3..=80e3);
+                // By so much the phase of the last sample moves by half a bin.
+                let most = PERIOD * PERIOD / (7.9e3 * count as f64) / 64.0;
+                assert!((window.period - PERIOD).abs() < most, "{from}, {width}, {count}: {window:?}");
+                let away = (window.from - from + PERIOD / 2.0).rem_euclid(PERIOD) - PERIOD / 2.0;
+                assert!(away.abs() < 600.0 && (0.0..PERIOD).contains(&window.from), "{from}: {window:?}");
+                assert!(widths.start <= width && width <= widths.end, "{width}: {widths:?}");
+                assert!(widths.end - widths.start < 2e3, "{width}: {widths:?}");
+            }
         }
     }
 
     #[test]
-    fn the_period_is_found_within_the_range() {
-        let (starts, scores) = planted(40, 0.25..0.5);
-        let folded = Folded { starts: &starts, scores: &scores };
-        let widths = 0.2..=0.3;
-        let apart = folded.resolution(PERIOD, &widths);
-        let found = folded.search(PERIOD - 9.0..=PERIOD + 7.0, &widths);
-        assert!((found.period - PERIOD).abs() <= apart, "{found:?}");
-        assert!((found.from / PERIOD - 0.25).abs() < 0.05 && (found.width / PERIOD - 0.25).abs() < 0.05);
+    fn a_window_is_no_wider_than_wanted_but_may_be_narrower() {
+        let (window, _) = found(1000, 20e3, 30e3, 5e3..=20e3);
+        assert!((19e3..=21e3).contains(&window.width), "{window:?}");
+        let (window, _) = found(1000, 20e3, 30e3, 40e3..=80e3);
+        assert!((29e3..=31e3).contains(&window.width), "{window:?}");
     }
 
-    /// By hand: over 10 periods the phase moves by 10 times the change, which is a quarter of 0.2 periods.
     #[test]
-    fn a_period_is_resolved_to_a_quarter_of_the_least_width() {
-        let (starts, scores) = ([100.0, 500.0, 1100.0], [0.0; 3]);
-        let folded = Folded { starts: &starts, scores: &scores };
-        assert_eq!((folded.length(), folded.starts.len(), folded.first(2).length()), (1000.0, 3, 400.0));
-        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
-        near(folded.resolution(100.0, &(0.2..=0.5)), 100.0 * 0.05 / 10.0);
-        near(folded.resolution(100.0, &(0.2..=0.9)), 100.0 * 0.025 / 10.0);
-        near(folded.resolution(100.0, &(0.0..=0.5)), 100.0 * (2.0 / BINS as f64 / 4.0) / 10.0);
-        near(folded.resolution(5000.0, &(0.2..=0.5)), 5000.0 * 0.05);
+    fn samples_are_split_by_the_window_which_may_pass_the_end_of_the_period() {
+        let window = Window { period: 100.0, from: 90.0, width: 20.0, z: 0.0 };
+        let starts = [89.0, 90.0, 109.0, 110.0, 190.0, 205.0, 250.0, -5.0].map(Nanoseconds);
+        let [inside, outside] = window.split(&starts, &starts);
+        assert_eq!(inside, [90.0, 109.0, 190.0, 205.0, -5.0].map(Nanoseconds));
+        assert_eq!(outside, [89.0, 110.0, 250.0].map(Nanoseconds));
     }
 
-    /// The stall that begins last before the middle begins there by either period.
+    /// By hand: of 10 scores with a sum of 0 the 2 in the window have a sum of 4. The mean of those has the variance 1/2, the mean of
+    /// the others 1/8, and they differ by 2 + 0.5.
     #[test]
-    fn a_span_keeps_its_place_halfway_through_by_another_period() {
-        let starts = [1000.0, 2000.0, 3000.0];
-        let folded = Folded { starts: &starts, scores: &[0.0; 3] };
-        let span = Span { period: 100.0, from: 30.0, width: 10.0, z: 0.0 };
-        for period in [99.0, 100.0, 101.5] {
-            let moved = folded.moved(&span, period);
-            assert!((0.0..period).contains(&moved), "{moved}");
-            let away = (1930.0 - moved) / period;
-            assert!((away - away.round()).abs() < 1e-9, "{period}: {moved}");
-        }
+    fn z_is_the_difference_of_two_means_over_its_error() {
+        let starts: Vec<f64> = (0..10).map(|number| 10.0 * f64::from(number) + 5.0).collect();
+        let scores: Vec<f64> = (0..10).map(|number| if number % 10 < 2 { 2.0 } else { -0.5 }).collect();
+        let best = |widths| best_window(starts.iter().zip(&scores), (100.0, 10), &widths, None);
+        let window = best(10.0..=50.0).expect("two are slow");
+        assert_eq!((window.from, window.width), (0.0, 20.0));
+        assert!((window.z - 2.5 / (1.0_f64 / 2.0 + 1.0 / 8.0).sqrt()).abs() < 1e-6, "{window:?}");
+        let alike = [0.0; 10];
+        assert!(best_window(starts.iter().zip(&alike), (100.0, 10), &(10.0..=50.0), None).is_none());
+    }
+
+    /// A late sample counts as much as one that is delayed by four standard deviations.
+    #[test]
+    fn outliers_do_not_decide() {
+        let (starts, mut times) = planted(1000, 20e3, 20e3);
+        times[0] = Nanoseconds(1e9);
+        let samples = Samples::new(&starts, &times, Nanoseconds(1.0));
+        let window = samples.search(99.9e3..=100.1e3, &(1e3..=80e3), 1e9).expect("it is planted");
+        assert!((window.from - 20e3).abs() < 600.0 && (window.width - 20e3).abs() < 600.0, "{window:?}");
     }
 }

@@ -1,55 +1,53 @@
-//! The periodic stall of a device's memory, in the samples of a case. In: the starts of samples, their times, and the
-//! [`DramStallPeriod`] of the device; out: a [`DramStall`], with which samples it slowed, and by how much it slows a launch at a
-//! random moment.
+//! The periodic stall of a device's memory: its period in reads of memory, and the samples of a case that it delays.
 //!
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
 //! of that if it starts in one: on the average by L·(b + L/2) over the period.
 
-mod edges;
 mod folded;
-mod period;
-mod span;
 
 use std::ops::RangeInclusive;
 
-pub use self::period::DramStallPeriod;
-
-use self::edges::Edges;
-use self::folded::{Folded, scores};
-use self::span::Span;
+use self::folded::Samples;
 use crate::quantile::{ascending, quantile};
-use crate::{summary::median_below_step, units::Nanoseconds};
+use crate::{median, summary::median_below_step, units::Nanoseconds};
 
-/// The fewest samples in which a stall is looked for.
+/// The periods of a device that the search covers.
+const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
+/// A slow read takes longer than the median by this many standard deviations, and by this many steps of the timer.
+const SLOW_DEVIATIONS: f64 = 2.25;
+const SLOW_STEPS: f64 = 4.0;
+/// The fewest slow reads, and the largest part of all reads that are slow.
+const FEWEST_SLOW: usize = 16;
+const MOST_SLOW: f64 = 0.4;
+/// The least part of the reads in the window that are slow, and of the slow reads that are in the window.
+const EXPLAINED: f64 = 0.6;
+
+/// The fewest samples of a case.
 const FEWEST: usize = 30;
-/// The fewest standard errors by which samples that met the stall are slower.
-const LEAST_Z: f64 = 6.0;
-/// If even the longest stall would make fewer standard errors than this, none is looked for. Such times, those of transfers above all,
-/// vary by much more than a stall, and a search for one in them takes the longest.
-const LEAST_EFFECT: f64 = 1.0;
-/// The period of a case is that of its device to this fraction, and to the error of that.
+/// The period of a case is that of its device within this fraction and the error of the device's period.
 const SAME_PERIOD: f64 = 5e-4;
-/// A launch waits for memory for at least this part of its time, and appears to for at most this.
-const WAITS: RangeInclusive<f64> = 0.4..=1.1;
-/// A stall slows a launch by at least this part of what it slows a read by, and at most by this; and three in four of the samples
-/// that meet it by at least so much of that.
-const SLOWS: RangeInclusive<f64> = 0.5..=1.5;
-const MOSTLY: (f64, f64) = (0.25, 0.3);
-/// So many samples start in the span at least, and it is not narrower than this part of the narrowest that was looked for: a few late
-/// samples are no stall.
+/// The fewest standard errors by which samples in the window are slower, and the fewest samples in the window and beside it.
+const LEAST_Z: f64 = 5.8;
 const FEWEST_DELAYED: usize = 4;
-const NARROWEST: f64 = 0.75;
-/// The samples of the first search for the period, and by how much the next ones have more.
-const FIRST: usize = 512;
-const MORE: usize = 4;
-/// How often the period is looked for closer, each time to a quarter; and the most samples for which that is done, since each try
-/// sorts them.
-const SHARPER: u32 = 3;
-const MOST_TO_SHARPEN: usize = 1 << 14;
-/// The least and the greatest part of a period that is looked for.
-const PARTS: RangeInclusive<f64> = 0.015..=0.985;
+/// The part of its time that a launch waits for memory.
+const WAITS: RangeInclusive<f64> = 0.3..=1.1;
+/// The delay of a launch, relative to that of a read.
+const RELATIVE_DELAY: RangeInclusive<f64> = 0.5..=1.5;
+/// Three in four of the samples in the window are delayed by at least this part of the delay.
+const LEAST_DELAY: f64 = 0.3;
 
 crate::stored! {
+    /// The memory of a device is held up for a time, again and again.
+    #[derive(Copy)]
+    pub struct DramStallPeriod {
+        /// The time from one stall to the next.
+        pub period: Nanoseconds,
+        /// The most by which the period may be wrong.
+        pub error: Nanoseconds,
+        /// The time for which a read of memory is held up.
+        pub duration: Nanoseconds,
+    }
+
     /// The stall of a device's memory in the samples of a case.
     #[derive(Copy)]
     pub struct DramStall {
@@ -70,6 +68,40 @@ crate::stored! {
     }
 }
 
+impl DramStallPeriod {
+    /// Finds the period between 25 and 250 µs in reads of memory, with their starts and times in the order they ran; each takes a
+    /// quarter of the period at most. A timer read the times in steps of `step`.
+    ///
+    /// Nothing if slow reads come at other times: if less than six in ten reads in the best window of the best period are slow, or less
+    /// than six in ten slow reads start in it. Half of them do where the period is half as long.
+    pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        if times.len() < FEWEST_SLOW || starts.len() != times.len() {
+            return None;
+        }
+        let samples = Samples::new(starts, times, step);
+        let limit = samples.median + (SLOW_DEVIATIONS * samples.deviation).max(SLOW_STEPS * step.as_f64());
+        let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
+        let slow: Vec<Nanoseconds> = times.iter().copied().filter(is_slow).collect();
+        if slow.len() < FEWEST_SLOW || slow.len() as f64 > MOST_SLOW * times.len() as f64 {
+            return None;
+        }
+        let duration = median(&slow)?.as_f64() - samples.median;
+        // A read that starts in a stall, or ends after its begin, is slow.
+        let width = samples.median + duration;
+        let periods = PERIODS.start().max(4.0 * width)..=*PERIODS.end();
+        let window = samples.search(periods, &(0.5 * width..=1.2 * width), duration)?;
+        let [inside, _] = window.split(starts, times);
+        let slow_inside = inside.iter().filter(|time| is_slow(time)).count();
+        let explained = slow_inside as f64 / inside.len().max(slow.len()) as f64;
+        (explained >= EXPLAINED).then_some(Self {
+            period: Nanoseconds(window.period),
+            // By this error the phase moves by the width of the window over all reads.
+            error: Nanoseconds(width * window.period / samples.length(times.len())),
+            duration: Nanoseconds(duration),
+        })
+    }
+}
+
 impl DramStall {
     /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran, on a device whose memory is held up
     /// like this. A timer read the times in steps of `step`. Nothing if the launch does not wait for the memory.
@@ -82,43 +114,35 @@ impl DramStall {
         if starts.len() != times.len() || times.len() < FEWEST {
             return None;
         }
-        let (scores, deviation) = scores(times, step)?;
-        // The standard errors of the longest stall, if half of the samples meet it.
-        let most_z = *SLOWS.end() * (device.duration / deviation) * (times.len() as f64).sqrt() / 2.0;
-        if most_z < LEAST_EFFECT {
-            return None;
-        }
-        let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
-        let middle = median_below_step(times, step)?;
-        let parts = parts(middle, device)?;
-        let folded = Folded { starts: &starts, scores: &scores };
-        let span = search(&folded, &parts, device);
-        let Edges { span, widths } = sharpened(&folded, span, &parts)?;
-        let of = |delayed: bool| -> Vec<Nanoseconds> {
-            let part = starts.iter().zip(times).filter(|(start, _)| span.holds(**start) == delayed);
-            part.map(|(_, time)| *time).collect()
-        };
-        let (inside, outside) = (of(true), of(false));
+        let samples = Samples::new(starts, times, step);
+        let period = device.period.as_f64();
+        let error = device.error.as_f64() + SAME_PERIOD * period;
+        let widths = widths(samples.median, device);
+        let window = samples.search(period - error..=period + error, &widths, device.duration.as_f64())?;
+        let [inside, outside] = window.split(starts, times);
         let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
-        let length = slow - fast;
-        let least = quantile(&ascending(&inside), MOSTLY.0) - fast.as_f64();
-        let is_span = inside.len() >= FEWEST_DELAYED && span.width >= NARROWEST * parts.start() * span.period;
-        let is_met = SLOWS.contains(&(length / device.duration)) && least >= MOSTLY.1 * length.as_f64();
-        if span.z < LEAST_Z || !is_span || !is_met {
+        let delay = slow - fast;
+        let least = quantile(&ascending(&inside), 0.25) - fast.as_f64();
+        let is_delayed =
+            RELATIVE_DELAY.contains(&(delay / device.duration)) && least >= LEAST_DELAY * delay.as_f64();
+        let is_wide = window.width >= *widths.start() && inside.len().min(outside.len()) >= FEWEST_DELAYED;
+        if window.z < LEAST_Z || !is_wide || !is_delayed {
             return None;
         }
-        let period = Nanoseconds(span.period);
-        // That of a launch which waits for memory all its time, if samples allow that: it is known better than the ends of the span.
-        let whole = ((fast + length / 2.0) / period).fract();
-        let (least, greatest) = (widths.start / span.period, widths.end / span.period);
-        let share = if (least..=greatest).contains(&whole) { whole } else { span.width / span.period };
+        let period = Nanoseconds(window.period);
+        let widths = samples.widths(&window);
+        let (least, greatest) = (widths.start / window.period, widths.end / window.period);
+        let share = f64::midpoint(least, greatest);
+        // A launch that waits for memory all its time tells the fraction better than the ends of the window, if samples allow that.
+        let whole = ((fast + delay / 2.0) / period).fract();
+        let is_whole = (least..=greatest).contains(&whole);
         Some(Self {
             period,
-            delay: length,
-            from: Nanoseconds(span.from),
-            width: Nanoseconds(span.width),
-            delayed_fraction: share,
-            error: length * ((greatest - least) / 4.0),
+            delay,
+            from: Nanoseconds(window.from),
+            width: Nanoseconds(window.width),
+            delayed_fraction: if is_whole { whole } else { share },
+            error: delay * ((greatest - least) / 4.0),
         })
     }
 
@@ -129,64 +153,20 @@ impl DramStall {
 
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
-        let Self { period, from, width, delay: length, .. } = *self;
-        let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };
-        let delay = |start: &Nanoseconds| if span.holds(start.as_f64()) { length } else { Nanoseconds::ZERO };
         let mean = self.mean_delay();
-        times.iter().zip(starts).map(|(time, start)| *time - delay(start) + mean).collect()
+        let delay = |start: Nanoseconds| {
+            let phase = (start - self.from).as_f64().rem_euclid(self.period.as_f64());
+            if phase < self.width.as_f64() { self.delay } else { Nanoseconds::ZERO }
+        };
+        times.iter().zip(starts).map(|(time, start)| *time - delay(*start) + mean).collect()
     }
 }
 
-/// Returns the parts of a period in which a launch of this time may start and meet a stall more than otherwise.
-fn parts(middle: Nanoseconds, device: &DramStallPeriod) -> Option<RangeInclusive<f64>> {
-    let periods = |time: Nanoseconds| (time + device.duration / 2.0) / device.period;
-    let (least, greatest) = (periods(*WAITS.start() * middle), periods(*WAITS.end() * middle));
-    if !(least > 0.0 && greatest.is_finite()) {
-        return None;
-    }
-    // A launch of a period or more may meet one stall more than otherwise in any part.
-    let (least, greatest) = if greatest < 1.0 { (least, greatest) } else { (0.0, 1.0) };
-    let within = |part: f64| part.clamp(*PARTS.start(), *PARTS.end());
-    Some(within(least)..=within(greatest))
-}
-
-/// Searches the period in the first samples, and then closer in more of them.
-fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &DramStallPeriod) -> Span {
-    let period = device.period.as_f64();
-    let around = device.error.as_f64() + SAME_PERIOD * period;
-    let mut range = period - around..=period + around;
-    let (mut count, all) = (FIRST, folded.starts.len());
-    loop {
-        let these = folded.first(count.min(all));
-        let span = these.search(range, parts);
-        if count >= all {
-            return span;
-        }
-        let around = 2.0 * these.resolution(span.period, parts);
-        range = span.period - around..=span.period + around;
-        count *= MORE;
-    }
-}
-
-/// Returns the ends of the span by the period that makes it sharpest. In bins the phase is left to move by a part of the span, which
-/// then seems wider than it is.
-fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Option<Edges> {
-    let apart = folded.resolution(span.period, parts);
-    let of = |period: f64| folded.edges(Span { period, from: folded.moved(&span, period), ..span });
-    let mut best = of(span.period)?;
-    let rounds = if folded.starts.len() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
-    for round in 1..=rounds {
-        let apart = apart / f64::from(1 << (2 * round));
-        let around = best.span.period;
-        for number in [-4, -3, -2, -1, 1, 2, 3, 4] {
-            if let Some(edges) = of(around + f64::from(number) * apart)
-                && edges.span.z > best.span.z
-            {
-                best = edges;
-            }
-        }
-    }
-    Some(best)
+/// Returns the widths of the window in which launches of this time may start and meet one stall more than others.
+fn widths(time: f64, device: &DramStallPeriod) -> RangeInclusive<f64> {
+    let (period, duration) = (device.period.as_f64(), device.duration.as_f64());
+    let width = |waits: &f64| waits * time + duration / 2.0;
+    if width(WAITS.end()) < period { width(WAITS.start())..=width(WAITS.end()) } else { 0.0..=period }
 }
 
 #[cfg(test)]
@@ -197,25 +177,22 @@ mod tests {
         DramStallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), duration: Nanoseconds(2e3) };
 
     #[track_caller]
-    fn has_parts(time: f64, expected: [f64; 2]) {
-        let found = parts(Nanoseconds(time), &DEVICE).expect("it has a time");
+    fn has_widths(time: f64, expected: [f64; 2]) {
+        let found = widths(time, &DEVICE);
         let away = [found.start() - expected[0], found.end() - expected[1]];
-        assert!(away.iter().all(|away| away.abs() < 1e-12), "{time}: {found:?}");
+        assert!(away.iter().all(|away| away.abs() < 1e-6), "{time}: {found:?}");
     }
 
     /// A launch meets the stall that begins while it waits, and half of one in which it starts.
     #[test]
-    fn the_part_of_starts_that_meet_the_stall_is_the_time_of_a_launch_in_periods() {
-        // By hand: 0.4 · 50 + 1 to 1.1 · 50 + 1 µs of 100.
-        has_parts(50e3, [0.21, 0.56]);
-        has_parts(1e3, [0.015, 0.021]);
-        // 1.1 · 89 + 1 µs are just below a period; from there on it may be any part.
-        has_parts(89e3, [0.366, 0.985]);
+    fn the_window_is_as_wide_as_a_launch_waits() {
+        // By hand: 0.3 · 50 + 1 to 1.1 · 50 + 1 µs.
+        has_widths(50e3, [16e3, 56e3]);
+        has_widths(1e3, [1.3e3, 2.1e3]);
+        // 1.1 · 89 + 1 µs are just below a period; from there on it may have any width.
+        has_widths(89e3, [27.7e3, 98.9e3]);
         for time in [91e3, 110e3, 250e3, 1e6] {
-            has_parts(time, [0.015, 0.985]);
-        }
-        for time in [f64::NAN, f64::INFINITY, -1e5] {
-            assert_eq!(parts(Nanoseconds(time), &DEVICE), None, "{time}");
+            has_widths(time, [0.0, 100e3]);
         }
     }
 
@@ -305,5 +282,46 @@ mod tests {
             None,
             "a start is missing"
         );
+    }
+
+    /// Reads of 5 µs every 7.9 µs, of which those that start in the first 7 µs of a period of 100 are slow.
+    fn reads(count: usize, slow: impl Fn(usize, bool) -> bool) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
+        let at = |number: usize| 7.9e3 * number as f64;
+        let time = |number: usize| {
+            let is_slow = slow(number, at(number).rem_euclid(100e3) < 7e3);
+            Nanoseconds(5e3 + (number * 7 % 11) as f64 * 20.0 + if is_slow { 2e3 } else { 0.0 })
+        };
+        ((0..count).map(at).map(Nanoseconds).collect(), (0..count).map(time).collect())
+    }
+
+    #[test]
+    fn a_planted_period_is_found_and_slow_reads_at_other_times_have_none() {
+        let step = Nanoseconds(32.0);
+        let (starts, times) = reads(1000, |_, meets| meets);
+        let found = DramStallPeriod::find(&starts, &times, step).expect("it is planted");
+        assert!((found.period.0 - 100e3).abs() <= found.error.0 && found.error.0 < 100.0, "{found:?}");
+        assert!((found.duration.0 - 2e3).abs() < 100.0, "{found:?}");
+        assert_eq!(DramStallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
+        assert_eq!(
+            DramStallPeriod::find(&starts[..100], &times[..100], step),
+            None,
+            "eight slow reads are too few"
+        );
+        let of = |slow: &dyn Fn(usize, bool) -> bool| {
+            let (starts, times) = reads(1000, slow);
+            DramStallPeriod::find(&starts, &times, step)
+        };
+        let drawn = |number: usize| crate::random::random(number as u64);
+        assert_eq!(of(&|_, _| false), None, "none is slow");
+        assert_eq!(of(&|number, _| number % 5 < 2 || number % 7 == 0), None, "too many are slow");
+        assert_eq!(
+            of(&|number, meets| meets && drawn(number) % 5 < 2),
+            None,
+            "two in five that meet it are slow"
+        );
+        assert_eq!(of(&|number, meets| meets || number % 11 == 0), None, "as many are slow at other times");
+        assert!(of(&|number, meets| meets && drawn(number) % 5 > 0).is_some(), "four in five are");
+        // A late read is no longer than noise where the timer is coarse.
+        assert_eq!(DramStallPeriod::find(&starts, &times, Nanoseconds(600.0)), None);
     }
 }
