@@ -93,7 +93,10 @@ impl Samples {
         let mut found = None;
         loop {
             let step = |period: f64| period * (period / self.length(count) / bins as f64).max(1e-9);
-            let next = |period: &f64| Some(period + step(*period)).filter(|next| next <= periods.end());
+            let next = |period: &f64| {
+                let next = period + step(*period);
+                (*period < next && next <= *periods.end()).then_some(next)
+            };
             let mut windows: Vec<Window> = std::iter::successors(Some(*periods.start()), next)
                 .filter_map(|period| {
                     let samples = self.starts.iter().zip(&scores).take(count);

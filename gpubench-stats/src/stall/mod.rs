@@ -274,6 +274,11 @@ mod tests {
         assert_eq!(of_width(10e3), None, "forty late samples");
         assert_eq!(of_width(1e3), None, "a few late samples");
         let (starts, times) = samples(|_, meets| if meets { 2e3 } else { 0.0 });
+        for (period, error) in [(0.0, 20.0), (0.0, 0.0), (-1.0, 0.0), (100e3, 200e3), (f64::NAN, 0.0)] {
+            let (period, error) = (Nanoseconds(period), Nanoseconds(error));
+            let device = DramStallPeriod { period, error, ..DEVICE };
+            assert_eq!(DramStall::find(&starts, &times, Nanoseconds(1.0), &device), None, "{device:?}");
+        }
         let few =
             |count: usize| DramStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
         assert_eq!(few(FEWEST - 1), None);
