@@ -104,7 +104,11 @@ fn a_run_is_read_from_wherever_it_is() {
     // One process on each side does not tell 1 % from what processes differ by.
     let close = project.write("close.json", &slowed(1.01));
     let ended = project.run(&["compare", "main", &close, "--fail-on-regression", "0.6%"]).code(1);
-    assert!(ended.stdout().contains("not judged: 2 cases slower by as much, and not beyond doubt: "), "{}", ended.stdout());
+    assert!(
+        ended.stdout().contains("not judged: 2 cases slower by as much, and not beyond doubt: "),
+        "{}",
+        ended.stdout()
+    );
     let merged = project.text("merged.json");
     _ = project.run(&["merge", &several, "-o", &merged]).code(0);
     let run = load(merged.as_ref()).expect("a run").run;

@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_uint};
 
 use crate::library::unrecorded;
-use crate::sys::{CUcontext, CUfunction, CUkernel, CUstream};
+use crate::types::{CUcontext, CUfunction, CUkernel, CUstream};
 
 /// The driver's facts about a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

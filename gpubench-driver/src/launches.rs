@@ -13,7 +13,7 @@ use crate::calls::{
 use crate::kernel_info;
 use crate::kernel_info::is_capturing;
 use crate::result::set_detail;
-use crate::sys::{
+use crate::types::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
     CUlaunchConfig, CUstream,
 };

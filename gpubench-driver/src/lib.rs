@@ -56,9 +56,9 @@ mod memory;
 pub mod nvml;
 mod proc_address;
 mod result;
-pub mod sys;
 mod table;
 mod text;
+mod types;
 mod watch;
 
 pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch};
@@ -70,3 +70,10 @@ pub use library::{library_path, load};
 pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};
 pub use text::{error_name, error_text};
+
+/// The driver's functions, types and constants under the names of CUDA's header `cuda.h`. Each call is watched as a user's own is.
+/// Functions that the installed driver lacks return `CUDA_ERROR_NOT_FOUND`, and without a driver every one returns
+/// `CUDA_ERROR_NO_DEVICE`.
+pub mod sys {
+    pub use crate::{table::*, types::*};
+}

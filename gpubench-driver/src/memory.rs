@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::sys::{CUdeviceptr, CUmodule, CUstream};
+use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
 use crate::result::{last_symbol, set_detail};
 use crate::{calls, kernel_info::is_capturing};

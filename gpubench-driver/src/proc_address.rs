@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::OnceLock};
 use crate::library;
 use crate::library::Function;
 use crate::memory::made_unlisted;
-use crate::sys::CUuuid;
+use crate::types::CUuuid;
 
 /// The forwarders by the addresses of the driver's functions. The driver answers with the addresses of its exported
 /// symbols, per version and per kind of default stream.

@@ -6,11 +6,11 @@ use std::fmt;
 
 use crate::library;
 use crate::library::EntryPoint;
-use crate::sys::{
+use crate::text::{error_name, error_text, known};
+use crate::types::{
     CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
     CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
-use crate::text::{error_name, error_text, known};
 
 /// A forwarded call and the code it returned.
 #[derive(Clone, Copy)]

@@ -17,8 +17,8 @@ use crate::memory::{
     allocated, allocated_async, allocated_rows, freed, freed_in_order, made_unlisted, variable_found,
 };
 use crate::proc_address::{function_found, table_found};
-use crate::sys::*;
 use crate::text::{answer_name, answer_text};
+use crate::types::*;
 use crate::watch::{
     function_looked_up, function_of_kernel, library_unloaded, module_loaded, module_unloaded,
 };

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use crate::library;
 use crate::library::unrecorded;
-use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUresult};
+use crate::types::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUresult};
 
 /// A driver function that returns a string for a code, an int in C.
 type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;

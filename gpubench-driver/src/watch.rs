@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
+use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
 
 use crate::memory::{module_gone, variable_found};
 use crate::{calls::loaded, library::unrecorded, result::set_detail};

@@ -112,7 +112,7 @@ fn constants_and_codes_are_those_of_the_bindings() {
         let (_, after) = declared.split_once(&format!(" {name} = "))?;
         Some(after.split([',', ';']).next()?.to_owned())
     };
-    let constants = include_str!("../src/sys.rs").lines().filter_map(|line| {
+    let constants = include_str!("../src/types.rs").lines().filter_map(|line| {
         let (name, value) = line.strip_prefix("pub const ")?.split_once(" = ")?;
         Some((name.split_once(':')?.0, value.trim_end_matches(';')))
     });

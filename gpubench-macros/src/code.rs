@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
-use crate::{errors::at, parse::bare};
+use crate::errors::at;
 
 /// The form of the code in `setup` or `check`.
 pub(crate) enum Code {
@@ -36,6 +36,15 @@ impl Code {
             Self::Path(expr) | Self::Expr(expr) => expr,
             Self::Closure(closure) => &closure.body,
         }
+    }
+}
+
+/// Takes an expression out of parentheses, and out of the invisible groups that a macro adds when it passes one on.
+pub(crate) fn bare(value: &Expr) -> &Expr {
+    match value {
+        Expr::Group(group) => bare(&group.expr),
+        Expr::Paren(paren) => bare(&paren.expr),
+        value => value,
     }
 }
 

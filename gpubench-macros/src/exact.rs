@@ -6,8 +6,8 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 
+use crate::code::bare;
 use crate::errors::{generated, mixed};
-use crate::parse::bare;
 
 /// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {

@@ -4,9 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gpubench_core::{CaseError, LaunchStream, StreamSource};
-use wgpu::{Buffer, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor};
+use wgpu::{
+    Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device,
+};
 
-use crate::{errors::DeviceErrors, kernel::buffer};
+use crate::errors::DeviceErrors;
 
 /// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
 ///
@@ -15,7 +17,7 @@ use crate::{errors::DeviceErrors, kernel::buffer};
 pub struct Encoder(Rc<Shared>);
 
 struct Shared {
-    device: wgpu::Device,
+    device: Device,
     queue: wgpu::Queue,
     errors: DeviceErrors,
     commands: RefCell<Option<CommandEncoder>>,
@@ -24,7 +26,7 @@ struct Shared {
 }
 
 impl Encoder {
-    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+    pub(crate) fn new(device: Device, queue: wgpu::Queue) -> Self {
         let errors = DeviceErrors::of(&device);
         let commands = RefCell::default();
         Self(Rc::new(Shared { device, queue, errors, commands, encoded: Cell::new(0) }))
@@ -32,7 +34,7 @@ impl Encoder {
 
     /// Returns the device, which makes buffers, pipelines and bind groups.
     #[must_use]
-    pub fn device(&self) -> &wgpu::Device {
+    pub fn device(&self) -> &Device {
         &self.0.device
     }
 
@@ -141,4 +143,9 @@ impl LaunchStream for Encoder {
     fn open(source: &mut Self) -> Result<Self, CaseError> {
         Ok(source.clone())
     }
+}
+
+/// Makes a buffer without a label.
+pub(crate) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
+    device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }

@@ -1,8 +1,8 @@
 //! A compute shader with its buffers, for launch functions that need no more.
 
 use wgpu::{
-    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, ComputePipeline,
-    ComputePipelineDescriptor, Device, PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
+    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, ComputePipeline, ComputePipelineDescriptor,
+    PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
 };
 
 use crate::encoder::Encoder;
@@ -87,9 +87,4 @@ impl Kernel {
             }
         });
     }
-}
-
-/// Makes a buffer without a label.
-pub(crate) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
-    device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }

@@ -6,7 +6,8 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
 
-use super::{bare, number, skip_value, text, value};
+use super::{number, skip_value, text, value};
+use crate::code::bare;
 use crate::errors::{Errors, did_you_mean, first, generated, mixed};
 
 /// The options that a group takes.

@@ -5,7 +5,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _};
 
-use crate::code::Code;
+use crate::code::{Code, bare};
 use crate::errors::{Errors, did_you_mean};
 
 pub(crate) use crate::parse::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of, some};
@@ -261,15 +261,6 @@ fn text(value: &Expr) -> Option<&LitStr> {
     match bare(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
-    }
-}
-
-/// Takes an expression out of parentheses, and out of the invisible groups that a macro adds when it passes one on.
-pub(crate) fn bare(value: &Expr) -> &Expr {
-    match value {
-        Expr::Group(group) => bare(&group.expr),
-        Expr::Paren(paren) => bare(&paren.expr),
-        value => value,
     }
 }
 

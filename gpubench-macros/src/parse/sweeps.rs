@@ -6,7 +6,8 @@ use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
-use super::{Named, bare, number, separated, skip_value, value, written};
+use super::{Named, number, separated, skip_value, value, written};
+use crate::code::bare;
 use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.

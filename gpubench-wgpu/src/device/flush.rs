@@ -7,8 +7,8 @@ use gpubench_stats::{Bytes, Nanoseconds, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
 use super::{Wgpu, sampling::Submissions};
-use crate::encoder::Encoder;
-use crate::kernel::{Kernel, buffer};
+use crate::encoder::{Encoder, buffer};
+use crate::kernel::Kernel;
 
 /// The usual flush: reads leave no line to be written back.
 pub(crate) const USUAL: Flush = Flush::Read;

@@ -6,7 +6,7 @@ use wgpu::{BufferUsages, Features};
 
 use super::flush::{OF_WORKGROUP, Region, SHADERS};
 use super::{Wgpu, adapter::is_software, sampling::Submissions, timer};
-use crate::kernel::{Kernel, buffer};
+use crate::{encoder::buffer, kernel::Kernel};
 
 /// The timed launches, after as many that do not count.
 const LAUNCHES: usize = 8;

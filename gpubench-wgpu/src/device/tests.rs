@@ -6,7 +6,7 @@ use gpubench_stats::Nanoseconds;
 use wgpu::{BufferUsages, Features};
 
 use super::{Wgpu, adapter};
-use crate::{encoder::Encoder, kernel::buffer};
+use crate::encoder::{Encoder, buffer};
 
 /// A launch of this many passes, behind a clear if it has one.
 struct Passes {

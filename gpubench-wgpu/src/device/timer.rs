@@ -10,8 +10,8 @@ use wgpu::{Buffer, BufferUsages};
 
 use super::timestamps::{Span, step};
 use super::{Wgpu, flush::USUAL, sampling::Submissions};
-use crate::encoder::Encoder;
-use crate::kernel::{Kernel, buffer};
+use crate::encoder::{Encoder, buffer};
+use crate::kernel::Kernel;
 
 /// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
 const SAMPLES: [usize; 2] = [4, 32];

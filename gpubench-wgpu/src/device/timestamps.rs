@@ -5,7 +5,7 @@ use gpubench_runtime::device::DeviceError;
 use gpubench_stats::Nanoseconds;
 use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, QueryType};
 
-use crate::kernel::buffer;
+use crate::encoder::buffer;
 
 /// The queries of a set, the most that wgpu allows.
 const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;

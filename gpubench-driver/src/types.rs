@@ -1,13 +1,9 @@
-//! The driver's functions, types and constants under the names of CUDA's header `cuda.h`. Each call is watched as a user's own is.
-//! Functions that the installed driver lacks return `CUDA_ERROR_NOT_FOUND`, and without a driver every one returns
-//! `CUDA_ERROR_NO_DEVICE`. `tests/table.rs` compares sizes and values with two bindings'.
+//! The types and constants of CUDA's header `cuda.h`, under its names. `tests/table.rs` compares sizes and values with two bindings'.
 
 #![expect(missing_docs, reason = "CUDA's header has the names, and its documentation")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names are CUDA's")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
-
-pub use crate::table::*;
 
 /// Pointers to things that the driver keeps: `Type to Structure`.
 macro_rules! handles {
