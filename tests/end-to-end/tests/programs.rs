@@ -45,7 +45,7 @@ fn the_environment_holds_where_a_program_reads_it() {
     );
     of(&[SettingsFile::new("cache = \"warm\"").variable()])
         .with_code(2)
-        .says_only("unknown value `warm`, expected one of `hot`, `cold`, `both`");
+        .says_only("[possible values: hot, cold, both]");
 }
 
 #[test]
