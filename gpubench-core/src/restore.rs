@@ -30,7 +30,7 @@ use crate::{CaseError, host::Stream};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`restore` cannot copy `{Self}`: write a `reset`, or implement `gpubench::Restore<{S}>` for it",
-    label = "on the CPU a slice or a `Clone`, on a GPU a `DeviceBuffer` of `cust` or a `CudaSlice` of `cudarc`"
+    label = "on the CPU a slice or a `Clone`, on cust's stream a `DeviceBuffer`, on any CUDA stream a `CudaSlice` of `cudarc`"
 )]
 pub trait Restore<S: ?Sized> {
     /// The copy that gpubench keeps with the input.

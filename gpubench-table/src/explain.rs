@@ -56,6 +56,11 @@ pub fn sentences(
     add("time", Some(time(measured)));
     add("path", Some(path(&samples.method)));
     add("bound", bound(measured));
+    #[cfg(not(feature = "verify"))]
+    add(
+        "verified",
+        measured.verification.as_ref().map(|_| "not shown without the feature `verify`".to_owned()),
+    );
     #[cfg(feature = "verify")]
     crate::verification::verification(measured)
         .into_iter()

@@ -67,7 +67,10 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         Some(Binding::Cudarc) => (CUDARC, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
         Some(Binding::Cust) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
     };
-    if !manifest.depends_on(GPUBENCH) {
+    if manifest.depends_on(GPUBENCH) {
+        let features = binding.map_or_else(String::new, |(name, ..)| format!("`{name}` and "));
+        changes.push(format!("gpubench was there: it needs its features {features}`runtime`"));
+    } else {
         let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));
         changes.push("gpubench under [dev-dependencies]".to_owned());
@@ -91,18 +94,30 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         changes.push("a profile that builds faster".to_owned());
     }
     let text = template.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
-    create(&file, &text)?;
-    if let Err(error) = manifest.write() {
-        // Neither or both. A file that cannot be removed is named by the next `init`.
-        drop(fs::remove_file(&file));
+    let kernel = if binding.is_some() { &KERNEL[..] } else { &[] };
+    let files = kernel.iter().map(|(name, text)| (benches.join(name), *text)).chain([(file.clone(), &*text)]);
+    let mut created = Vec::new();
+    let write = || {
+        for (path, text) in files {
+            // The kernel may be there of an earlier `init`.
+            if path == file || fs::read_to_string(&path).ok().as_deref() != Some(text) {
+                create(&path, text)?;
+                created.push(path);
+            }
+        }
+        manifest.write()
+    };
+    if let Err(error) = write() {
+        // All or nothing. A file that cannot be removed is named by the next `init`.
+        created.iter().for_each(|path| drop(fs::remove_file(path)));
         return Err(error);
     }
     let mut next = String::new();
     if binding.is_some() {
-        for (name, text) in KERNEL {
-            _ = create(&benches.join(name), text);
-        }
-        next = format!("{}: the kernel and its PTX\n", benches.join("saxpy.{cu,ptx}").display(),);
+        next = format!("{}: the kernel and its PTX\n", benches.join("saxpy.{cu,ptx}").display());
+    }
+    if binding.is_some_and(|(name, ..)| name == "cust") {
+        next += "cust builds where a CUDA toolkit is, and with CUDA_LIBRARY_PATH=/usr without one\n";
     }
     options.print_paragraph(&format!(
         "{}: {}\n{}: a first benchmark, on {device}\n{next}\n\
@@ -151,9 +166,10 @@ fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTa
 fn create(file: &Path, text: &str) -> Result<(), CommandError> {
     let created = fs::create_dir_all(file.parent().unwrap_or(file)).and_then(|()| File::create_new(file));
     created.and_then(|mut created| created.write_all(text.as_bytes())).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            CommandError::usage(format!("{} already exists: give another name by --bench", file.display()))
-        }
+        io::ErrorKind::AlreadyExists => CommandError::usage(format!(
+            "{} already exists: move it, or give another name by --bench",
+            file.display()
+        )),
         _ => CommandError::failed(at(file, error)),
     })
 }

@@ -54,19 +54,34 @@ impl<T: DeviceRepr, S: super::CudaStream> Restore<S> for CudaSlice<T> {
 
     fn copy(&self, _: &S) -> Result<Self, CaseError> {
         // `setup` may have used other streams than the slice's, and the case launches on another.
-        let copied = self.stream().context().synchronize().and_then(|()| {
+        in_its_context(|| {
+            self.stream().context().synchronize()?;
             let copy = self.try_clone()?;
             self.stream().synchronize()?;
             Ok(copy)
-        });
-        copied.map_err(CaseError::new)
+        })
     }
 
     fn restore(&mut self, copy: &Self, stream: &S) -> Result<(), CaseError> {
-        let own = copy.stream();
-        let ((from, _from), (to, _to)) = (copy.device_ptr(own), self.device_ptr_mut(own));
-        // SAFETY: the copy has the slice's length, and a case keeps both until it has waited for its stream.
-        unsafe { result::memcpy_dtod_async(to, from, copy.num_bytes(), stream.handle().cast()) }
-            .map_err(CaseError::new)
+        if self.len() != copy.len() {
+            return Err(CaseError::new("a launch changed the length of an input that `restore` names"));
+        }
+        in_its_context(|| {
+            let own = copy.stream();
+            let ((from, _from), (to, _to)) = (copy.device_ptr(own), self.device_ptr_mut(own));
+            // SAFETY: both have this length, and a case keeps both until it has waited for its stream.
+            unsafe { result::memcpy_dtod_async(to, from, copy.num_bytes(), stream.handle().cast()) }
+        })
     }
+}
+
+/// Makes the calls of `work`, which bind the context of a slice, and binds the context again that was current before.
+fn in_its_context<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CaseError> {
+    let before = result::ctx::get_current().map_err(CaseError::new)?;
+    let done = work();
+    if let Some(context) = before {
+        // SAFETY: it was current, and nothing has destroyed it.
+        unsafe { result::ctx::set_current(context) }.map_err(CaseError::new)?;
+    }
+    done.map_err(CaseError::new)
 }

@@ -38,7 +38,7 @@ impl Destination {
         };
         Self::of(path).and_then(probe).map_err(|error| {
             let instead = match error.kind() {
-                ErrorKind::NotFound if folder(path).is_dir() => {
+                ErrorKind::NotFound if folder(&resolved(path)).is_dir() => {
                     "its folder takes no files: give another file"
                 }
                 ErrorKind::NotFound => "its folder does not exist: make the folder, or give another file",

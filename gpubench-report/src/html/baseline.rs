@@ -18,7 +18,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
             @if let Some(gate) = gate {
                 @let (count, from) = gate::regressions(&gate);
                 p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-                @for line in gate::unjudged(&gate) { p { strong.bad { (line) } } }
+                @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
             }
             @if let Some(check) = check { (against(view, check)) }
             @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }

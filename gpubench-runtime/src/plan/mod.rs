@@ -161,7 +161,8 @@ impl Plan {
         }
         if plan.jobs.is_empty() && plan.absent.is_empty() {
             let paths: Vec<String> = entries.iter().map(|entry| entry.path()).collect();
-            let (hint, ignored) = (selection.cases.hint(&paths), plan.ignored);
+            let ignored = plan.ignored;
+            let hint = if ignored == 0 { selection.cases.hint(&paths) } else { String::new() };
             return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
         if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::R
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::Settings;
+use super::{ArgValues, Settings};
 use gpubench_records::text::did_you_mean;
 
 /// The name of the file.
@@ -62,26 +62,39 @@ impl Settings {
         table.remove(PEAKS);
         let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
-        let mut flags = Vec::new();
+        let (mut flags, mut filters, mut args) = (Vec::new(), Vec::new(), Vec::new());
         for (key, value) in table {
             let at_line = |error: String| {
-                let is_key = |line: &str| line.trim_start_matches(['[', ' ']).starts_with(&key);
+                let is_key = |line: &str| {
+                    let rest = line.trim_start_matches(['[', ' ', '\t', '"']).strip_prefix(&*key);
+                    rest.is_some_and(|rest| rest.starts_with(['=', ' ', '\t', '"', '.', ']']))
+                };
                 let line = text.lines().position(is_key).unwrap_or_default();
                 format!("line {}: {error}", line + 1)
             };
+            if let ("arg", Value::Table(axes)) = (&*key, &value) {
+                let axis = |(name, values): (&String, &Value)| Ok(ArgValues::new(name, texts(values)?));
+                args = axes.iter().map(axis).collect::<Result<_, String>>().map_err(at_line)?;
+                continue;
+            }
             let given = flags_of(&command, &key, &value).and_then(|given| {
                 let read = command.clone().try_get_matches_from(&given);
                 read.map(|_| given).map_err(|error| plain(&error))
             });
-            flags.extend(given.map_err(at_line)?);
+            let given = given.map_err(at_line)?;
+            let is_filter = given.first().is_some_and(|first| first == "--");
+            if is_filter { &mut filters } else { &mut flags }.extend(given);
         }
+        flags.extend(filters);
         let matches = command.try_get_matches_from(flags);
         let settings = matches.and_then(|matches| Self::from_arg_matches(&matches));
-        Ok(Self { peaks, ..settings.map_err(|error| plain(&error))? })
+        let mut settings = Self { peaks, ..settings.map_err(|error| plain(&error))? };
+        settings.arg.extend(args);
+        Ok(settings)
     }
 }
 
-/// Returns the flags that a line of the file stands for.
+/// Returns the flags that a line of the file stands for: of filters, `--` and these.
 fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, String> {
     // The filters are no flag on the command line.
     let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();
@@ -96,21 +109,24 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
             Ok(is_on.then_some(flag).into_iter().collect())
         }
         (value, flag) => {
-            let flag = flag.map(|flag| flag + "=").unwrap_or_default();
-            Ok(texts(value)?.iter().map(|text| format!("{flag}{text}")).collect())
+            let texts = texts(value)?;
+            if texts.is_empty() && !matches!(arg.get_action(), ArgAction::Append) {
+                return Err(format!("{key}: an empty list: give a value, or leave out the line"));
+            }
+            Ok(match flag {
+                Some(flag) => texts.iter().map(|text| format!("{flag}={text}")).collect(),
+                None => [vec!["--".to_owned()], texts].concat(),
+            })
         }
     }
 }
 
-/// Returns a value of the file as texts, as the command line has them: of a list those of its values, and of a table `NAME=VALUE,…`.
+/// Returns a value of the file as texts, as the command line has them: of a list those of its values.
 fn texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::String(text) => Ok(vec![text.clone()]),
         Value::Array(values) if values.iter().all(|value| !value.is_array()) => {
             Ok(values.iter().map(texts).collect::<Result<Vec<_>, _>>()?.concat())
-        }
-        Value::Table(table) => {
-            table.iter().map(|(name, values)| Ok(format!("{name}={}", texts(values)?.join(",")))).collect()
         }
         Value::Integer(number) => Ok(vec![number.to_string()]),
         Value::Float(number) => Ok(vec![number.to_string()]),
@@ -122,7 +138,8 @@ fn texts(value: &Value) -> Result<Vec<String>, String> {
 /// Returns the message of an error of the command line, without its frame.
 fn plain(error: &clap::Error) -> String {
     let text = error.to_string();
-    let text = text.split("\n\nFor more").next().unwrap_or_default();
+    let text =
+        text.split("\n\nFor more").next().and_then(|text| text.split("\n\nUsage").next()).unwrap_or_default();
     text.strip_prefix("error: ").unwrap_or(text).to_owned()
 }
 
@@ -136,18 +153,13 @@ fn file() -> Option<PathBuf> {
 /// The variables that set what a flag sets.
 const VARIABLES: [&str; 4] = ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns the origin of the value that an error quotes first, such as ` (`7` is from GPUBENCH_DEVICE)`: a variable, or a line of the file; nothing for
-/// one of the command line alone.
+/// Returns the variable of the value that an error quotes first, as in ` (`7` is from GPUBENCH_DEVICE)`; nothing for a value of the
+/// command line.
 pub(crate) fn origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
     let has = |text: &str| text.split([',', '"', '\'']).any(|value| value.trim() == quoted);
     let by_variable = VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
-    let by_file = || {
-        let path = file()?;
-        let line = fs::read_to_string(&path).ok()?.lines().position(has)?;
-        Some(format!("{}, line {}", path.display(), line + 1))
-    };
-    let origin = by_variable.map(str::to_owned).or_else(by_file);
+    let origin = by_variable.filter(|_| env::args().all(|arg| !has(&arg)));
     origin.map(|origin| format!(" (`{quoted}` is from {origin})")).unwrap_or_default()
 }
 
@@ -254,6 +266,16 @@ mod file_tests {
         assert_eq!((settings.cache, settings.quick), (Some(CacheStates::Both), Some(true)));
     }
 
+    /// A filter is no flag, and a value with a comma is one value.
+    #[test]
+    fn texts_are_values_as_they_are() {
+        let text = "filter = [\"--exact\", \"-x\"]\narg = { mode = [\"a,b\", \"c\"] }\nquick = true\n";
+        let settings = parsed(text).expect("it is right");
+        assert_eq!((settings.exact, settings.filter), (false, vec!["--exact".to_owned(), "-x".to_owned()]));
+        assert_eq!(settings.arg, [ArgValues::new("mode", ["a,b", "c"])]);
+        assert_eq!(settings.quick, Some(true));
+    }
+
     #[test]
     fn mistakes_are_reported_with_their_line() {
         for (text, words) in [
@@ -263,6 +285,9 @@ mod file_tests {
             ),
             ("quick = true\n\nprecison = 1", "line 3: unknown setting `precison`: did you mean `precision`?"),
             ("max_time = 1", "did you mean `max-time`?"),
+            ("cache-dir = \"x\"\ncache = \"warm\"", "line 2: "),
+            ("quick = true\n\t\"max-time\" = \"fast\"", "line 2: "),
+            ("max-time = []", "line 1: max-time: an empty list"),
             ("[peak.x]\nmemory = 1", "line 1: unknown setting `peak`: did you mean `peaks`?"),
             ("list = true", "unknown setting `list`: `--help` lists the settings"),
             ("samples = \"many\"", "'many' for '--samples <N>': give a whole number from 1 to 1000000"),

@@ -1,6 +1,6 @@
 //! Checks settings, and turns them into the peaks of a device.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use super::{ArgValues, Percent, RunsDir, Settings};
 use crate::devices::select::FORMS;
@@ -46,7 +46,9 @@ impl Settings {
                 return Err(format!("{flag} {wrong}: give 1 to {most}"));
             }
         }
-        refuse(self.timeout.is_some_and(|timeout| timeout.is_zero()), "--timeout 0s: give a time above 0")
+        let is_zero = |time: Option<Duration>| time.is_some_and(|time| time.is_zero());
+        refuse(is_zero(self.timeout), "--timeout 0s: give a time above 0")?;
+        refuse(is_zero(self.max_time), "--max-time 0s: give a time above 0")
     }
 
     /// Checks devices, arguments, baselines, folders and peaks for those without a name or a value.

@@ -63,7 +63,7 @@ crate::stored! {
         /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
         /// the others.
         pub delayed_fraction: f64,
-        /// The standard error of the mean delay, which is `share` of `length`.
+        /// The standard error of the mean delay.
         pub error: Nanoseconds,
     }
 }
@@ -78,7 +78,9 @@ impl DramStallPeriod {
         if times.len() < FEWEST_SLOW || starts.len() != times.len() {
             return None;
         }
-        let samples = Samples::new(starts, times, step);
+        // The search refines phases, which a distant origin would move with the period.
+        let starts: Vec<Nanoseconds> = starts.iter().map(|start| *start - starts[0]).collect();
+        let samples = Samples::new(&starts, times, step);
         let limit = samples.median + (SLOW_DEVIATIONS * samples.deviation).max(SLOW_STEPS * step.as_f64());
         let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
         let slow: Vec<Nanoseconds> = times.iter().copied().filter(is_slow).collect();
@@ -90,7 +92,7 @@ impl DramStallPeriod {
         let width = samples.median + duration;
         let periods = PERIODS.start().max(4.0 * width)..=*PERIODS.end();
         let window = samples.search(periods, &(0.5 * width..=1.2 * width), duration)?;
-        let [inside, _] = window.split(starts, times);
+        let [inside, _] = window.split(&starts, times);
         let slow_inside = inside.iter().filter(|time| is_slow(time)).count();
         let explained = slow_inside as f64 / inside.len().max(slow.len()) as f64;
         (explained >= EXPLAINED).then_some(Self {

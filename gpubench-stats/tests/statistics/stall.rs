@@ -62,6 +62,21 @@ fn the_period_of_a_noisier_device_is_found() {
     }
 }
 
+#[test]
+fn the_period_does_not_depend_on_when_the_first_read_begins() {
+    let rng = &mut StdRng::seed_from_u64(8);
+    let mut taken = samples(rng, &reads(Own::Steady), STALLS, 32);
+    let found = period(&taken).expect("it stalls");
+    // Whole nanoseconds, so that no difference is rounded.
+    let later = Nanoseconds(40_000_000.0);
+    taken.starts.iter_mut().for_each(|start| *start = Nanoseconds(start.as_f64().round()) + later);
+    let found_later = period(&taken).expect("it stalls then too");
+    assert!(
+        (found_later.period.as_f64() - found.period.as_f64()).abs() <= found.error.as_f64(),
+        "{found_later:?}"
+    );
+}
+
 /// Where two reads of four meet a stall, half of the slow ones share a phase of twice the period.
 #[test]
 fn twice_a_short_period_is_not_found() {

@@ -145,6 +145,7 @@ fn work_is_that_of(run: &Run, reads: u64, writes: u64, flops: u64) {
 fn readme() {
     let mut page = Page::read("README.md");
     let mut project = Project::new(Measures::FakeGpu);
+    project.set_width(80);
     // Recorded, as `scripts/quotes` checks.
     let recorded = page.take("text", "my_kernels").text;
     _ = page.take("text", "do_bench");

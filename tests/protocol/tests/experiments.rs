@@ -133,7 +133,7 @@ fn the_csv_is_the_sources(csv: &str) {
 fn experiments_take_the_settings_of_suites() {
     let settings = SettingsFile::new("precision = \"much\"");
     let ended = run_with(&program("mixes"), &[], &[settings.variable()]).with_code(2);
-    ended.says_only("`much`: give a percentage above 0");
+    ended.says_only("'much' for '--precision <PERCENT>': give a percentage above 0");
 }
 
 #[test]
