@@ -105,13 +105,13 @@ impl Manifest {
         self.document.contains_key("workspace") || !folder.ancestors().skip(2).any(is_workspace)
     }
 
-    /// Builds benchmarks without optimisation of these crates, unless the manifest has a profile for them. Returns true if it does.
-    pub(crate) fn leave_unoptimized(&mut self, crates: &[&str]) -> bool {
+    /// Builds benchmarks without optimisation of the crates that only read and print, unless the manifest has a profile for them. Returns true if it does.
+    pub(crate) fn leave_unoptimized(&mut self) -> bool {
         if self.document.contains_key("profile") || !self.is_root() {
             return false;
         }
         let mut packages = Table::new();
-        for name in crates {
+        for name in ["gpubench-records", "gpubench-table"] {
             let mut options = Table::from_iter([("opt-level", 0)]);
             options.set_dotted(true);
             packages.insert(name, Item::Table(options));

@@ -478,12 +478,10 @@ fn counts(record: &mut Record) -> &mut Counts {
 }
 
 #[test]
-fn completions_and_a_manual_page_are_printed() {
+fn completions_are_printed() {
     let project = Project::new();
     let script = project.run(&["--completions", "bash"]).code(0).stdout();
     assert!(script.contains("cargo-gpubench") && script.contains("--fail-on-regression"), "{script}");
-    let page = project.run(&["--man"]).code(0).stdout();
-    assert!(page.contains(".TH cargo-gpubench 1") && page.contains("fail\\-on\\-regression"), "{page}");
     let nothing = project.run(&[]).code(2).stderr();
     assert!(nothing.contains("Usage: cargo gpubench"), "{nothing}");
     let no_command = project.run(&["--color", "never"]).code(2).stderr();

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::library;
 use crate::library::EntryPoint;
-use crate::text::{error_name, error_text, known};
+use crate::text::{error_name, error_text, is_known};
 use crate::types::{
     CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
     CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
@@ -51,7 +51,7 @@ pub(crate) fn absent(entry: &'static EntryPoint) -> CUresult {
 /// as that enum would be undefined behaviour.
 #[cold]
 fn failed(entry: &'static EntryPoint, code: u32) -> CUresult {
-    let result = if known(code).is_some() { code } else { CUDA_ERROR_UNKNOWN };
+    let result = if is_known(code) { code } else { CUDA_ERROR_UNKNOWN };
     // A capture that has failed fails every later call too: the first says why.
     let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED.get().is_some();
     if result != CUDA_ERROR_NOT_READY && !follows {

@@ -65,7 +65,7 @@ fn not_ready_is_no_failure() {
 fn names_are_the_drivers_where_it_has_them() {
     with_fake(module_path!(), "names_are_the_drivers_where_it_has_them", "new", |_| {
         assert_eq!(error_name(912), "CUDA_ERROR_OF_TOMORROW");
-        assert_eq!(error_name(2), "CUDA_ERROR_OUT_OF_MEMORY");
+        assert_eq!(error_name(500), "CUDA_ERROR_NOT_FOUND");
         assert_eq!(error_text(100), "no CUDA-capable device is detected");
         assert_eq!(error_name(4711), "error 4711 (unknown to this driver)");
     });

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gpubench_records::Exit;
 use toml_edit::{Array, InlineTable, value};
 
@@ -24,8 +24,6 @@ const KERNEL: [(&str, &str); 2] = [
     ("saxpy.cu", include_str!("../../templates/saxpy.cu")),
     ("saxpy.ptx", include_str!("../../templates/saxpy.ptx")),
 ];
-/// The crates of a benchmark binary that only read and print. Without their optimisation it builds faster.
-const NOT_OPTIMIZED: [&str; 2] = ["gpubench-records", "gpubench-table"];
 
 /// The package that gets a benchmark.
 #[derive(Args)]
@@ -40,17 +38,8 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "FOLDER")]
     path: Option<PathBuf>,
     /// Write a benchmark of a CUDA kernel, with streams of this binding
-    #[arg(long)]
-    binding: Option<Binding>,
-}
-
-/// A CUDA binding.
-#[derive(Clone, Copy, ValueEnum)]
-enum Binding {
-    /// Streams of the crate cust
-    Cust,
-    /// Streams of the crate cudarc
-    Cudarc,
+    #[arg(long, value_parser = ["cudarc", "cust"])]
+    binding: Option<String>,
 }
 
 pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, CommandError> {
@@ -62,14 +51,13 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
     let file = benches.join(format!("{bench}.rs"));
     let library = manifest.library();
     let mut changes = Vec::new();
-    let (template, device, binding) = match binding {
+    let (template, device, binding) = match binding.as_deref() {
         None => (HOST, "this machine's CPU", None),
-        Some(Binding::Cudarc) => (CUDARC, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
-        Some(Binding::Cust) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
+        Some("cudarc") => (CUDARC, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
+        Some(_) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
     };
     if manifest.depends_on(GPUBENCH) {
-        let features = binding.map_or_else(String::new, |(name, ..)| format!("`{name}` and "));
-        changes.push(format!("gpubench was there: it needs its features {features}`runtime`"));
+        changes.push("gpubench was there: it needs its feature `runtime`, and that of a binding".to_owned());
     } else {
         let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));
@@ -90,7 +78,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
             "`bench = false` for the library, whose harness does not know a benchmark binary's flags";
         changes.push(change.to_owned());
     }
-    if manifest.leave_unoptimized(&NOT_OPTIMIZED) {
+    if manifest.leave_unoptimized() {
         changes.push("a profile that builds faster".to_owned());
     }
     let text = template.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
@@ -112,13 +100,13 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         created.iter().for_each(|path| drop(fs::remove_file(path)));
         return Err(error);
     }
-    let mut next = String::new();
-    if binding.is_some() {
-        next = format!("{}: the kernel and its PTX\n", benches.join("saxpy.{cu,ptx}").display());
-    }
-    if binding.is_some_and(|(name, ..)| name == "cust") {
-        next += "cust builds where a CUDA toolkit is, and with CUDA_LIBRARY_PATH=/usr without one\n";
-    }
+    let next = binding.map_or_else(String::new, |_| {
+        let kernel = benches.join("saxpy.{cu,ptx}");
+        format!(
+            "{}: the kernel and its PTX (cust builds with CUDA_LIBRARY_PATH=/usr where no toolkit is)\n",
+            kernel.display()
+        )
+    });
     options.print_paragraph(&format!(
         "{}: {}\n{}: a first benchmark, on {device}\n{next}\n\
          cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, as long as it takes\n\

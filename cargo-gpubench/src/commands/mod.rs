@@ -1,9 +1,9 @@
 //! The command line, and its commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
+mod completions;
 mod doctor;
 mod init;
-mod manual;
 mod over_time;
 mod revision;
 mod run;
@@ -52,10 +52,6 @@ pub(crate) struct Gpubench {
     /// Print a script that completes these commands in a shell
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
-
-    /// Print the manual page
-    #[arg(long)]
-    man: bool,
 
     /// The folder with stored runs and baselines [default: the nearest `target/gpubench` in the folders above]
     #[arg(long, value_name = "FOLDER", global = true)]
@@ -119,7 +115,7 @@ enum Command {
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     let options = args.print;
     let stored = || stored_runs(args);
-    let Some(command) = &args.command else { return manual::print(args, options) };
+    let Some(command) = &args.command else { return completions::print(args, options) };
     match command {
         Command::Init(args) => init::init(args, options),
         Command::Run(args) => run::run(args, options),

@@ -209,51 +209,39 @@ fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
     format!("invalid UTF-8: {}", named.join(", "))
 }
 
-/// The hint for the flags of `gpubench-tune`.
-const NEEDS_TUNE: &str = "races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's \
-    features in Cargo.toml";
-
 /// The hint of `cargo gpubench` for a flag of benchmark binaries.
 const OF_BINARIES: &str = "a flag of benchmark binaries: give it to `cargo bench --`, or after `--`";
 
 /// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
-const HINTS: [(&str, &str); 29] = [
-    ("--tune --budget --save-tuning", NEEDS_TUNE),
-    ("--measurement-time", "use --max-time"),
-    ("--warm-up-time -w", "use --warmup"),
-    ("--sample-size --sample-count --min-samples --iterations --iters -n", "use --samples"),
-    ("--min-runs --max-runs -r -m -M", "use --samples for launches, --runs for processes"),
-    ("--significance-level --confidence-level --nresamples", "intervals are at 95 %, decisions at 99 %"),
-    ("--noise-threshold", "set equivalence-margin in gpubench.toml; see --fail-on-regression"),
-    ("--noplot --plotting-backend", "nothing is drawn until `cargo gpubench report --html FILE`"),
-    ("--load-baseline", "use `cargo gpubench compare`"),
-    ("--baseline-lenient --discard-baseline", "use --baseline, or --save-baseline to save one"),
-    (
-        "--output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md",
-        "use --json, --csv or --markdown",
-    ),
-    ("--profile-time --profile", "use --in-process, for profilers"),
-    (
-        "--items-count --bytes-count --chars-count --cycles-count",
-        "declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]",
-    ),
-    ("--skip-ext-time", "inputs are made before samples, and are in no time"),
-    ("--timer --stopping-criterion", "--path is how launches are timed, --precision ends the samples"),
-    ("--sort --sortr", "rows are in the order of the source; sort those of --csv"),
-    ("--axis -a --threads --parameter-list -L", "use --arg"),
-    ("--benchmark --filter -k", "give its name as FILTER, without a flag"),
-    ("-b", "give a benchmark's name as FILTER, a baseline by --baseline"),
-    ("--devices --gpu -d -g", "use --device"),
-    ("--max-noise", "use --precision"),
-    ("--lock-gpu-clocks", "use --lock-clocks"),
-    ("--cold --hot", "use --cache"),
-    ("--verbose -v", "use --explain"),
-    ("--run-once", "use --test"),
-    ("--list -l list", "use --list, with --format json for programs: `cargo bench -- --list`"),
-    ("-1 -2 -3 -4 -5 -6 -7 -8 -9", "give a number above 0"),
-    ("bench measure", "use `cargo gpubench run`, or `cargo bench`"),
-    ("test", "use `cargo test --benches`"),
-];
+const HINTS: &str = "\
+--tune --budget --save-tuning: races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's features in Cargo.toml
+--measurement-time: use --max-time
+--warm-up-time -w: use --warmup
+--sample-size --sample-count --min-samples --iterations --iters -n: use --samples
+--min-runs --max-runs -r -m -M: use --samples for launches, --runs for processes
+--significance-level --confidence-level --nresamples: intervals are at 95 %, decisions at 99 %
+--noise-threshold: set equivalence-margin in gpubench.toml; see --fail-on-regression
+--noplot --plotting-backend: nothing is drawn until `cargo gpubench report --html FILE`
+--load-baseline: use `cargo gpubench compare`
+--baseline-lenient --discard-baseline: use --baseline, or --save-baseline to save one
+--output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md: use --json, --csv or --markdown
+--profile-time --profile: use --in-process, for profilers
+--items-count --bytes-count --chars-count --cycles-count: declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]
+--skip-ext-time: inputs are made before samples, and are in no time
+--timer --stopping-criterion: --path is how launches are timed, --precision ends the samples
+--sort --sortr: rows are in the order of the source; sort those of --csv
+--axis -a --threads --parameter-list -L: use --arg
+--benchmark --filter -k: give its name as FILTER, without a flag
+-b: give a benchmark's name as FILTER, a baseline by --baseline
+--devices --gpu -d -g: use --device
+--max-noise: use --precision
+--lock-gpu-clocks: use --lock-clocks
+--cold --hot: use --cache
+--verbose -v: use --explain
+--run-once: use --test
+--list -l list: use --list, with --format json for programs: `cargo bench -- --list`
+bench measure: use `cargo gpubench run`, or `cargo bench`
+test: use `cargo test --benches`";
 
 /// Sets what holds for all flags. An empty variable counts as unset, as a shell or a CI sets it to omit a value. A number below 0 is a value,
 /// so that the error is about the number.
@@ -281,7 +269,8 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
         .and_then(|long| command.get_arguments().find(|arg| arg.get_long() == Some(long)));
     let hint = match error.kind() {
         ErrorKind::UnknownArgument | ErrorKind::TooManyValues | ErrorKind::InvalidSubcommand => {
-            let ours = HINTS.iter().find(|(others, _)| others.split(' ').any(|other| other == given));
+            let mut hints = HINTS.lines().filter_map(|line| line.split_once(": "));
+            let ours = hints.find(|(others, _)| others.split(' ').any(|other| other == given));
             let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
             let hint = match (ours, flag) {
                 (Some((_, hint)), _) => (*hint).to_owned(),
@@ -414,19 +403,17 @@ mod tests {
 
     #[test]
     fn flags_of_other_tools_are_answered_with_ours() {
-        let flags = HINTS.iter().flat_map(|(flags, hint)| flags.split(' ').map(move |flag| (flag, *hint)));
+        let hints = HINTS.lines().filter_map(|line| line.split_once(": "));
+        let flags = hints.flat_map(|(flags, hint)| flags.split(' ').map(move |flag| (flag, hint)));
         for (flag, hint) in flags.filter(|(flag, _)| flag.starts_with('-')) {
             let told = parsed(&[&format!("{flag}=1")]).expect_err("there is none");
             assert!(told.contains(flag) && told.contains(hint), "{told}");
-            let [here, ..] = hint
+            let here = hint
                 .split_once("use --")
-                .map(|(_, rest)| rest)
-                .unwrap_or("json")
+                .map_or("json", |(_, rest)| rest)
                 .split(' ')
-                .collect::<Vec<_>>()[..]
-            else {
-                continue;
-            };
+                .next()
+                .unwrap_or_default();
             let here = here.trim_end_matches(',');
             let command = command(&Caller::default());
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
