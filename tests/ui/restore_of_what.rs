@@ -14,4 +14,14 @@ fn no_list(x: &mut [u8], stream: &host::Stream) {}
 #[gpu_bench(setup = Ok(vec![0u8; 4]), restore = [x[0]])]
 fn no_name(x: &mut [u8], stream: &host::Stream) {}
 
+#[gpu_bench(setup = Ok(vec![1_u8]), restore = [])]
+fn nothing(x: &mut Vec<u8>, stream: &host::Stream) {
+    stream.run(|| x.push(1));
+}
+
+#[gpu_bench(setup = Ok(vec![1_u8]), restore = [x, x])]
+fn twice(x: &mut Vec<u8>, stream: &host::Stream) {
+    stream.run(|| x.push(1));
+}
+
 fn main() {}
