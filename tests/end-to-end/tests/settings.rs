@@ -89,7 +89,6 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
         ("nocapture = true", "unknown setting `nocapture`"),
         ("arg = \"n\"", "give a name and its values, such as n=1024,4096"),
         ("\n\nfilter = [\"no_such\"]", "no benchmark matches `no_such` on "),
-        ("\n\nfilter = [\"no_such\"]", "gpubench.toml, line 3)\n"),
         ("filter = \"/[/\"", "gpubench.toml: the filter `/[/` is not a valid regular expression"),
         (
             "samples = 0",
