@@ -6,10 +6,10 @@
 use std::ffi::{CStr, CString, c_char};
 use std::{borrow::Cow, sync::LazyLock};
 
-use crate::library;
-use crate::library::unrecorded;
+use crate::library::{self, unrecorded};
 use crate::types::{
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_SUCCESS, CUresult,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS,
+    CUresult,
 };
 
 /// A driver function that returns a string for a code, an int in C.
@@ -46,8 +46,7 @@ fn text_of(code: u32) -> Option<&'static CStr> {
     });
     ask(unrecorded!(cuGetErrorString(u32, *mut *const c_char)), code).or_else(|| {
         let (_, text) = without_driver(code)?;
-        let no_driver = NO_DRIVER.as_deref().filter(|_| code == CUDA_ERROR_NO_DEVICE);
-        Some(no_driver.unwrap_or(text))
+        Some(NO_DRIVER.as_deref().filter(|_| code == CUDA_ERROR_NO_DEVICE).unwrap_or(text))
     })
 }
 
@@ -101,13 +100,13 @@ pub(crate) fn is_known(code: CUresult) -> bool {
     )
 }
 
-/// Returns the name and the text of a code that functions return where there is no driver.
+/// Returns the name and the text of a code that functions return by themselves.
 fn without_driver(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
     Some(match code {
-        CUDA_SUCCESS => (c"CUDA_SUCCESS", c"no error"),
         CUDA_ERROR_INVALID_VALUE => (c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
         CUDA_ERROR_NO_DEVICE => (c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),
         CUDA_ERROR_NOT_FOUND => (c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
+        CUDA_ERROR_UNKNOWN => (c"CUDA_ERROR_UNKNOWN", c"unknown error"),
         _ => return None,
     })
 }

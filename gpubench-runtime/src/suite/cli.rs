@@ -240,6 +240,7 @@ const HINTS: &str = "\
 --verbose -v: use --explain
 --run-once: use --test
 --list -l list: use --list, with --format json for programs: `cargo bench -- --list`
+-1 -2 -3 -4 -5 -6 -7 -8 -9: give a number above 0
 bench measure: use `cargo gpubench run`, or `cargo bench`
 test: use `cargo test --benches`";
 
