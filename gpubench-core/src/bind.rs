@@ -276,7 +276,7 @@ impl<T: WholeNumber> WholeNumber for &T {
 
 /// Values that may be whole numbers.
 pub trait Whole {
-    /// Returns the number, unknown if it is none.
+    /// Returns the number; unknown for any other value.
     fn exact(&self) -> Exact;
 }
 

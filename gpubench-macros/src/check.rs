@@ -171,7 +171,7 @@ impl Benchmark {
                     errors.at(
                         name,
                         format_args!(
-                            "`restore` names parameters that `setup` makes: `{written}` is none{hint}"
+                            "`restore` names parameters that `setup` makes: `{written}` is not one{hint}"
                         ),
                     );
                 }

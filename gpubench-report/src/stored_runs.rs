@@ -438,7 +438,7 @@ mod stored_runs_tests {
 mod load_tests {
     use super::*;
 
-    /// What to give instead is told of a file that is nothing of ours, and not of a run of another version.
+    /// The error about a foreign file says what to give instead; that about a run of another version does not.
     #[test]
     fn a_file_of_something_else_is_told_with_what_to_give() {
         let folder = tempfile::tempdir().expect("a folder");

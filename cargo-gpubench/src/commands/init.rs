@@ -1,5 +1,5 @@
 //! `init`: adds a first benchmark to a package: a dependency and a bench target in its `Cargo.toml`, and a file with an annotated function
-//! that runs without a GPU. No file is overwritten.
+//! for the CPU or, with `--binding`, for a GPU. No file is overwritten.
 
 use std::fs::File;
 use std::io::Write;
@@ -57,7 +57,10 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         Some(_) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
     };
     if manifest.depends_on(GPUBENCH) {
-        changes.push("gpubench was there: it needs its feature `runtime`, and that of a binding".to_owned());
+        changes.push(
+            "gpubench stays as it is (it needs the feature `runtime`, and for a GPU that of the binding)"
+                .to_owned(),
+        );
     } else {
         let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));

@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// Returns the flags that a line of the file stands for: of filters, `--` and these.
+/// Returns a line of the file as flags; filters follow `--`.
 fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, String> {
     // The filters are no flag on the command line.
     let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();

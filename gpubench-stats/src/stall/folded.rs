@@ -219,7 +219,7 @@ mod tests {
         for (from, width) in [(0.0, 20e3), (13_700.0, 8e3), (90e3, 30e3), (40e3, 70e3)] {
             for count in [1000, 5000] {
                 let (window, widths) = found(count, from, width, 5e3..=80e3);
-                // By so much the phase of the last sample moves by half a bin.
+                // This step moves the phase of the last sample by half a bin.
                 let most = PERIOD * PERIOD / (7.9e3 * count as f64) / 64.0;
                 assert!((window.period - PERIOD).abs() < most, "{from}, {width}, {count}: {window:?}");
                 let away = (window.from - from + PERIOD / 2.0).rem_euclid(PERIOD) - PERIOD / 2.0;

@@ -176,7 +176,7 @@ fn a_filter_that_matches_nothing_says_so() {
     run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
 }
 
-/// A value that is not of the command line is told with its place.
+/// An error about the value of a variable names the variable.
 #[test]
 fn a_variable_is_named_that_has_a_wrong_value() {
     for (variable, value, words) in [
