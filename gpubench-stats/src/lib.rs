@@ -61,7 +61,7 @@ pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::{Decision, StopRule};
 pub use self::summary::{
     COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, interval_of_mean,
-    median_below_step,
+    median_below_step, timer_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
 pub use self::units::{

@@ -322,6 +322,17 @@ impl Median {
     }
 }
 
+/// Returns the step of a timer: the greatest common divisor, in whole nanoseconds, of all event readings.
+#[must_use]
+pub fn timer_step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
+    let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
+    Nanoseconds(divisor.max(1) as f64)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
 /// The median of `times` in any order, which a timer read in steps of `step` nanoseconds: as a [`Median::of_groups`], below that
 /// step. `None` if there are no times.
 pub fn median_below_step(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {

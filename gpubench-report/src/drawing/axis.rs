@@ -1,6 +1,6 @@
 //! Axes: the place of each value in pixels, and the places and texts of ticks.
 
-use super::{canvas::width, unit::Unit};
+use super::{unit::Unit, width};
 
 /// An axis: its label, its unit and its scale.
 #[derive(Clone, Debug)]

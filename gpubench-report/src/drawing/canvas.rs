@@ -5,15 +5,31 @@ use std::fmt::{Arguments, Write as _};
 
 use gpubench_table::{Page, text};
 
-use super::{WIDTH, axis::PlacedAxis, plot::Style};
+use super::{LETTER, WIDTH, axis::PlacedAxis, width};
 use crate::escaped;
 
 /// Room at the edges.
 pub(super) const EDGE: f64 = 16.0;
-/// The approximate width of a letter.
-const LETTER: f64 = 7.0;
 /// The width of a title's letters over that of others.
 const BOLD: f64 = 1.42;
+
+/// The look of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A line with a marker at each point.
+    Line,
+    /// Markers, not joined.
+    Points,
+    /// A line without markers: a limit, or more points than a reader can tell apart.
+    Bare,
+}
+
+impl Style {
+    /// Returns the class of its line. Dashes of many points would be mistaken for points.
+    pub(super) fn line(self) -> &'static str {
+        if self == Self::Bare { "line solid" } else { "line" }
+    }
+}
 
 /// The colours by variable, in light and in the dark: Okabe and Ito's, which colour-blind readers tell apart, darkened where
 /// text or a thin line of them on white would be faint.
@@ -282,11 +298,6 @@ pub(super) fn filled(index: usize) -> String {
 /// The class that draws lines in the colour of series `index`.
 pub(super) fn drawn(index: usize) -> String {
     format!("s{}", index % SERIES)
-}
-
-/// Returns the approximate width of text in pixels: no font is known here.
-pub(super) fn width(text: &str) -> f64 {
-    LETTER * text::width(text) as f64
 }
 
 /// Returns the width of the widest of these texts.

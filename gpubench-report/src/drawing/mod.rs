@@ -26,11 +26,18 @@ mod rows;
 mod unit;
 
 pub use self::axis::{Axis, Scale};
-pub use self::canvas::Drawing;
 pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
-pub use self::plot::{Mark, Panel, Panels, Point, Series, Style};
+pub use self::canvas::{Drawing, Style};
+pub use self::plot::{Mark, Panel, Panels, Point, Series};
 pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;
 
 /// The width of a drawing, in pixels if it is not scaled.
 const WIDTH: f64 = 760.0;
+/// The approximate width of a letter.
+const LETTER: f64 = 7.0;
+
+/// Returns the approximate width of text in pixels: no font is known here.
+fn width(text: &str) -> f64 {
+    LETTER * gpubench_table::text::width(text) as f64
+}

@@ -2,7 +2,8 @@
 //! horizontal axis, one below the other.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, widest, width};
+use super::canvas::{Anchor, Drawing, EDGE, Style, drawn, widest};
+use super::width;
 
 /// Points further apart than this many pixels get markers; closer ones are a line alone.
 const APART: f64 = 5.0;
@@ -16,24 +17,6 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The look.
     pub style: Style,
-}
-
-/// The look of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// A line with a marker at each point.
-    Line,
-    /// Markers, not joined.
-    Points,
-    /// A line without markers: a limit, or more points than a reader can tell apart.
-    Bare,
-}
-
-impl Style {
-    /// Returns the class of its line. Dashes of many points would be mistaken for points.
-    pub(super) fn line(self) -> &'static str {
-        if self == Self::Bare { "line solid" } else { "line" }
-    }
 }
 
 /// A value at a place.

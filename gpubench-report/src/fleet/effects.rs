@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpubench_stats::median_of;
 
-use super::{judge::Fleet, roof::FleetRoof};
+use super::roof::FleetRoof;
 
 /// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
 /// decide alone.
@@ -17,6 +17,30 @@ const NORMAL: f64 = 1.482_602_2;
 const QUARTILE: f64 = 2.219_1;
 /// The efficiency of [`spread_within`].
 const EFFICIENCY: f64 = 0.82;
+
+/// The logarithm of the median time of a case on a GPU in a process. All three are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// The case.
+    pub case: usize,
+    /// The GPU.
+    pub gpu: usize,
+    /// The process.
+    pub process: usize,
+    /// The natural logarithm of the median time.
+    pub log_time: f64,
+}
+
+/// GPUs of one model that did the same work.
+#[derive(Clone, Copy, Debug)]
+pub struct Fleet<'a> {
+    /// The observations, in any order.
+    pub observations: &'a [Observation],
+    /// The roof that binds each case.
+    pub roofs: &'a [FleetRoof],
+    /// The host of each GPU, numbered from 0.
+    pub hosts: &'a [usize],
+}
 
 /// The deviation of each case of a process from the usual time of the case; NaN where the process did not measure it.
 type Process = Vec<f64>;

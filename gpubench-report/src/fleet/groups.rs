@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gpubench_stats::format::counted;
 
-use super::judge::{Fleet, FleetRules, Observation, judge};
+use super::effects::{Fleet, Observation};
+use super::judge::{FleetRules, judge};
 use super::runs::{FleetRun, Model, Reading};
 use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict, roof::FleetRoof};
 

@@ -11,7 +11,7 @@ use std::fmt;
 use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
 
-use super::effects::{GpuEffect, effects, efficient_freedom, spread_within};
+use super::effects::{Fleet, GpuEffect, effects, efficient_freedom, spread_within};
 use super::roof::FleetRoof;
 
 /// The least number of GPUs for a verdict: each is compared with three others.
@@ -25,30 +25,6 @@ const NEAR: f64 = 0.9999;
 const LEAST_SPREAD: f64 = 1e-4;
 /// An effect is too imprecise for a verdict if its interval is wider, to either side, than this many times the least effect that counts.
 const IMPRECISE: f64 = 10.0;
-
-/// The logarithm of the median time of a case on a GPU in a process. All three are numbered from 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observation {
-    /// The case.
-    pub case: usize,
-    /// The GPU.
-    pub gpu: usize,
-    /// The process.
-    pub process: usize,
-    /// The natural logarithm of the median time.
-    pub log_time: f64,
-}
-
-/// GPUs of one model that did the same work.
-#[derive(Clone, Copy, Debug)]
-pub struct Fleet<'a> {
-    /// The observations, in any order.
-    pub observations: &'a [Observation],
-    /// The roof that binds each case.
-    pub roofs: &'a [FleetRoof],
-    /// The host of each GPU, numbered from 0.
-    pub hosts: &'a [usize],
-}
 
 /// The limits of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,8 @@ mod table;
 use gpubench_records::Exit;
 use serde::Serialize;
 
-pub use self::judge::{Fleet, FleetRules, Lack, Observation, Standing, Verdict, judge};
+pub use self::effects::{Fleet, Observation};
+pub use self::judge::{FleetRules, Lack, Standing, Verdict, judge};
 pub use self::roof::FleetRoof;
 pub use self::runs::{FleetRuns, fleet_files};
 pub use self::table::render;

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::{collections::BTreeMap, io, time::Duration};
 
+use super::lister::device_info;
 use super::supervisor::{Lost, Supervisor, Warn};
 use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
 use crate::device::Available;
@@ -19,8 +20,6 @@ use gpubench_stats::Bytes;
 
 /// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
 const STACK: usize = 8 << 20;
-/// The limit for the properties of a device. This is no case, and may take longer than a case may.
-const INFO_LIMIT: Duration = Duration::from_secs(60);
 /// The limit for write detection, which may well hang.
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 /// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
@@ -112,35 +111,6 @@ impl DeviceThreads {
                 Reply::Done => return Ok(()),
                 reply => hear(reply),
             }
-        }
-    }
-}
-
-/// Asks a worker for the properties of a device, and a new one if the first is lost, unless that took its whole limit. Returns the
-/// reason if the device cannot be used.
-pub(super) fn device_info(
-    supervisor: &mut Supervisor<'_>,
-    config: &RunConfig,
-    device: &str,
-) -> Result<Result<DeviceInfo, String>, RunError> {
-    let request = config.info_request(device);
-    let mut is_second = false;
-    loop {
-        let mut answer = Err("the worker did not tell what is known of it".to_owned());
-        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.timeout), &mut |reply| match reply {
-            Reply::DeviceInfo(mut info) => {
-                // The name under which its cases ask for it, whatever it calls itself.
-                device.clone_into(&mut info.device);
-                info.properties.extend(config.locked_clock(device));
-                answer = Ok(info);
-            }
-            Reply::NoDevice(message) => answer = Err(message),
-            _ => {}
-        })?;
-        match lost {
-            None => return Ok(answer),
-            Some(lost) if is_second || lost.timed_out() => return Ok(Err(lost.to_string())),
-            Some(_) => is_second = true,
         }
     }
 }

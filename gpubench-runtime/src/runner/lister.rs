@@ -1,16 +1,18 @@
-//! Lists arguments and devices by a worker process, since the user's code and the driver make these lists.
+//! Lists arguments, devices and their properties by a worker process, since the user's code and the driver make these lists.
 
 use std::{path::PathBuf, time::Duration};
 
-use super::supervisor::Supervisor;
+use super::{RunConfig, RunError, supervisor::Supervisor};
 use crate::plan::{Job, Listed, ListedVariant, Lister, Partner};
 use crate::worker::{Reply, Request};
 use crate::{device::kind::DeviceKind, devices::select::Search};
-use gpubench_records::{BenchmarkId, CaseSelection, Failure, Stage};
+use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Stage};
 
 /// The limit for a list of devices, unless that of a case is longer: a driver that starts on a machine with many GPUs takes
 /// seconds, and waits for kernels of processes that were killed.
 const DEVICES_LIMIT: Duration = Duration::from_secs(60);
+/// The limit for the properties of a device. This is no case, and may take longer than a case may.
+const INFO_LIMIT: Duration = Duration::from_secs(60);
 
 /// Asks a worker, and a new one after a loss.
 pub(crate) struct WorkerLister<'a> {
@@ -108,6 +110,35 @@ impl Drop for WorkerLister<'_> {
     /// Lets the worker end by itself, so that it prints its buffered output.
     fn drop(&mut self) {
         self.supervisor.dismiss();
+    }
+}
+
+/// Asks a worker for the properties of a device, and a new one if the first is lost, unless that took its whole limit. Returns the
+/// reason if the device cannot be used.
+pub(super) fn device_info(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<Result<DeviceInfo, String>, RunError> {
+    let request = config.info_request(device);
+    let mut is_second = false;
+    loop {
+        let mut answer = Err("the worker did not tell what is known of it".to_owned());
+        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.timeout), &mut |reply| match reply {
+            Reply::DeviceInfo(mut info) => {
+                // The name under which its cases ask for it, whatever it calls itself.
+                device.clone_into(&mut info.device);
+                info.properties.extend(config.locked_clock(device));
+                answer = Ok(info);
+            }
+            Reply::NoDevice(message) => answer = Err(message),
+            _ => {}
+        })?;
+        match lost {
+            None => return Ok(answer),
+            Some(lost) if is_second || lost.timed_out() => return Ok(Err(lost.to_string())),
+            Some(_) => is_second = true,
+        }
     }
 }
 

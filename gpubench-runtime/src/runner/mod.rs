@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, ops::Range, path::PathBuf, thread};
 
+use self::clock_lock::ClockLock;
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::lock::Lock;
 use self::results::{RunResults, check_completeness};
@@ -13,7 +14,7 @@ use crate::plan::{Job, JobStatus, Plan};
 use crate::worker::{MeasureRequest, Reply, Request};
 use crate::{
     device::Available, devices::kinds, environment::environment, peaks::PeakSources,
-    runner::resume::ResumedRecords,
+    runner::resume::ResumedRecords, settings::Settings,
 };
 use gpubench_records::record::{SCHEMA, Skipped};
 use gpubench_records::{
@@ -77,6 +78,26 @@ pub(crate) struct RunConfig {
 }
 
 impl RunConfig {
+    pub(crate) fn new(
+        settings: &Settings,
+        peak_sources: PeakSources,
+        clock_lock: Option<&ClockLock>,
+        driver: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            sampling: settings.sampling(),
+            peak_sources,
+            timeout: settings.time_limit(),
+            own_timeout: settings.timeout.is_none(),
+            in_process: settings.in_process,
+            locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
+            runs: settings.repeats(),
+            driver,
+            verify: settings.verify.is_some(),
+            drops_samples: false,
+        }
+    }
+
     /// Returns a supervisor of workers, until `stop` returns true.
     pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Supervisor<'a> {
         Supervisor::new(self.in_process, self.driver.clone(), stop, warn)

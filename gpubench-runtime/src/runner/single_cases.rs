@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use super::{RunConfig, RunError, device_thread::device_info, supervisor::Supervisor};
+use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
 use crate::plan::{Job, JobStatus, Plan};
 use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};

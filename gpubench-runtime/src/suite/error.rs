@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::cli::Exit;
 use crate::{plan::PlanError, runner::RunError, settings::origin, system::stdio::Patient};
+use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
 
 /// Anything that keeps a benchmark binary from its task.

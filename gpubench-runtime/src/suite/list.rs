@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::cli::{Exit, TextFormat};
+use super::cli::TextFormat;
 use super::prepare::{Planner, Task, kinds_of};
 use super::{SuiteError, share::Share, test_mode::json_line};
 use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
 use crate::{devices::select, settings::Settings};
+use gpubench_records::exit::Exit;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 

@@ -7,7 +7,12 @@ use std::{collections::HashSet, path::PathBuf};
 use clap::{ArgMatches, Command};
 
 use super::prepare::{Planner, Task, runs_folder, with_commit};
-use super::{SuiteError, cli::Exit, peaks, printer::Printer, progress::Progress, share::Share};
+use super::{
+    SuiteError, peaks,
+    printer::{MeasuredRun, Printer},
+    progress::Progress,
+    share::Share,
+};
 use crate::plan::{Job, JobStatus, Plan, Selection};
 use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::lock::{self, Lock};
@@ -16,6 +21,7 @@ use crate::runner::{self, RunConfig, RunError, RunEvent, RunEvents, RunFile, Run
 use crate::settings::{RunsDir, Settings};
 use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping::SignalWatch};
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
+use gpubench_records::exit::Exit;
 use gpubench_records::files::{self as store, OpenBaselines};
 use gpubench_records::{
     BaselineOptions, Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, Threshold,
@@ -34,27 +40,6 @@ pub(super) struct Prepared<'a> {
     baselines: OpenBaselines,
     /// The path of the driver's library, if it was found.
     driver: Option<PathBuf>,
-}
-
-/// A run that has ended.
-#[derive(Debug)]
-pub(super) struct MeasuredRun {
-    /// Everything that was measured.
-    pub run: Run,
-    /// The problems, in the order in which they happened.
-    pub problems: Vec<SuiteError>,
-    /// The file of the run.
-    pub file: RunFile,
-}
-
-impl MeasuredRun {
-    /// Returns the run, or an error that holds it if there was a problem.
-    pub(super) fn into_result(self) -> Result<Run, SuiteError> {
-        match self.problems.is_empty() {
-            true => Ok(self.run),
-            false => Err(SuiteError::Incomplete { run: Box::new(self.run), problems: self.problems }),
-        }
-    }
 }
 
 impl<'a> Prepared<'a> {
@@ -127,7 +112,7 @@ impl<'a> Prepared<'a> {
         let (mut locks, clock_lock) = lock(&setup, options, &watch, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
-        let mut config = run_config(options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let mut config = RunConfig::new(options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
@@ -186,7 +171,7 @@ impl<'a> Prepared<'a> {
         let (_locks, clock_lock) = lock(&setup, self.options, &watch, progress)?;
         let (mut program, notes) = (setup.program, setup.notes);
         program.package = program.package.map(with_commit);
-        let config = run_config(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let config = RunConfig::new(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
         let stops = || watch.has_signal();
         progress.begin_uncounted();
         let cases = SingleCases::new(config.supervisor(&stops, Box::new(drop)), &config);
@@ -257,27 +242,6 @@ fn compare(
     };
     run.regression_threshold = options.fail_on_regression;
     baselines.check(run, &is_selected);
-}
-
-/// Returns the settings of the runner.
-pub(super) fn run_config(
-    options: &Settings,
-    peak_sources: PeakSources,
-    clock_lock: Option<&ClockLock>,
-    driver: Option<PathBuf>,
-) -> RunConfig {
-    RunConfig {
-        sampling: options.sampling(),
-        peak_sources,
-        timeout: options.time_limit(),
-        own_timeout: options.timeout.is_none(),
-        in_process: options.in_process,
-        locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
-        runs: options.repeats(),
-        driver,
-        verify: options.verify.is_some(),
-        drops_samples: false,
-    }
 }
 
 /// Returns the error of a run that ended before its plan did.

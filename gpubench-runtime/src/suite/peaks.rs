@@ -1,13 +1,14 @@
 //! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
 
 use super::prepare::{Task, kinds_of};
-use super::{SuiteError, cli::Exit, measure::run_config, printer::Printer};
+use super::{SuiteError, printer::Printer};
 use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
-use crate::runner::{RunEvent, RunEvents};
+use crate::runner::{RunConfig, RunEvent, RunEvents};
 use crate::{
     devices::kinds, plan::Plan, registry::Entry, runner::single_cases::info_with_peaks, settings::Settings,
 };
 use gpubench_records::Run;
+use gpubench_records::exit::Exit;
 use gpubench_table as report;
 
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
@@ -66,7 +67,7 @@ pub(super) fn measure_again(
 ) -> Result<Exit, SuiteError> {
     let ceilings = cache(options)?;
     let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
-    let config = run_config(options, sources, None, None);
+    let config = RunConfig::new(options, sources, None, None);
     let mut supervisor = config.supervisor(&|| false, Box::new(drop));
     let mut info = || info_with_peaks(&mut supervisor, &config, device);
     // The device knows which file is its own.

@@ -6,13 +6,35 @@ use std::os::fd::AsFd;
 
 use anstream::{AutoStream, stream::RawStream};
 
-use super::{SuiteError, cli::Exit, error::warn, measure::MeasuredRun};
+use super::{SuiteError, error::warn};
 use crate::system::stdio::{self, Patient};
 use crate::{runner::RunFile, settings::Settings};
+use gpubench_records::exit::Exit;
 use gpubench_records::files::{Contents, fill};
 use gpubench_records::{Destination, Run};
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
+
+/// A run that has ended.
+#[derive(Debug)]
+pub(super) struct MeasuredRun {
+    /// Everything that was measured.
+    pub run: Run,
+    /// The problems, in the order in which they happened.
+    pub problems: Vec<SuiteError>,
+    /// The file of the run.
+    pub file: RunFile,
+}
+
+impl MeasuredRun {
+    /// Returns the run, or an error that holds it if there was a problem.
+    pub(super) fn into_result(self) -> Result<Run, SuiteError> {
+        match self.problems.is_empty() {
+            true => Ok(self.run),
+            false => Err(SuiteError::Incomplete { run: Box::new(self.run), problems: self.problems }),
+        }
+    }
+}
 
 /// The part of a run that is printed while it is measured.
 #[derive(Debug, Default)]

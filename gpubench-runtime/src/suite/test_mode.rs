@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cli::{Exit, TextFormat};
-use super::measure::{ended_early, run_config};
+use super::cli::TextFormat;
+use super::measure::ended_early;
 use super::prepare::{Planner, Task};
 use super::{SuiteError, error::warn, progress::Progress, share::Share};
 use crate::plan::{Plan, PlanError};
+use crate::runner::RunConfig;
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
 use crate::{peaks::PeakSources, settings::Settings, system::stopping::SignalWatch};
 use gpubench_records::State;
+use gpubench_records::exit::Exit;
 use gpubench_records::text::{printable, printable_lines};
 use gpubench_table::style::{BOLD, of_state};
 
@@ -39,7 +41,7 @@ pub(super) fn test(
     drop(planner);
     let watch = SignalWatch::start();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
-    let config = run_config(options, PeakSources::default(), None, driver);
+    let config = RunConfig::new(options, PeakSources::default(), None, driver);
     let stops = || watch.has_signal();
     let show_warning = Box::new(|warning: String| warn(&warning));
     let mut cases = SingleCases::new(config.supervisor(&stops, show_warning), &config);

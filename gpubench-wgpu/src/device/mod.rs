@@ -22,6 +22,7 @@ use crate::encoder::Encoder;
 mod adapter;
 mod flush;
 mod peaks;
+mod sampler;
 mod sampling;
 #[cfg(test)]
 mod tests;

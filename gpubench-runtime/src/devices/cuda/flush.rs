@@ -8,11 +8,10 @@ use gpubench_driver::sys::{self, CUlimit, CUstream};
 
 use super::driver::{CallError, DeviceMemory, check};
 use super::sampling::samples::{SamplingState, Works};
-use super::sampling::timer;
 use super::{Cuda, guarded::Guarded, kernels::Kernels, sampling::graph_path::GraphPath};
 use crate::device::{DeviceError, SampleOptions, Work};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
-use gpubench_stats::{Bytes, Nanoseconds, format, median, median_below_step};
+use gpubench_stats::{Bytes, Nanoseconds, format, median, median_below_step, timer_step};
 
 /// The bytes that `discard` drops at once.
 const LINE: usize = 128;
@@ -270,8 +269,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
         events.extend(path.group(READS)?.events);
     }
     let events = &events[READS..];
-    let time =
-        if groups > 1 { median_below_step(events, timer::step(events.iter())) } else { median(events) };
+    let time = if groups > 1 { median_below_step(events, timer_step(events.iter())) } else { median(events) };
     Ok(time.unwrap_or_default())
 }
 

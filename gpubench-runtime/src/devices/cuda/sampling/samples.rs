@@ -5,18 +5,13 @@ use std::{ops::Range, time::Duration};
 
 use gpubench_driver::sys::{self, CUstream};
 
-use super::empty::Empty;
+use super::empty::{Empty, SPACE};
 use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::{Cuda, places};
 use gpubench_records::{Cache, Failure, Flush};
 use gpubench_stats::{Hertz, Nanoseconds, median_below_step};
-
-/// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
-/// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
-/// some of the time.
-pub(crate) const SPACE: Duration = Duration::from_micros(8);
 
 /// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
 const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);

@@ -22,7 +22,8 @@ use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::kernels::{EmptyKernels, Kernels, waits_for_parameters};
 use gpubench_records::{Cache, Failure, Flush, Path, Timer};
 use gpubench_stats::{
-    DramStallPeriod, Hertz, Nanoseconds, Summary, median, median_below_step, standard_error, variance,
+    DramStallPeriod, Hertz, Nanoseconds, Summary, median, median_below_step, standard_error, timer_step,
+    variance,
 };
 
 /// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
@@ -87,7 +88,7 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     let mut empty = Empty::beside(device, path, cache);
     let nothing = readings(device, (groups, cache), &mut Nothing)?;
     let launches = readings(device, (groups, cache), &mut empty)?;
-    let step = step(nothing.all().chain(launches.all()));
+    let step = timer_step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
         [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
     let OneMore { time, error } = device.one_more;
@@ -241,16 +242,6 @@ pub(crate) fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     summary.map_or_else(Nanoseconds::default, |times| times.p95 - times.p5)
 }
 
-/// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
-pub(crate) fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
-    let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
-    Nanoseconds(divisor.max(1) as f64)
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
 /// The reads of a group, the groups that are not looked at, since an idle GPU's clock takes some milliseconds to rise, and those
 /// that are.
 const READS: usize = 64;
@@ -290,8 +281,8 @@ pub(crate) fn read_memory(device: &mut Cuda) -> Result<MemoryReads, Failure> {
             starts.extend(group.starts);
             found.clock = group.clock;
         }
-        found.stall = DramStallPeriod::find(&starts, &events, step(events.iter()));
-        found.resolution = step(events.iter().chain(&starts));
+        found.stall = DramStallPeriod::find(&starts, &events, timer_step(events.iter()));
+        found.resolution = timer_step(events.iter().chain(&starts));
         if found.stall.is_some() {
             break;
         }
@@ -322,7 +313,7 @@ mod tests {
     fn the_step_divides_every_reading() {
         // Typical event readings on an H200.
         let readings = [1280.0, 1312.0, 1280.0, 3040.0].map(Nanoseconds);
-        assert_eq!(step(readings.iter()), Nanoseconds(32.0));
-        assert_eq!(step([].iter()), Nanoseconds(1.0));
+        assert_eq!(timer_step(readings.iter()), Nanoseconds(32.0));
+        assert_eq!(timer_step([].iter()), Nanoseconds(1.0));
     }
 }

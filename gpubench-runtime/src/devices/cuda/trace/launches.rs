@@ -3,8 +3,7 @@
 
 use gpubench_driver::cupti::{Activity, ActivityKind};
 
-use crate::devices::cuda::sampling::timer::step;
-use gpubench_stats::{Nanoseconds, format::counted};
+use gpubench_stats::{Nanoseconds, format::counted, timer_step};
 
 /// The kernel that separates launches.
 const MARK: &str = "gpubench_delay";
@@ -67,7 +66,7 @@ pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
     let origin = launches.first().map_or(0, |launch| launch.begin);
     let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);
     let since: Vec<Nanoseconds> = stamps.map(|stamp| Nanoseconds(stamp.abs_diff(origin) as f64)).collect();
-    step(since.iter()).min(TIMER)
+    timer_step(since.iter()).min(TIMER)
 }
 
 /// Something that is not as it was enqueued.

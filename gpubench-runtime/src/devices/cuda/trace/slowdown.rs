@@ -5,9 +5,8 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::guarded::Guarded;
 use crate::devices::cuda::sampling::empty::Empty;
-use crate::devices::cuda::sampling::timer::step;
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
-use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median};
+use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
 /// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
 const PATTERN: usize = 4;
@@ -70,7 +69,7 @@ impl ByEvents {
             of_groups.extend(difference_in(&readings, swapped));
             all.extend(readings);
         }
-        Ok(EventTimes { of_groups, step: step(all.iter()).min(LARGEST_STEP) })
+        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(LARGEST_STEP) })
     }
 }
 
