@@ -141,10 +141,7 @@ fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTa
     let found = checkout.unwrap_or(&built_from).canonicalize().ok().filter(is_checkout);
     match (found, checkout) {
         (Some(folder), _) => dependency.insert("path", folder.display().to_string().into()),
-        (None, None) => {
-            let minor = env!("CARGO_PKG_VERSION").rsplit_once('.').map_or("", |(minor, _)| minor);
-            dependency.insert("version", minor.into())
-        }
+        (None, None) => dependency.insert("version", env!("CARGO_PKG_VERSION").into()),
         (None, Some(folder)) => {
             let message = "is no checkout of gpubench, whose Cargo.toml has `name = \"gpubench\"`";
             return Err(CommandError::usage(format!("--path {} {message}", folder.display())));
