@@ -15,6 +15,9 @@ gpubench_stats::stored! {
     pub struct Sampling {
         /// The relative half-width that the confidence interval of the median must reach.
         pub precision: f64,
+        /// The same on a CPU, if it is larger: other programs use the CPU too.
+        #[serde(default)]
+        pub cpu_precision: f64,
         /// The exact number of samples, if the user fixed it, whatever the interval and however long they take.
         pub samples: Option<usize>,
         /// The shortest warm-up of a case.
@@ -45,6 +48,7 @@ impl Sampling {
     /// The default rules.
     pub const USUAL: Self = Self {
         precision: 0.005,
+        cpu_precision: 0.02,
         samples: None,
         min_warm_up_time: Nanoseconds::from_seconds(0.002),
         warm_up_launches: None,
@@ -58,10 +62,19 @@ impl Sampling {
         equivalence_margin: USUAL_BAND,
     };
 
+    /// Returns the relative half-width that launches timed on `path` must reach.
+    #[must_use]
+    pub fn precision_on(&self, path: Path) -> f64 {
+        if path == Path::Host { self.precision.max(self.cpu_precision) } else { self.precision }
+    }
+
     /// Returns the first setting that differs from `earlier`, such as `--precision`.
     pub fn difference(&self, earlier: &Self) -> Option<&'static str> {
         let differ = [
-            ("--precision", self.precision != earlier.precision),
+            (
+                "--precision",
+                (self.precision, self.cpu_precision) != (earlier.precision, earlier.cpu_precision),
+            ),
             ("--samples", self.samples != earlier.samples),
             (
                 "--max-time or --quick",
@@ -97,6 +110,7 @@ mod tests {
         let time = Nanoseconds(5e8);
         for (now, flag) in [
             (Sampling { precision: 0.01, ..THEN }, "--precision"),
+            (Sampling { cpu_precision: 0.0, ..THEN }, "--precision"),
             (Sampling { samples: Some(40), ..THEN }, "--samples"),
             (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
             (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
@@ -111,5 +125,12 @@ mod tests {
             assert_eq!(now.difference(&THEN), Some(flag));
         }
         assert_eq!(THEN.difference(&THEN), None);
+    }
+
+    #[test]
+    fn the_precision_on_a_cpu_is_never_finer_than_the_one_asked_for() {
+        let on = |asked: Sampling| [Path::Host, Path::Graph].map(|path| asked.precision_on(path));
+        assert_eq!(on(Sampling::USUAL), [0.02, 0.005]);
+        assert_eq!(on(Sampling { precision: 0.001, cpu_precision: 0.0, ..Sampling::USUAL }), [0.001, 0.001]);
     }
 }

@@ -5,7 +5,7 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use gpubench_records::{
     Cache, Energy, Measurement, Method, Path, Quantity, Reason, Record, Run, State, counts::ResultCounts,
-    work::Link,
+    verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -42,6 +42,13 @@ pub fn methods(run: &Run) -> String {
         measured()
             .any(|(record, measured)| record.case.cache == cache && holds(record) && above_memory(measured))
     };
+    let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
+    if run.sampling.cpu_precision > run.sampling.precision && measured().any(is_on_cpu) {
+        let [usual, widest] = [run.sampling.cpu_precision, WIDEST].map(format::precision);
+        text += &format!(
+            "CPU results are sampled to {usual}, and valid up to {widest}: other programs use the CPU too (--precision asks for more)\n"
+        );
+    }
     if is_above(Cache::Hot) {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
-use gpubench_records::verdict::{WIDEST, more_samples};
+use gpubench_records::verdict::more_samples;
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, Sampling, State};
 use gpubench_stats::{Nanoseconds, format};
 
@@ -230,10 +230,9 @@ impl Notes {
     /// The words of a reason against `record`. Rows with no interval or a wide one show their figures themselves, so that the reason is the
     /// same for all of them.
     fn words(&self, reason: &Reason, record: &Record) -> String {
-        let precision = self.sampling.precision;
         match reason {
-            Reason::NotConverged { .. } => {
-                let wanted = format::precision(precision);
+            Reason::NotConverged { requested, .. } => {
+                let wanted = format::precision(*requested);
                 let samples = record.measurement.as_ref().map(|measured| &measured.samples);
                 let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
                 let (end, instead) = match self.sampling.samples {
@@ -251,9 +250,9 @@ impl Notes {
                 "interrupted: other programs used the processors during samples, too many to leave them out (measure while they rest, or raise --max-time)"
                     .to_owned()
             }
-            Reason::WideInterval { .. } => format!(
+            Reason::WideInterval { limit, .. } => format!(
                 "wide interval: the median is known to no better than {}",
-                format::precision(precision.max(WIDEST))
+                format::precision(*limit)
             ),
             other => other.to_string(),
         }

@@ -100,7 +100,9 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     }
     let mut reasons: Vec<_> = resolution.or_else(|| imprecise(samples, wanted)).into_iter().collect();
     reasons.extend(interrupted(samples));
-    reasons.extend(samples.drift().map(Reason::Drift));
+    // On a shared processor a drift within the width of a valid result is the other programs'.
+    let shared = samples.shares_processors();
+    reasons.extend(samples.drift().filter(|it| !shared || it.change.abs() > WIDEST).map(Reason::Drift));
     reasons.extend(samples.modes().map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
     reasons.extend(clocks_fell(during, samples.device_clock.as_ref(), info.clock()));

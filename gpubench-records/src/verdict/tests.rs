@@ -509,6 +509,28 @@ fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
     }
 }
 
+/// Other programs slow a CPU by more than it drifts by itself.
+#[test]
+fn a_drift_on_a_shared_processor_is_a_reservation_beyond_the_width_of_a_valid_result() {
+    let drifts = |part: f64, path| {
+        let mut samples = Samples { method: Method::new(path), ..samples(1e5) };
+        for (number, event) in samples.event_times.iter_mut().enumerate() {
+            *event += Nanoseconds(part * 1e5 * (number / 20) as f64 / 2.0 + (number * 61 % 60) as f64);
+        }
+        let claim = DeclaredWork {
+            counts: Counts::default(),
+            data_type: "f32",
+            link: None,
+            cold: false,
+            written: None,
+        };
+        let reasons = judge(&samples, 0.02, &claim, &h200()).reasons;
+        reasons.iter().any(|reason| matches!(reason, Reason::Drift(_)))
+    };
+    assert_eq!([Path::Host, Path::Graph].map(|path| drifts(0.03, path)), [false, true]);
+    assert_eq!([Path::Host, Path::Graph].map(|path| drifts(0.08, path)), [true, true]);
+}
+
 #[test]
 fn a_drift_is_told_with_its_direction() {
     let told = |change| Reason::Drift(gpubench_stats::Drift { change }).to_string();

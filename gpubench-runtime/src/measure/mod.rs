@@ -71,6 +71,8 @@ pub fn measure(
     monitor: Option<Box<dyn Monitor>>,
     progress: &mut dyn StepObserver,
 ) -> Result<Samples, Failure> {
+    let precision = sampling.precision_on(sampler.method().path);
+    let sampling = &Sampling { precision, ..*sampling };
     let timer = sampler.timer()?;
     let mut checked = CheckedGroups::new(sampler, timer)?;
     let watch = monitor.map(Watch::over);

@@ -100,7 +100,7 @@ fn record(
     let prepared = prepared.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let found = |whose: usize, samples| {
         let prepared = &prepared[whose];
-        measurement(options[whose], sampling.precision, info, (samples, None), prepared, (cache, hot[whose]))
+        measurement(options[whose], &sampling, info, (samples, None), prepared, (cache, hot[whose]))
     };
     let [samples, others] = compared.samples;
     let mut found = [found(0, samples), found(1, others)];

@@ -192,8 +192,7 @@ fn record(
     };
     restore_inputs(case, job.device);
     let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
-    let (mut measurement, verdict) =
-        measurement(options, sampling.precision, info, sampled, prepared, (cache, hot));
+    let (mut measurement, verdict) = measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
@@ -272,7 +271,7 @@ fn energy(
 /// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
 pub(super) fn measurement(
     options: &BenchmarkOptions,
-    precision: f64,
+    sampling: &Sampling,
     info: &DeviceInfo,
     (samples, energy): (Samples, Option<Energy>),
     prepared: &PreparedCase,
@@ -301,6 +300,7 @@ pub(super) fn measurement(
     };
     let claim = measurement.declared_work(cache);
     let Measurement { samples, launch, .. } = &measurement;
+    let precision = sampling.precision_on(samples.method.path);
     let verdict = judge(samples, precision, &claim, info).with_declared_work(&claim, samples, launch, info);
     let reservations = launched::reservations(launch, samples, host_work);
     let missing = missing_work(&claim, samples, launch, info);
