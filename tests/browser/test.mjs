@@ -149,7 +149,7 @@ await check("names are shown as they are, and nothing in them is obeyed", odd, {
 
 await check("all is readable without a script", suite, { script: false }, async (tab) => {
   const text = await tab.$eval("main", (main) => main.innerText);
-  for (const words of ["saxpy[n=4194304]", "not converged", "Rows with a reservation", "Roofline"]) {
+  for (const words of ["saxpy[n=4194304]", "not converged", "Suspect and invalid results", "Roofline"]) {
     assert.ok(text.includes(words), `there is no "${words}"`);
   }
   const visible = await tab.$$eval("tr.more", (rows) => rows.every((row) => row.getBoundingClientRect().height > 0));

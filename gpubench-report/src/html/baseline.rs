@@ -1,4 +1,4 @@
-//! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and tables of the changes with their intervals.
+//! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and the cases that are slower, faster or not comparable.
 
 use gpubench_records::{Answer, BaselineComparison, Finding};
 use gpubench_stats::{Ratio, format};
@@ -61,15 +61,17 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
     view.cases.iter().filter_map(row).collect()
 }
 
-/// A table of results, the slower ones first.
+/// The number of each answer, and a table of the cases that are slower, faster or not comparable, the slower ones first. The table of all
+/// cases has the changes of the others.
 fn table(title: &str, mut rows: Vec<Row>) -> Markup {
     let counts =
         together::answer_counts(rows.iter().filter_map(|(_, compared, _)| Some(compared.as_ref()?.1)));
+    rows.retain(|(_, compared, _)| !matches!(compared, Some((_, Answer::Same | Answer::Undecided))));
     let ratio = |row: &Row| row.1.map_or(0.0, |(ratio, _)| ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     html! {
         h3 { (title) ": " (counts) }
-        div.wide tabindex="0" {
+        @if !rows.is_empty() { div.wide tabindex="0" {
             table {
                 thead { tr { @for head in ["case", "change", "95 % interval", "answer"] { th scope="col" { (head) } } } }
                 @for (name, compared, result) in &rows {
@@ -82,6 +84,6 @@ fn table(title: &str, mut rows: Vec<Row>) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }

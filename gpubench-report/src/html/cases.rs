@@ -1,7 +1,7 @@
 //! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
 //! own, with a second line for its details. In a large run some rows have less, which the page says.
 
-use gpubench_records::{GroupClock, Measurement, Record, State};
+use gpubench_records::{Answer, GroupClock, Measurement, Record, State};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, format};
 use gpubench_table::{roof, sentences, text::plain};
 use maud::{Markup, html};
@@ -18,8 +18,11 @@ const MOST_CLOCKS: usize = 100;
 /// The text of a cell, and the number that it is sorted by.
 type Cell = fn(&Measurement) -> Option<(String, f64)>;
 
-/// The columns after the name: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
-const COLUMNS: [(&str, bool, Cell); 7] = [
+/// A column: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
+type Column = (&'static str, bool, Cell);
+
+/// The columns after the name, of which the page has those that have a figure.
+const COLUMNS: [Column; 7] = [
     ("time", false, |it| Some((format::time(it.median()), it.median().as_f64()))),
     ("95 % interval", true, |it| {
         let time = &it.samples.time;
@@ -35,22 +38,28 @@ const COLUMNS: [(&str, bool, Cell); 7] = [
 
 /// The section with the table and its filters.
 pub(super) fn cases(view: &View<'_>) -> Markup {
+    let columns: Vec<_> = COLUMNS
+        .into_iter()
+        .filter(|(_, _, cell)| view.cases.iter().any(|case| cell_of(case, *cell).is_some()))
+        .collect();
+    let is_compared = view.cases.iter().any(|case| case.change().is_some());
     html! {
         (controls())
         p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
         @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (plain(view.prefix)) } } }
         div.wide {
-            table #table {
+            table #table.compared[is_compared] {
                 thead {
                     tr {
                         th scope="col" data-kind="text" { "case" }
                         @if view.several_devices { th.device-cell scope="col" data-kind="text" { "device" } }
                         th scope="col" data-kind="text" { "cache" }
-                        @for (title, is_wide, _) in COLUMNS { th.number.wide-only[is_wide] scope="col" { (title) } }
+                        @for (title, is_wide, _) in &columns { th.number.wide-only[*is_wide] scope="col" { (title) } }
+                        @if is_compared { th.number scope="col" { "change" } }
                         th scope="col" data-kind="text" { "verdict" }
                     }
                 }
-                @for case in &view.cases { (row(view, case)) }
+                @for case in &view.cases { (row(view, case, &columns, is_compared)) }
             }
         }
         p #more hidden { button type="button" { "Show more rows" } }
@@ -90,7 +99,12 @@ fn controls() -> Markup {
     }
 }
 
-fn row(view: &View<'_>, case: &PageCase<'_>) -> Markup {
+/// Returns the cell of a case; `None` if it was not measured, or has no such figure.
+fn cell_of(case: &PageCase<'_>, cell: Cell) -> Option<(String, f64)> {
+    case.record.measurement.as_ref().and_then(cell)
+}
+
+fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bool) -> Markup {
     let record = case.record;
     let number = case.number;
     let state = record.verdict.state.to_string();
@@ -100,13 +114,25 @@ fn row(view: &View<'_>, case: &PageCase<'_>) -> Markup {
                 th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
                 @if view.several_devices { td.device-cell { (plain(&record.device)) } }
                 td { (record.case.cache.to_string()) }
-                @for (_, is_wide, cell) in COLUMNS {
-                    @let cell = record.measurement.as_ref().and_then(cell);
-                    td.number.wide-only[is_wide] data-v=[cell.as_ref().map(|(_, value)| value)] { @if let Some((text, _)) = &cell { (text) } }
+                @for (_, is_wide, cell) in columns {
+                    @let cell = cell_of(case, *cell);
+                    td.number.wide-only[*is_wide] data-v=[cell.as_ref().map(|(_, value)| value)] { @if let Some((text, _)) = &cell { (text) } }
                 }
+                @if is_compared { (change(case)) }
                 td class=(state) { (mark(record)) }
             }
-            tr.more #{ "m" (number) } { td colspan="11" { (details(view, case)) } }
+            tr.more #{ "m" (number) } { td colspan="12" { (details(view, case)) } }
+        }
+    }
+}
+
+/// The cell of a comparison.
+fn change(case: &PageCase<'_>) -> Markup {
+    let change = case.change();
+    let is = |answer| change.is_some_and(|(_, it)| it == answer);
+    html! {
+        td.number.slower[is(Answer::Slower)].faster[is(Answer::Faster)] data-v=[change.map(|(ratio, _)| ratio.value)] {
+            @if let Some((ratio, _)) = change { (format::change(ratio.value)) }
         }
     }
 }
@@ -126,6 +152,9 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
     html! {
         @for reason in &record.verdict.reasons {
             p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (plain(&reason.to_string())) }
+        }
+        @if let Some((ratio, answer)) = case.change() {
+            p { "change: " (format::change(ratio.value)) " " (format::changes(ratio.low, ratio.high)) ", " (answer) }
         }
         @if let Some(measured) = &record.measurement {
             @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.info(record)));

@@ -24,8 +24,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let view = View::new(run);
     let parts = [
-        ("summary", "Summary", run::summary(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
+        ("summary", "Summary", run::summary(&view)),
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", plots::sweeps(&view)),
         ("roofline", "Roofline", plots::rooflines(&view)),

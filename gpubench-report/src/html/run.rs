@@ -33,7 +33,7 @@ fn reservations(view: &View<'_>) -> Markup {
     cases.sort_by_key(|case| std::cmp::Reverse(case.record.verdict.state));
     html! {
         @if !cases.is_empty() {
-            h3 { "Rows with a reservation" }
+            h3 { "Suspect and invalid results" }
             ol {
                 @for case in cases.iter().take(NAMED) {
                     li {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::{Cache, DeviceInfo, Measurement, Record, Run, State};
+use gpubench_records::{Answer, Cache, DeviceInfo, Finding, Measurement, Record, Run, State};
+use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
 use crate::drawing::{Point, Series, Style};
@@ -15,6 +16,8 @@ pub(super) struct PageCase<'a> {
     pub(super) record: &'a Record,
     /// The length of the modules that all names begin with.
     prefix: usize,
+    /// The comparison of the case with the baseline.
+    finding: Option<&'a Finding>,
     /// The number of the same case with the other cache state.
     pub(super) partner: Option<usize>,
 }
@@ -45,7 +48,14 @@ impl<'a> View<'a> {
 
     pub(super) fn new(run: &'a Run) -> Self {
         let prefix = shared_modules(run.records.iter().map(|record| &*record.case.benchmark));
-        let case = |(number, record)| PageCase { number, record, prefix: prefix.len(), partner: None };
+        let lines = run.baseline_comparison.iter().flat_map(|check| &check.findings);
+        let findings: HashMap<_, _> =
+            lines.map(|line| ((&*line.name, &*line.device, line.cache), &line.finding)).collect();
+        let case = |(number, record): (usize, &'a Record)| {
+            let of_record = (&*record.case.name(), &*record.device, record.case.cache);
+            let finding = findings.get(&of_record).copied();
+            PageCase { number, record, prefix: prefix.len(), finding, partner: None }
+        };
         let mut cases: Vec<_> = run.records.iter().enumerate().map(case).collect();
         let mut seen = HashMap::new();
         for (number, Record { case, device, .. }) in run.records.iter().enumerate() {
@@ -95,6 +105,15 @@ impl PageCase<'_> {
     /// The same with its cache state.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.short_name(), self.record.case.cache)
+    }
+
+    /// The time over that of the baseline, or of the interleaved case, with the answer.
+    pub(super) fn change(&self) -> Option<(Ratio, Answer)> {
+        match (self.finding, &self.record.compared) {
+            (Some(Finding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
+            (_, Some(compared)) => Some((compared.comparison.ratio?, compared.comparison.answer)),
+            _ => None,
+        }
     }
 
     /// The target of links to the row.

@@ -133,7 +133,7 @@ fn a_gate_is_in_what_others_read() {
     assert!(text.contains("errors=\"1\"") && text.contains("not judged: nothing was compared"), "{text}");
 }
 
-/// Comparisons come before the cases and begin with the outcome of the gate, if there is one.
+/// Comparisons come before the cases and begin with the outcome of the gate, if there is one. The table of the cases has every change.
 #[test]
 fn comparisons_begin_with_the_outcome_of_the_gate() {
     let top = |run: &Run| {
@@ -142,6 +142,10 @@ fn comparisons_begin_with_the_outcome_of_the_gate() {
         let (_, from) = page.split_once("id=\"baseline\"").expect("comparisons");
         let (gate, table) = from.split_once("<h3>").expect("a table");
         assert!(table.starts_with("Against baseline main") && table.contains("id=\"cases\""));
+        // Changes that were decided are listed; the table of all cases has each.
+        let (list, cases) = table.split_once("id=\"cases\"").expect("cases");
+        assert!(list.contains("+10.00 %") && !list.contains("+0.00 %"), "{list}");
+        assert!(cases.contains("+10.00 %</td>") && cases.contains("+0.00 %</td>"), "{cases}");
         gate.to_owned()
     };
     let gated = gated();
