@@ -1,6 +1,6 @@
 //! The run as a whole: the summary at the top of the page, and the method and the environment at its end.
 
-use gpubench_records::{DeviceInfo, Path, Run, files::time_of_day};
+use gpubench_records::{DeviceInfo, Run, files::time_of_day};
 use gpubench_stats::format;
 use gpubench_table::{case_name, header, remarks, text::plain};
 use maud::{Markup, html};
@@ -60,7 +60,7 @@ fn method(run: &Run) -> Markup {
     html! {
         p {
             "Medians of event times less the timer's overhead. A case is sampled until the 95 % interval of its median is at "
-            (format::plus_minus(sampling.precision)) " (on a CPU " (format::plus_minus(sampling.precision_on(Path::Host))) "), for at most " (format::time(sampling.max_time))
+            (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time))
             ", after at least " (format::time(sampling.min_warm_up_time)) " of warm-up; a benchmark or the command line may say otherwise."
         }
         ul { @for line in remarks::methods(run).lines() { li { (plain(line)) } } }
