@@ -210,8 +210,12 @@ fn exactly_as_many_samples_and_warm_up_launches_as_asked_for() {
 fn no_case_keeps_more_samples_than_the_most() {
     let mut sampler = FakeSampler::new(noisy);
     sampler.cost = Nanoseconds(1.0);
-    let sampling =
-        Sampling { precision: 1e-9, min_warm_up_time: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
+    let sampling = Sampling {
+        precision: 1e-9,
+        cpu_precision: 0.0,
+        min_warm_up_time: Nanoseconds::from_seconds(0.0),
+        ..Sampling::USUAL
+    };
     let (samples, _) = measured(&mut sampler, &sampling);
     assert_eq!(samples.event_times.len(), MAX_AUTOMATIC_SAMPLES);
     assert!(!samples.converged);
@@ -466,8 +470,10 @@ fn each_group_has_its_own_overhead() {
 /// A launch that would need an hour for its interval to narrow: its sampling ends after a third of a second, not after its budget.
 #[test]
 fn what_would_need_hours_is_given_up() {
-    let (samples, _) =
-        measured(&mut FakeSampler::new(noisy), &Sampling { precision: 1e-3, ..Sampling::USUAL });
+    let (samples, _) = measured(
+        &mut FakeSampler::new(noisy),
+        &Sampling { precision: 1e-3, cpu_precision: 0.0, ..Sampling::USUAL },
+    );
     assert!(!samples.converged, "{:?}", samples.time);
     let spent = samples.device_time;
     assert!((0.3..0.6).contains(&spent.as_seconds()), "{spent:?}");
