@@ -26,6 +26,7 @@ mod prepare;
 pub(crate) mod printer;
 pub(crate) mod progress;
 mod share;
+mod status_line;
 mod test_mode;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.

@@ -1,10 +1,9 @@
 //! Shows a run in progress: its warnings, and one line that moves if standard error is a terminal. In a benchmark binary, rows go to
 //! standard output as soon as all cases of a benchmark are measured.
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::error::say;
 use super::printer::{LiveOutput, Printer};
+use super::status_line::StatusLine;
 use crate::plan::{Job, JobStatus, Plan};
 use crate::runner::{RunEvent, RunEvents};
 use gpubench_records::{Run, text::printable};
@@ -13,9 +12,9 @@ use gpubench_table::{self as report, Planned, TableWriter};
 
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its step or its samples so far,
 /// and the number of cases done.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Progress<'a> {
-    bar: ProgressBar,
+    line: StatusLine,
     is_quiet: bool,
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
@@ -28,20 +27,6 @@ pub struct Progress<'a> {
     shown: LiveOutput,
 }
 
-impl Default for Progress<'_> {
-    fn default() -> Self {
-        Self {
-            bar: ProgressBar::hidden(),
-            is_quiet: false,
-            several_devices: false,
-            is_again: false,
-            printer: None,
-            jobs: Vec::new(),
-            shown: LiveOutput::default(),
-        }
-    }
-}
-
 impl<'a> Progress<'a> {
     /// Shows warnings and no progress.
     #[must_use]
@@ -52,7 +37,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
-    pub(super) fn over(total: usize, what: &str) -> Self {
+    pub(super) fn over(total: usize, what: &'static str) -> Self {
         let mut progress = Self::default();
         progress.begin(total, what);
         progress
@@ -68,35 +53,24 @@ impl<'a> Progress<'a> {
         std::mem::take(&mut self.shown)
     }
 
-    fn begin(&mut self, total: usize, what: &str) {
-        if !self.is_quiet {
-            self.bar = ProgressBar::new(total as u64);
-        }
-        self.set_style(&format!("{{bar:16}} {{pos}}/{{len}} {what} {{elapsed}}  {{wide_msg}}"));
+    fn begin(&mut self, total: usize, what: &'static str) {
+        self.line = StatusLine::new(Some(total), what, self.is_quiet);
     }
 
     /// Counts measurements, of which nobody knows how many there will be.
     pub(super) fn begin_uncounted(&mut self) {
-        if !self.is_quiet {
-            self.bar = ProgressBar::new_spinner();
-        }
-        self.set_style("{spinner} {pos} measurements {elapsed}  {wide_msg}");
-    }
-
-    /// Sets the template of the line. A mistake in it would leave the plain style.
-    fn set_style(&mut self, template: &str) {
-        _ = ProgressStyle::with_template(template).map(|style| self.bar.set_style(style));
+        self.line = StatusLine::new(None, "measurements", self.is_quiet);
     }
 
     /// Shows a job that ends without a record, and counts it.
     pub(super) fn try_job(&mut self, job: &Job) {
-        self.show(self.name(job));
-        self.bar.inc(1);
+        self.line.set_message(self.name(job));
+        self.line.add_done(1);
     }
 
     /// Hides the line while `print` prints something else.
     pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
+        self.line.aside(print)
     }
 
     fn say(&self, message: &str) {
@@ -107,11 +81,6 @@ impl<'a> Progress<'a> {
     fn name(&self, job: &Job) -> String {
         let on = if self.several_devices { format!(" on {}", job.device) } else { String::new() };
         printable(&format!("{job}{on}"))
-    }
-
-    /// Shows the activity.
-    fn show(&self, activity: String) {
-        self.bar.set_message(activity);
     }
 
     fn plan(&mut self, plan: &Plan, runs: usize) {
@@ -150,14 +119,14 @@ impl RunEvents for Progress<'_> {
     fn event(&mut self, event: &RunEvent<'_>) {
         match *event {
             RunEvent::Planned(plan, runs) => self.plan(plan, runs),
-            RunEvent::DevicesOpening => self.show("measuring the device's peaks".to_owned()),
+            RunEvent::DevicesOpening => self.line.set_message("measuring the device's peaks".to_owned()),
             RunEvent::RunStarted(run, resumed) => {
-                self.bar.inc(resumed.len() as u64);
+                self.line.add_done(resumed.len());
                 self.begin_table(run);
             }
-            RunEvent::JobStarted(job) => self.show(self.name(job)),
-            RunEvent::StepReached(job, step) => self.show(format!("{step}: {}", self.name(job))),
-            RunEvent::RecordFinished(_) => self.bar.inc(1),
+            RunEvent::JobStarted(job) => self.line.set_message(self.name(job)),
+            RunEvent::StepReached(job, step) => self.line.set_message(format!("{step}: {}", self.name(job))),
+            RunEvent::RecordFinished(_) => self.line.add_done(1),
             RunEvent::JobFinished(records) => {
                 let records: Vec<_> = records.iter().collect();
                 if let Some(rows) = self.shown.table.as_mut().map(|table| table.rows(&records)) {
@@ -165,14 +134,14 @@ impl RunEvents for Progress<'_> {
                 }
             }
             RunEvent::MeasuredAgain(plan) => {
-                self.bar.inc_length(plan.cases() as u64);
+                self.line.add_total(plan.cases());
                 if !std::mem::replace(&mut self.is_again, true) && !self.is_quiet {
                     let seem = if plan.cases() == 1 { "seems" } else { "seem" };
                     let cases = format::counted(plan.cases(), "case");
                     self.say(&format!("measuring {cases} again, which {seem} slower than the baseline"));
                 }
             }
-            RunEvent::RunEnded(_) => self.bar.finish_and_clear(),
+            RunEvent::RunEnded(_) => self.line.end(),
             RunEvent::Warning(warning) => self.say(&format!("warning: {warning}")),
             RunEvent::Remark(remark) => self.say(remark),
         }
@@ -181,7 +150,7 @@ impl RunEvents for Progress<'_> {
 
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.line.end();
     }
 }
 
@@ -213,7 +182,8 @@ mod tests {
         let failure = Failure::new(Stage::Launch, "no");
         progress.event(&RunEvent::RecordFinished(&Record::failed(job("copy").case(Cache::Hot), failure)));
         progress.event(&RunEvent::StepReached(&job("dot\u{1b}"), Step::Samples(64)));
-        assert_eq!((progress.bar.position(), progress.bar.length()), (1, Some(12)));
-        assert_eq!(progress.bar.message(), "after 64 samples: dot\\u{1b}", "no escape of a name");
+        let shown = progress.line.text();
+        assert!(shown.starts_with("█░░░░░░░░░░░░░░░ 1/12 cases "), "{shown}");
+        assert!(shown.ends_with("  after 64 samples: dot\\u{1b}"), "no escape of a name: {shown}");
     }
 }

@@ -1,0 +1,91 @@
+//! The line of progress on standard error, if that is a terminal.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use gpubench_table::text::shortened;
+use terminal_size::{Width, terminal_size_of};
+
+/// The number of columns of the bar.
+const BAR: usize = 16;
+/// The least time from one message to the next.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A number of things that are done, and the current activity.
+#[derive(Debug, Default)]
+pub(super) struct StatusLine {
+    done: usize,
+    /// The number of all, if it is known.
+    total: Option<usize>,
+    /// The name of the things, such as `cases`.
+    unit: &'static str,
+    message: String,
+    /// Nothing if the line is hidden.
+    began: Option<Instant>,
+    message_shown: Option<Instant>,
+}
+
+impl StatusLine {
+    pub(super) fn new(total: Option<usize>, unit: &'static str, is_quiet: bool) -> Self {
+        let began = (!is_quiet && io::stderr().is_terminal()).then(Instant::now);
+        Self { total, unit, began, ..Self::default() }
+    }
+
+    /// Shows the activity, unless another was shown just before.
+    pub(super) fn set_message(&mut self, message: String) {
+        self.message = message;
+        if self.message_shown.is_none_or(|shown| shown.elapsed() > INTERVAL) {
+            self.message_shown = Some(Instant::now());
+            self.draw();
+        }
+    }
+
+    /// Counts `more` as done.
+    pub(super) fn add_done(&mut self, more: usize) {
+        self.done += more;
+        self.draw();
+    }
+
+    /// Counts `more` to do.
+    pub(super) fn add_total(&mut self, more: usize) {
+        self.total = self.total.map(|total| total + more);
+        self.draw();
+    }
+
+    /// Hides the line while `print` prints something else.
+    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.write("");
+        let printed = print();
+        self.draw();
+        printed
+    }
+
+    /// Hides the line for good.
+    pub(super) fn end(&mut self) {
+        self.write("");
+        self.began = None;
+    }
+
+    fn draw(&self) {
+        let columns = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns.into());
+        self.write(&shortened(&self.text(), columns));
+    }
+
+    /// Writes `text` in place of the line.
+    fn write(&self, text: &str) {
+        if self.began.is_some() {
+            _ = write!(io::stderr(), "\r{text}\x1b[K");
+        }
+    }
+
+    /// Returns the line, as in `████░░░░ 3/6 cases 5s  launch: copy`.
+    pub(super) fn text(&self) -> String {
+        let Self { done, unit, message, .. } = self;
+        let seconds = self.began.map_or(0, |began| began.elapsed().as_secs());
+        let elapsed = humantime::format_duration(Duration::from_secs(seconds));
+        let Some(total) = self.total else { return format!("{done} {unit} {elapsed}  {message}") };
+        let full = (BAR * done / total.max(1)).min(BAR);
+        let (full, rest) = ("█".repeat(full), "░".repeat(BAR - full));
+        format!("{full}{rest} {done}/{total} {unit} {elapsed}  {message}")
+    }
+}
