@@ -7,7 +7,7 @@ use gpubench_stats::format;
 
 gpubench_stats::stored! {
     /// The part of a case's protocol in which something happened.
-    #[derive(Copy, Eq, PartialOrd, Ord)]
+    #[derive(Copy, Eq, Hash)]
     #[non_exhaustive]
     pub enum Stage {
         /// Evaluating the benchmark's `args`.

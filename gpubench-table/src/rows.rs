@@ -11,7 +11,6 @@ use gpubench_stats::{Nanoseconds, format};
 use crate::text::{plain, plain_lines};
 
 /// A case on one device, or on several of a model.
-#[derive(Debug)]
 pub(super) struct Row<'a> {
     /// The record whose figures it has: the one whose median is in the middle; of two in the middle, the faster.
     pub(super) shown: &'a Record,
@@ -140,7 +139,6 @@ pub(super) fn grouped<K: PartialEq, V: PartialEq>(
 }
 
 /// Devices of a run that are shown together.
-#[derive(Debug)]
 pub(super) struct Devices<'a> {
     /// The facts of each.
     pub(super) info: Vec<&'a DeviceInfo>,
@@ -181,7 +179,6 @@ pub(super) struct Notes {
 }
 
 /// A reason against a row.
-#[derive(Debug)]
 pub(super) struct Note {
     /// Its number, from 1.
     pub(super) number: usize,

@@ -35,7 +35,7 @@ const NOT_WITH_TUNE: [&str; 16] = [
     "measure_peaks",
 ];
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 struct TuneArgs {
     /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
     ///

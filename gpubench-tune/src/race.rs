@@ -35,7 +35,7 @@ pub(crate) struct Duel {
 }
 
 /// A variant in the race.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Contender {
     /// The variant, with its ratio to the leader.
     variant: TunedVariant,
@@ -58,7 +58,7 @@ impl Contender {
 }
 
 /// A part of a race with one leader.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Epoch {
     /// Its number, from 1.
     number: i32,
@@ -78,7 +78,7 @@ impl Epoch {
 }
 
 /// A race in progress.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Race {
     /// The equivalence margin.
     margin: f64,

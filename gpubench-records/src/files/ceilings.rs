@@ -38,7 +38,7 @@ impl Ceiling {
 }
 
 /// The GPU or the CPU, and the program that they were measured with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     uuid: String,
     /// Nothing for a CPU.

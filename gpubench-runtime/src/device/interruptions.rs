@@ -22,7 +22,6 @@ const OTHERS_PART: f64 = 0.1;
 const TICKS: Nanoseconds = Nanoseconds(30e6);
 
 /// The waits of threads since the first sample began.
-#[derive(Debug)]
 pub(super) struct Interruptions {
     begin: Instant,
     /// The times of the threads when the first sample began, at the last reading and at this one.

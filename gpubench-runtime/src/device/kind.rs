@@ -59,7 +59,7 @@ impl DeviceKind {
 gpubench_core::inventory::collect!(DeviceKind);
 
 /// The rule for choosing devices of a kind if the user names none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,

@@ -3,7 +3,7 @@
 use std::{env, fs, path::PathBuf};
 
 /// A file system, usually this machine's.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
     /// The user's folders of programs.

@@ -45,7 +45,7 @@ pub(crate) struct Selected {
 }
 
 /// The devices that this machine has, of the kinds that a program measures.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Devices {
     there: Vec<Available>,
     /// The kinds of which this machine has no device, wanted by a benchmark or not.

@@ -9,7 +9,7 @@ use gpubench_records::Timer;
 use gpubench_stats::Nanoseconds;
 
 /// The time that the groups of a phase may take together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Budget {
     limit: Nanoseconds,
     begin: Instant,

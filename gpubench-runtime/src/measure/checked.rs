@@ -7,7 +7,6 @@ use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_time
 use gpubench_stats::{Nanoseconds, median_below_step};
 
 /// Takes groups, and remembers the faults of their clock.
-#[derive(Debug)]
 pub(super) struct CheckedGroups {
     timer: Timer,
     /// The launches that each sample times: 2 for a pair.
@@ -16,7 +15,7 @@ pub(super) struct CheckedGroups {
 }
 
 /// The cost of a group.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
     /// The number of its samples or pairs, those that are no times included.
     pub(super) samples: usize,

@@ -11,7 +11,7 @@ pub(super) const USUAL_GROUPS: usize = 600;
 const MOVED: f64 = 0.005;
 
 /// The readings taken after the groups.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct ClockReadings {
     groups: Vec<GroupClock>,
 }

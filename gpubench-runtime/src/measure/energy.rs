@@ -102,7 +102,7 @@ fn launch_and_read(
 }
 
 /// An update of the counter: when it was seen, the counter's value, and the power sensor's reading.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Update {
     when: Instant,
     counted: Joules,

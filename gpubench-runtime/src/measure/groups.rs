@@ -20,7 +20,7 @@ const GROWTH: usize = 8;
 const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
 /// The size of the next group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct GroupSize {
     samples: usize,
     fewest: usize,

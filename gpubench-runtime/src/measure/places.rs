@@ -14,7 +14,6 @@ use gpubench_stats::Nanoseconds;
 const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
 /// Moves a case's inputs before its groups.
-#[derive(Debug)]
 pub(super) struct Places {
     seed: u64,
     moves: usize,

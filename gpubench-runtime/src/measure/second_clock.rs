@@ -10,7 +10,7 @@ use super::groups::MIN_GROUPS;
 const NOT_CANCELLED: f64 = 0.1;
 
 /// The correction of a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Correction {
     /// The bias of the first clock: its time minus that of the second.
     by: Nanoseconds,

@@ -45,7 +45,7 @@ pub(super) struct Look {
 }
 
 /// The limits of sampling.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// The time for all samples; a number of samples that the user set ignores it.
     pub(super) budget: Nanoseconds,

@@ -19,7 +19,7 @@ use gpubench_records::files::{self, self as store};
 use gpubench_records::{EarlierRun, Package, Program};
 
 /// The purpose of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// Measures benchmarks.
     Measure,

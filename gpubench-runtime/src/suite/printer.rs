@@ -16,7 +16,6 @@ use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 
 /// A run that has ended.
-#[derive(Debug)]
 pub(super) struct MeasuredRun {
     /// Everything that was measured.
     pub run: Run,

@@ -12,7 +12,7 @@ const GAPS: &str = "--share `split`: the numbers of this job array have gaps, so
     --array=1-N, or give --share NUMBER/N";
 
 /// The share of a run, before its plan is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Share {
     /// The task that the run is, if it is one of several.
     pub task: Option<Task>,

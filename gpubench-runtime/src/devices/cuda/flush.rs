@@ -174,7 +174,7 @@ const SWEEP: usize = 3;
 const ATTEMPTS: usize = 3;
 
 /// A flush, and the facts known about it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct ChosenFlush {
     pub(crate) flush: Flush,
     pub(crate) reason: Option<String>,

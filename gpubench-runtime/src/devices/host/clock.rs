@@ -118,7 +118,7 @@ fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
 }
 
 /// The files of a pool's threads, which stay open.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct PoolThreads {
     /// The thread that measures comes first.
     threads: Vec<File>,

@@ -46,7 +46,8 @@ pub(super) fn met() -> Option<u64> {
     fields.split_whitespace().nth(7)?.parse().ok()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use crate::device::Memory;

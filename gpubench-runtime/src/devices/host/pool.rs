@@ -157,7 +157,8 @@ fn only(processor: usize) -> CpuSet {
     set
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use rayon::ThreadPoolBuilder;

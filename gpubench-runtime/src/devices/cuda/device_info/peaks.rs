@@ -9,7 +9,7 @@ use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::Rate;
 
 /// The driver's attributes that limits follow from. An attribute that the driver hides is 0.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Attributes {
     pub(crate) capability: (u64, u64),
     pub(crate) multiprocessors: u64,

@@ -55,7 +55,7 @@ const UNREAD_ROWS: usize = 3;
 /// The time of an empty launch itself, behind whatever flush: on an H200, CUPTI reads 545 ns around an empty launch of a stream if it
 /// is hot, and 549 if it is cold. In a graph behind a flush the launch data of a node comes from memory, so that one more node takes
 /// 40 to 90 ns longer there. Launches of a stream do not wait for that, and the samples and the empty launches among them wait alike.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct OneMore {
     pub(crate) time: Nanoseconds,
     /// Its standard error.

@@ -165,7 +165,7 @@ impl Drop for Replay<'_> {
 }
 
 /// The action of a captured node, as far as a measurement cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     Kernel,
     Copy,

@@ -76,7 +76,7 @@ pub(crate) fn pair_sampler<'a>(
 }
 
 /// The work of a launch in a captured graph.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Captured {
     kernels: usize,
     /// Kernels, copies and memsets.

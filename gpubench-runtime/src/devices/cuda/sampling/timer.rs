@@ -50,7 +50,7 @@ const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
 /// The groups that a timer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Groups {
     Stream,
     Graph,

@@ -11,7 +11,7 @@ const MARK: &str = "gpubench_delay";
 const OURS: &str = "gpubench_";
 
 /// What was enqueued.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Expected {
     /// The number of launches.
     pub(super) launches: usize,
@@ -24,7 +24,7 @@ pub(super) struct Expected {
 }
 
 /// A launch as CUPTI saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TracedLaunch {
     /// The begin of its first piece, by CUPTI's clock.
     pub(crate) begin: u64,

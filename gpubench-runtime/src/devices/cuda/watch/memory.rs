@@ -25,14 +25,14 @@ const SMALLEST: u64 = 512;
 const THREADS: u32 = 256;
 
 /// An allocation under write detection; its fingerprints lie in the table from `first` on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
     first: usize,
 }
 
 /// The memory that a launch can reach, or a part of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Regions {
     pub(crate) regions: Vec<Region>,
     /// The size of the blocks.
@@ -60,7 +60,7 @@ pub(crate) enum Unreadable {
 }
 
 /// The tables of fingerprints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fingerprints {
     /// Those before the checked launch.
     Before,
