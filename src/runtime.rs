@@ -15,7 +15,8 @@ pub mod settings {
     pub use gpubench_records::task::{InvalidPart, Part, ShareMode};
     pub use gpubench_runtime::device::ClockTarget;
     pub use gpubench_runtime::{
-        ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
+        ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, StatedPeak, Verifier,
+        WarmUp,
     };
 }
 

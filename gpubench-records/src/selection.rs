@@ -1,8 +1,7 @@
 //! The cases of a run that the user names: by filters of names, values of arguments, cache states and devices. Records do not
 //! contain the attribute's options, such as tags.
 
-use std::collections::{BTreeMap, HashSet};
-use std::{iter, str::FromStr};
+use std::{collections::HashSet, iter, str::FromStr};
 
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
@@ -19,8 +18,8 @@ pub struct CaseSelection {
     pub exact: bool,
     /// Parts of names or patterns that a case must not match.
     pub skip: Vec<NameFilter>,
-    /// Values of arguments, by the name of the argument. A case that lacks the argument is selected.
-    pub args: BTreeMap<String, Vec<String>>,
+    /// The values of arguments, sorted by name. A case that lacks the argument is selected.
+    pub args: Vec<ArgValues>,
     /// The cache states, if not all.
     pub caches: Option<Vec<Cache>>,
     /// The devices in the words of the command line, if not all: numbers, names or UUIDs with commas between them, or `all`.
@@ -41,8 +40,8 @@ impl CaseSelection {
 
     /// Returns true if this value of an argument is selected, or all are.
     pub fn takes_value(&self, arg: &Arg) -> bool {
-        let takes = |values: &Vec<String>| values.iter().any(|given| is_value(given, &arg.value));
-        self.args.get(&arg.name).is_none_or(takes)
+        let takes = |given: &ArgValues| given.values.iter().any(|value| is_value(value, &arg.value));
+        self.args.iter().filter(|given| given.name == arg.name).all(takes)
     }
 
     /// Returns true if this benchmark is selected, in any cache state and on any device.
@@ -98,13 +97,14 @@ impl CaseSelection {
     pub fn unknown_arg(&self, run: &Run) -> Option<&str> {
         let measured = run.records.iter().flat_map(|record| &record.case.args);
         let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
-        self.args.keys().map(|name| &**name).find(|name| !all().any(|arg| arg.name == *name))
+        self.args.iter().map(|given| &*given.name).find(|name| !all().any(|arg| arg.name == *name))
     }
 
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
     pub fn describe(&self) -> String {
         let mut words = self.describe_names();
-        words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
+        let values = self.args.iter().map(|given| format!("with {}={}", given.name, given.values.join(",")));
+        words.extend(values);
         if let Some(caches) = &self.caches {
             words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
         }
@@ -208,7 +208,7 @@ impl std::fmt::Display for NameFilter {
 }
 
 /// An argument of a benchmark and its values, as in `n=1024,4096`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgValues {
     /// The name of the argument.
     pub name: String,
@@ -230,11 +230,14 @@ impl ArgValues {
         !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
     }
 
-    /// Collects the values of each argument.
-    pub fn by_name(args: &[Self]) -> BTreeMap<String, Vec<String>> {
-        let mut collected: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Self { name, values } in args {
-            collected.entry(name.clone()).or_default().extend(values.iter().cloned());
+    /// Collects the values of each argument, sorted by name.
+    pub fn by_name(args: &[Self]) -> Vec<Self> {
+        let mut collected: Vec<Self> = Vec::new();
+        for arg in args {
+            match collected.binary_search_by(|known| known.name.cmp(&arg.name)) {
+                Ok(place) => collected[place].values.extend_from_slice(&arg.values),
+                Err(place) => collected.insert(place, arg.clone()),
+            }
         }
         collected
     }
@@ -341,7 +344,7 @@ mod selection_tests {
         );
         assert!(takes(&selection(&["a::copy[n=4]"], true, &["n=4"])));
         let with = |value: &str| CaseSelection {
-            args: BTreeMap::from([("n".to_owned(), vec![value.to_owned()])]),
+            args: vec![ArgValues::new("n", [value])],
             ..CaseSelection::default()
         };
         assert!(takes(&with("4")) && !takes(&with("8")));
@@ -444,11 +447,7 @@ mod given_tests {
         assert_eq!("T=[u8; 4], Pair<u8, f32>".parse(), Ok(ArgValues::new("T", ["[u8; 4]", "Pair<u8, f32>"])));
         assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|text| text.parse::<ArgValues>().is_err()));
         let args = [("n", 1), ("m", 2), ("n", 3)].map(|(name, value)| ArgValues::new(name, [value]));
-        let by_name = ArgValues::by_name(&args);
-        assert_eq!(
-            (&by_name["n"][..], &by_name["m"][..]),
-            (&["1", "3"].map(str::to_owned)[..], &["2".to_owned()][..])
-        );
+        assert_eq!(ArgValues::by_name(&args), [ArgValues::new("m", [2]), ArgValues::new("n", [1, 3])]);
     }
 }
 

@@ -25,8 +25,8 @@ mod worker;
 pub use self::plan::{Job, JobStatus, Plan, SharedResource};
 pub use self::runner::{RunEvent, RunEvents};
 pub use self::settings::{
-    ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, Verifier,
-    WarmUp,
+    ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, Settings, ShareChoice, StatedPeak,
+    Verifier, WarmUp,
 };
 pub use self::suite::progress::Progress;
 pub use self::suite::{Error, Suite};

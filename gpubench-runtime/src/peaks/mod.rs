@@ -1,11 +1,11 @@
 //! Peaks that a device does not report: those that the user states in `gpubench.toml`,
 //! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::device::{Device, DeviceError};
-use crate::{devices::kinds, environment::host, settings::peaks_of};
+use crate::settings::{StatedPeak, peaks_of};
+use crate::{devices::kinds, environment::host};
 use gpubench_records::{Ceiling, DeviceInfo, Peak, Quantity};
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
@@ -14,7 +14,7 @@ pub(crate) use gpubench_records::files::ceilings::CeilingCache;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeakSources {
     /// The peaks that the user states, by device and quantity.
-    pub stated: BTreeMap<String, BTreeMap<String, String>>,
+    pub stated: Vec<StatedPeak>,
     /// The store of measured ceilings; `None` if they are not needed.
     pub ceilings: Option<CeilingCache>,
 }
@@ -55,16 +55,18 @@ impl PeakSources {
     /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
     pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
-        let known: BTreeSet<&str> = used.chain(kinds::data_types()).collect();
-        let names: BTreeSet<&String> = self.stated.values().flat_map(BTreeMap::keys).collect();
-        let compute = names.into_iter().filter_map(|name| match Quantity::named(name) {
-            Quantity::Compute(data_type) => Some(data_type),
-            _ => None,
-        });
-        let unknown = compute.filter(|data_type| !known.contains(&**data_type));
-        unknown
-            .map(|data_type| format!("peaks: no benchmark of this program has the data type `{data_type}`"))
-            .collect()
+        let known: Vec<&str> = used.chain(kinds::data_types()).collect();
+        let mut warnings = Vec::new();
+        for peak in &self.stated {
+            if let Quantity::Compute(data_type) = Quantity::named(&peak.quantity)
+                && !known.contains(&&*data_type)
+            {
+                warnings.push(format!("peaks: no benchmark of this program has the data type `{data_type}`"));
+            }
+        }
+        warnings.sort();
+        warnings.dedup();
+        warnings
     }
 
     /// Adds the known peaks of this device. Returns notes for the reader of its results.

@@ -1,7 +1,7 @@
 //! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead; and
 //! the benchmark that each job is compared with, which has the arguments that `--compare-with` gives, and else the job's own.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::{Arg, BenchmarkId, Job, JobStatus, Lister, PlanError, SharedResource}
 use crate::catch::catch;
 use crate::registry::{self, Entry, select, show};
 use gpubench_core::{ArgAxis, Variant, while_listed};
-use gpubench_records::{DeviceId, Failure, Stage, selection::amount};
+use gpubench_records::{ArgValues, DeviceId, Failure, Stage, selection::amount};
 
 /// The cases that an instance offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,9 +22,6 @@ pub struct Listed {
     pub refused: Option<(String, String)>,
 }
 
-/// Values that replace the listed ones, by the name of their axis.
-pub(super) type ArgValues = BTreeMap<String, Vec<String>>;
-
 /// Lists `variant`, whose types and constants are `generics`.
 ///
 /// # Errors
@@ -32,7 +29,7 @@ pub(super) type ArgValues = BTreeMap<String, Vec<String>>;
 pub(super) fn list(
     variant: &Variant,
     generics: &[Arg],
-    given: &ArgValues,
+    given: &[ArgValues],
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
     show(variant, |sweeps, case| {
@@ -70,10 +67,11 @@ struct AxisRows {
 }
 
 impl AxisRows {
-    fn of(axes: &[&dyn ArgAxis], given: &ArgValues) -> Result<Self, Failure> {
+    fn of(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
-            Some(given.get(axis.name())?.iter().map(|value| taken(*axis, value)).collect())
+            let given = given.iter().find(|given| given.name == axis.name())?;
+            Some(given.values.iter().map(|value| taken(*axis, value)).collect())
         };
         let given: Vec<Option<Vec<String>>> = axes.iter().map(of_user).collect();
         // If all are replaced, the listed values are not needed.

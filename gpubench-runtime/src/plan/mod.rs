@@ -1,7 +1,7 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`Lister`] alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ impl Plan {
             })
             .collect();
         let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
-        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        let (mut plan, mut axes_seen) = (Self::default(), HashSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
         for (instance, listed) in instances.iter().zip(lister.list(variants, &selection.cases)) {
             let present = plan.jobs.len();
@@ -165,7 +165,9 @@ impl Plan {
             let hint = if ignored == 0 { selection.cases.hint(&paths) } else { String::new() };
             return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
-        if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
+        if let Some(name) =
+            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(*name))
+        {
             return Err(PlanError::Usage(format!(
                 "--arg {name}=…: no selected benchmark has an argument of this name. --list shows those they have"
             )));
@@ -212,7 +214,7 @@ impl Plan {
         instance: &Instance<'_>,
         listed: Result<Listed, Failure>,
         selection: &Selection,
-        axes_seen: &mut BTreeSet<String>,
+        axes_seen: &mut HashSet<String>,
     ) -> Result<(), PlanError> {
         let Instance { entry, variant, device, .. } = *instance;
         let benchmark = entry.path();
@@ -289,7 +291,7 @@ impl Instance<'_> {
 fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
-        let wanted = selection.cases.args.get(name)?;
+        let wanted = &selection.cases.args.iter().find(|given| given.name == name)?.values;
         let mut values: Vec<String> = Vec::new();
         for variant in entry.variants {
             for other in variant.generics.iter().filter(|other| other.name == name) {
@@ -307,7 +309,7 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
 /// Refuses duplicate names, because a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
-    let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();
+    let mut seen: HashMap<String, &Entry> = HashMap::new();
     for entry in entries {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
@@ -318,7 +320,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
                 place(entry)
             )));
         }
-        let mut instances = BTreeSet::new();
+        let mut instances = HashSet::new();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
             let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
             let name = shown_name(&entry.path(), &generics);

@@ -1,6 +1,6 @@
 //! Selects a task's share of a plan. Tasks do not communicate: each computes the same distribution, because it depends on nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use super::{Job, JobStatus};
 use gpubench_records::{BenchmarkId, DeviceId, Part};
@@ -18,7 +18,7 @@ fn unit(job: &Job) -> Unit {
 /// change the shares of the others.
 pub(crate) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
     let mut units: Vec<(usize, Unit)> = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::new();
     for (job, status) in &jobs {
         let unit = unit(job);
         if seen.insert(unit.clone()) {
@@ -30,7 +30,7 @@ pub(crate) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, Jo
     // With more tasks than cases, the last ones get none.
     let tasks = part.of().min(units.len());
     let mut loads: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut own = BTreeSet::new();
+    let mut own = HashSet::new();
     for (cases, unit) in units {
         let loads = loads.entry(unit.0.clone()).or_insert_with(|| vec![0; tasks]);
         let Some(task) = (0..loads.len()).min_by_key(|task| loads[*task]) else { continue };
@@ -45,7 +45,7 @@ pub(crate) fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, Jo
 
 /// Returns the number of cases of `jobs`, each counted once however many devices measure it.
 pub(crate) fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::new();
     let measured = jobs
         .iter()
         .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(unit(job)));

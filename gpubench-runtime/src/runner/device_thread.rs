@@ -7,7 +7,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
-use std::{collections::BTreeMap, io, time::Duration};
+use std::{collections::HashMap, io, time::Duration};
 
 use super::lister::device_info;
 use super::supervisor::{Lost, Supervisor, Warn};
@@ -34,7 +34,7 @@ type ThreadReply = (usize, Result<Reply, RunError>);
 pub(super) struct DeviceThreads {
     requests: Vec<Sender<Request>>,
     replies: Receiver<ThreadReply>,
-    of: BTreeMap<String, usize>,
+    of: HashMap<String, usize>,
 }
 
 impl DeviceThreads {
@@ -58,7 +58,7 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (refused, confirmed) = (BTreeMap::new(), ConfirmedFailures::default());
+                let (refused, confirmed) = (HashMap::new(), ConfirmedFailures::default());
                 DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
             };
             Builder::new()
@@ -120,7 +120,7 @@ struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
-    refused: BTreeMap<String, (String, usize)>,
+    refused: HashMap<String, (String, usize)>,
     /// The number of cases of each benchmark that have failed twice.
     confirmed: ConfirmedFailures,
     number: usize,
@@ -363,7 +363,6 @@ impl Scheduled {
 }
 
 /// The jobs that are left, and those in progress.
-#[derive(Debug)]
 pub(super) struct Schedule {
     waiting: Vec<Scheduled>,
     running: Vec<Scheduled>,

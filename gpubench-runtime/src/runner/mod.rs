@@ -1,7 +1,7 @@
 //! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
 //! collects the records.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, ops::Range, path::PathBuf, thread};
 
@@ -190,7 +190,7 @@ pub(crate) fn measure<'a>(
     }
     let ended = thread::scope(|scope| {
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
-        let (results, unusable) = (&mut results, BTreeMap::new());
+        let (results, unusable) = (&mut results, HashMap::new());
         let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
         runner.devices(&devices, &plan, store)?;
         runner.repeat(&plan)?;
@@ -211,7 +211,7 @@ struct Runner<'a, 'r> {
     locks: &'a mut [Lock],
     stop: &'a Stop<'a>,
     /// The devices that cannot be used, with the reasons.
-    unusable: BTreeMap<String, String>,
+    unusable: HashMap<String, String>,
 }
 
 impl Runner<'_, '_> {

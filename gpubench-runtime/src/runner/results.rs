@@ -1,14 +1,14 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf};
 
 use super::{RunEvent, RunEvents, device_thread::Scheduled};
 use crate::plan::{Job, Plan};
 use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 
 /// The file of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunFile {
     /// It has all records.
     Stored,
@@ -31,14 +31,14 @@ pub(super) struct RunResults<'a> {
     /// True if only the file of the run needs samples.
     drops_samples: bool,
     /// The records of each row in progress.
-    rows: BTreeMap<usize, Vec<PlacedRecord>>,
+    rows: HashMap<usize, Vec<PlacedRecord>>,
     /// True if the cases have been measured before.
     is_again: bool,
 }
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
-        let (store, file, rows) = (None, RunFile::None, BTreeMap::new());
+        let (store, file, rows) = (None, RunFile::None, HashMap::new());
         Self { run, events, store, file, drops_samples, rows, is_again: false }
     }
 
@@ -116,7 +116,7 @@ impl<'a> RunResults<'a> {
 
     /// Finishes all rows as they are.
     pub(super) fn finish_all(&mut self) {
-        while let Some((row, _)) = self.rows.first_key_value() {
+        while let Some(row) = self.rows.keys().min() {
             self.finish(*row);
         }
     }
@@ -142,13 +142,13 @@ impl<'a> RunResults<'a> {
 /// # Errors
 /// Returns an error that names the first case that does not have exactly one record of each repetition.
 pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
-    let mut missing: BTreeMap<PlannedCase, isize> = BTreeMap::new();
+    let mut missing: HashMap<PlannedCase, isize> = HashMap::new();
     for (job, cache) in plan.planned_cases() {
         *missing.entry(job.case(cache)).or_default() += runs as isize;
     }
     records.iter().for_each(|record| *missing.entry(record.planned()).or_default() -= 1);
-    missing.retain(|_, missing| *missing != 0);
-    let Some((case, missing)) = missing.first_key_value() else { return Ok(()) };
-    let difference = if *missing > 0 { "lacks" } else { "has more than" };
+    let missing = missing.into_iter().filter(|(_, missing)| *missing != 0).min();
+    let Some((case, missing)) = missing else { return Ok(()) };
+    let difference = if missing > 0 { "lacks" } else { "has more than" };
     Err(format!("the run {difference} its records of `{case}` on `{}`", case.device))
 }

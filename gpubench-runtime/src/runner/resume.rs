@@ -1,6 +1,6 @@
 //! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
@@ -20,7 +20,7 @@ pub struct ResumedRecords {
     name: String,
     wall: Nanoseconds,
     devices: Vec<DeviceInfo>,
-    records: BTreeMap<CaseKey, Record>,
+    records: HashMap<CaseKey, Record>,
     remarks: Vec<String>,
 }
 
@@ -42,9 +42,9 @@ impl ResumedRecords {
         }
         (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
-        let planned: BTreeSet<CaseKey> =
+        let planned: HashSet<CaseKey> =
             plan.planned_cases().map(|(job, cache)| planned_case(job, cache)).collect();
-        let (mut again, mut others) = (0, BTreeSet::new());
+        let (mut again, mut others) = (0, HashSet::new());
         // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
@@ -64,7 +64,7 @@ impl ResumedRecords {
                 .remarks
                 .push(format!("{cases} that failed for want of a device or of time: measured again"));
         }
-        if let Some((case, with)) = others.first() {
+        if let Some((case, with)) = others.iter().min() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "case"), case.cache);
             resumed.remarks.push(format!(

@@ -1,7 +1,7 @@
 //! Cases that are measured or tested one at a time, in the order in which an extension asks for them, and test mode, which launches every
 //! job once. One worker of a device does all of them as long as it survives. A case that fails is tried once more in a new worker.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt::{self, Display};
 
 use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
@@ -26,7 +26,7 @@ const CONFIRMED: usize = 3;
 
 /// The failures that a second try has confirmed, by benchmark and stage.
 #[derive(Default)]
-pub(super) struct ConfirmedFailures(BTreeMap<(String, Stage), usize>);
+pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
 
 impl ConfirmedFailures {
     /// Returns true if another failure of this benchmark at this stage needs no second try.
@@ -138,7 +138,6 @@ pub(crate) fn info_with_peaks(
 }
 
 /// A job in test mode.
-#[derive(Debug)]
 pub(crate) struct Trial {
     /// Its name, with its device if it is tried on several.
     pub name: String,
@@ -147,7 +146,7 @@ pub(crate) struct Trial {
 }
 
 /// The outcome of a job in test mode.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It launched and passed its check.
     Passed,
@@ -183,7 +182,7 @@ pub(crate) fn run_trials(
     job_started: &mut dyn FnMut(&Job),
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
-    let mut jobs_by_name: BTreeMap<String, usize> = BTreeMap::new();
+    let mut jobs_by_name: HashMap<String, usize> = HashMap::new();
     plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
     for (job, status) in &plan.jobs {
         let outcome = match status {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use std::{collections::BTreeMap, path::PathBuf, thread};
+use std::{collections::HashMap, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::children::{self, Family, Requests};
@@ -115,7 +115,7 @@ pub(crate) type Warn<'a> = Box<dyn FnMut(String) + 'a>;
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have left something behind. A shared worker has
     /// an empty name.
-    workers: BTreeMap<String, (Box<dyn Worker>, bool)>,
+    workers: HashMap<String, (Box<dyn Worker>, bool)>,
     start: Start<'a>,
     /// True if one worker has all devices open.
     is_shared: bool,
@@ -137,13 +137,13 @@ impl<'a> Supervisor<'a> {
         } else {
             Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
         };
-        Self { workers: BTreeMap::new(), start, is_shared: in_process, stop, warn }
+        Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
     }
 
     /// Uses workers made by `start`, one for each device.
     #[cfg(test)]
     pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Self {
-        Self { workers: BTreeMap::new(), start, is_shared: false, stop, warn }
+        Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
     }
 
     /// Returns true if the user wants to stop.

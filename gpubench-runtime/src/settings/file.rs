@@ -1,13 +1,12 @@
 //! `gpubench.toml`: its lines are flags without their dashes, and read as these are.
 
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, env, fs, io};
+use std::{env, fs, io};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable};
-use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{ArgValues, Settings};
+use super::{ArgValues, Settings, StatedPeak};
 use gpubench_records::text::did_you_mean;
 
 /// The name of the file.
@@ -15,13 +14,7 @@ const NAME: &str = "gpubench.toml";
 
 /// The only setting without a flag.
 const PEAKS: &str = "peaks";
-
-/// The tables of that setting.
-#[derive(Deserialize)]
-struct Peaks {
-    #[serde(default)]
-    peaks: BTreeMap<String, BTreeMap<String, String>>,
-}
+const NOT_PEAKS: &str = "peaks: expected a table for each device, with texts in quotes";
 
 impl Settings {
     /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
@@ -56,13 +49,11 @@ impl Settings {
     /// # Errors
     /// Returns the line of the first mistake, and what to write.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let wrong = |error: toml::de::Error| error.to_string().trim_end().to_owned();
-        let Peaks { peaks } = toml::from_str(text).map_err(wrong)?;
-        let mut table: Table = toml::from_str(text).map_err(wrong)?;
-        table.remove(PEAKS);
+        let table: Table =
+            text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
         let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
-        let (mut flags, mut filters, mut args) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut flags, mut filters, mut args, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (key, value) in table {
             let at_line = |error: String| {
                 let is_key = |line: &str| {
@@ -72,6 +63,10 @@ impl Settings {
                 let line = text.lines().position(is_key).unwrap_or_default();
                 format!("line {}: {error}", line + 1)
             };
+            if key == PEAKS {
+                peaks = stated_peaks(&value).map_err(at_line)?;
+                continue;
+            }
             if let ("arg", Value::Table(axes)) = (&*key, &value) {
                 let axis = |(name, values): (&String, &Value)| Ok(ArgValues::new(name, texts(values)?));
                 args = axes.iter().map(axis).collect::<Result<_, String>>().map_err(at_line)?;
@@ -92,6 +87,18 @@ impl Settings {
         settings.arg.extend(args);
         Ok(settings)
     }
+}
+
+/// Reads the peaks: tables of texts, one for each device.
+fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, String> {
+    let mut peaks = Vec::new();
+    for (device, quantities) in devices.as_table().ok_or(NOT_PEAKS)? {
+        for (quantity, value) in quantities.as_table().ok_or(NOT_PEAKS)? {
+            let value = value.as_str().ok_or(NOT_PEAKS)?.to_owned();
+            peaks.push(StatedPeak { device: device.clone(), quantity: quantity.clone(), value });
+        }
+    }
+    Ok(peaks)
 }
 
 /// Returns a line of the file as flags; filters follow `--`.

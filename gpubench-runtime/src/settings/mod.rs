@@ -1,7 +1,7 @@
 //! The settings of a measurement. The command line, `gpubench.toml` and programs fill the same [`Settings`], and
 //! [`Settings::validate`] checks them all.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use self::validate::MOST_RUNS;
 use crate::device::ClockTarget;
@@ -209,7 +209,18 @@ pub struct Settings {
     /// Peaks by device and quantity, as in `peaks."NVIDIA H200".memory = "4800GB/s"`. A device has its name, its UUID or its word on
     /// the command line; a quantity is `memory`, `l2`, `h2d`, `d2h`, `p2p` or a data type. No flag.
     #[arg(skip)]
-    pub peaks: BTreeMap<String, BTreeMap<String, String>>,
+    pub peaks: Vec<StatedPeak>,
+}
+
+/// A peak that the user states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedPeak {
+    /// The device.
+    pub device: String,
+    /// The quantity.
+    pub quantity: String,
+    /// The value with its unit.
+    pub value: String,
 }
 
 /// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.

@@ -1,8 +1,8 @@
 //! Checks settings, and turns them into the peaks of a device.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
-use super::{ArgValues, Percent, RunsDir, Settings};
+use super::{ArgValues, Percent, RunsDir, Settings, StatedPeak};
 use crate::devices::select::FORMS;
 use gpubench_records::{
     DeviceInfo, Peak, PeakSource, Quantity, Sampling, Threshold, device_info::UUID, files::is_name_of_run,
@@ -75,13 +75,10 @@ impl Settings {
         let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
         let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
         refuse(runs_dir, "--runs-dir: give a folder, or `none`")?;
-        for (device, peaks) in &self.peaks {
-            for (quantity, value) in peaks {
-                read_peak(quantity, value)
-                    .map_err(|error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}"))?;
-            }
-        }
-        Ok(())
+        self.peaks.iter().try_for_each(|StatedPeak { device, quantity, value }| {
+            let refused = |error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}");
+            read_peak(quantity, value).map(drop).map_err(refused)
+        })
     }
 
     fn validate_conflicts(&self) -> Result<(), String> {
@@ -141,11 +138,12 @@ fn validate_device(device: &str) -> Result<(), String> {
 }
 
 /// Returns the user's peaks of this device: those of its UUID, then those of its name or of its word on the command line.
-pub(crate) fn peaks_of(peaks: &BTreeMap<String, BTreeMap<String, String>>, device: &DeviceInfo) -> Vec<Peak> {
+pub(crate) fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
-    let stated = names.into_iter().flatten().filter_map(|name| peaks.get(name)).flatten();
-    let peak = |(quantity, value): (&String, &String)| {
-        let (quantity, value) = read_peak(quantity, value).ok()?;
+    let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
+    let stated = names.into_iter().flatten().flat_map(of_name);
+    let peak = |stated: &StatedPeak| {
+        let (quantity, value) = read_peak(&stated.quantity, &stated.value).ok()?;
         Some(Peak::new(quantity, Rate(value), PeakSource::User, "gpubench.toml"))
     };
     stated.filter_map(peak).collect()
@@ -284,19 +282,15 @@ mod peaks_tests {
     use super::*;
     use gpubench_records::device_info::Value;
 
-    fn peaks(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
-        toml::from_str(text).expect("TOML")
-    }
-
     #[test]
     fn peaks_are_those_of_the_device_its_uuid_first() {
-        let peaks = peaks(
-            r#"
+        let text = r#"
+            [peaks]
             "NVIDIA H200" = { memory = "4800GB/s", "bf16 tensor" = "0.8 PFLOP/s" }
             GPU-1 = { memory = "4.7TB/s" }
             host = { f64 = "2TFLOP/s" }
-            "#,
-        );
+        "#;
+        let peaks = Settings::from_toml(text).expect("it is right").peaks;
         let of = |name, uuid: &str, device| {
             let mut info = DeviceInfo::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()));
             info.add(peaks_of(&peaks, &info));

@@ -5,39 +5,25 @@
 
 use std::{fs, path::Path};
 
-use serde::Deserialize;
+use toml::{Table, Value};
 
-/// The part of a `Cargo.toml` that is needed.
-#[derive(Deserialize)]
-struct Manifest {
-    lib: Option<Target>,
-    bin: Option<Vec<Target>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Target {
-    bench: Option<bool>,
-    harness: Option<bool>,
-}
-
-impl Target {
-    fn refuses_flags(&self) -> bool {
-        self.bench != Some(false) && self.harness != Some(false)
-    }
+/// Returns true if the harness of a target in a manifest refuses flags.
+fn refuses_flags(target: &Value) -> bool {
+    let is_off = |key| target.get(key).and_then(Value::as_bool) == Some(false);
+    !is_off("bench") && !is_off("harness")
 }
 
 /// Returns a warning if another target of the package in `folder` would refuse flags.
 pub(super) fn warning(folder: &Path) -> Option<String> {
-    let manifest: Manifest = toml::from_str(&fs::read_to_string(folder.join("Cargo.toml")).ok()?).ok()?;
-    let found = |file: &str| folder.join(file).is_file().then(Target::default);
-    let library = manifest.lib.or_else(|| found("src/lib.rs"));
-    let binaries = manifest.bin.unwrap_or_else(|| found("src/main.rs").into_iter().collect());
-    let (target, section) = if library.is_some_and(|library| library.refuses_flags()) {
-        ("the library", "[lib]")
-    } else if binaries.iter().any(Target::refuses_flags) {
-        ("a binary", "[[bin]]")
-    } else {
-        return None;
+    let manifest: Table = fs::read_to_string(folder.join("Cargo.toml")).ok()?.parse().ok()?;
+    let is_there = |file: &str| folder.join(file).is_file();
+    let library = manifest.get("lib").map_or_else(|| is_there("src/lib.rs"), refuses_flags);
+    let binaries = manifest.get("bin").and_then(Value::as_array);
+    let binary = binaries.map_or_else(|| is_there("src/main.rs"), |all| all.iter().any(refuses_flags));
+    let (target, section) = match (library, binary) {
+        (true, _) => ("the library", "[lib]"),
+        (false, true) => ("a binary", "[[bin]]"),
+        (false, false) => return None,
     };
     Some(format!(
         "`cargo bench -- --quick` would give its flags to {target} first, whose harness refuses them: add `bench = false` below \

@@ -2,7 +2,7 @@
 //! that still run.
 
 use std::time::{Duration, Instant};
-use std::{collections::BTreeMap, fs, hint::black_box, thread};
+use std::{collections::HashMap, fs, hint::black_box, thread};
 
 use crate::system::machine::Stat;
 
@@ -40,7 +40,7 @@ pub(super) fn threads_run() -> bool {
 
 /// Returns the processor time of each other thread that runs or waits for a processor, in ticks. Empty where the system has no
 /// `/proc`.
-fn running_threads() -> BTreeMap<String, u64> {
+fn running_threads() -> HashMap<String, u64> {
     let own = fs::read_link("/proc/thread-self").ok();
     let own = own.as_deref().and_then(|path| path.file_name()).unwrap_or_default();
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -52,7 +52,8 @@ fn running_threads() -> BTreeMap<String, u64> {
     threads.filter(|thread| thread.file_name() != own).filter_map(read).collect()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::sync::Arc;

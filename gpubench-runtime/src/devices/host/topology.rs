@@ -2,7 +2,7 @@
 //! Each is absent if the system does not give it.
 
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, fs};
+use std::{collections::HashMap, fs};
 
 use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
 
@@ -23,7 +23,7 @@ pub(super) fn caches() -> Vec<(String, Bytes)> {
 /// Returns the sum of the last-level caches of the processors that this process may use.
 pub(super) fn last_level_cache() -> Option<Bytes> {
     let last = allowed_processors().into_iter().filter_map(|processor| caches_of(processor).pop());
-    let distinct: BTreeMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
+    let distinct: HashMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
     let sum: Bytes = distinct.into_values().sum();
     (sum > Bytes::ZERO).then_some(sum)
 }

@@ -1,8 +1,7 @@
 //! The rest of an earlier run, in memory: its order, and which of its cases are measured again.
 
-use std::collections::BTreeMap;
-
 use super::*;
+use crate::settings::StatedPeak;
 use gpubench_records::{
     Answer as Compares, BenchmarkId, Compared, Comparison, EarlierRun, Package, Sampling,
 };
@@ -192,8 +191,12 @@ fn other_peaks_of_the_user_measure_everything_again() {
     let plan = plan(&["a"], &["fake"]);
     let with_peak = |bytes: f64, resumed: ResumedRecords| {
         let mut config = config(1);
-        let peak = BTreeMap::from([("memory".to_owned(), format!("{}GB/s", bytes / 1e9))]);
-        config.peak_sources.stated.insert("fake".to_owned(), peak);
+        let (device, quantity) = ("fake".to_owned(), "memory".to_owned());
+        config.peak_sources.stated.push(StatedPeak {
+            device,
+            quantity,
+            value: format!("{}GB/s", bytes / 1e9),
+        });
         let setup = RunSetup { program: program(), resumed, ..setup(&plan) };
         Outcome::of_setup(setup, Script::default(), &config, &|| false)
     };

@@ -170,7 +170,7 @@ pub(crate) fn pass(
 }
 
 fn streams(of_pieces: impl Iterator<Item = u32>) -> usize {
-    of_pieces.collect::<std::collections::BTreeSet<_>>().len()
+    of_pieces.collect::<std::collections::HashSet<_>>().len()
 }
 
 /// The first pieces of the launches, with the mean time of those at the same place; the names are the first launch's.

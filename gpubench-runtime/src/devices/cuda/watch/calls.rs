@@ -2,7 +2,7 @@
 //! observations of what the launch does beside its work on that stream. The given stream may wait for another by an event; such
 //! work is timed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
@@ -16,8 +16,8 @@ const GRACE: Duration = Duration::from_micros(50);
 
 /// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
 /// has waited for since.
-fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> BTreeMap<u64, usize> {
-    let mut streams = BTreeMap::new();
+fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
+    let mut streams = HashMap::new();
     for call in calls {
         match call {
             DriverCall::Enqueued { work: Enqueued::Allocation, .. } => {}
@@ -142,7 +142,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     };
     let some = |count: usize, observation: fn(usize) -> Observation| (count > 0).then(|| observation(count));
     let (operations, streams) =
-        (other_streams.len(), other_streams.into_iter().collect::<BTreeSet<_>>().len());
+        (other_streams.len(), other_streams.into_iter().collect::<HashSet<_>>().len());
     let all = [
         failed,
         named(waits, Observation::Waits),
