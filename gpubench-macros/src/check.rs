@@ -301,12 +301,8 @@ pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
 fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {
-        let takes = match inputs.len() {
-            0 => "no parameter".to_owned(),
-            1 => "one parameter".to_owned(),
-            number => format!("{number} parameters"),
-        };
-        let message = format!("this closure takes {takes} instead of {given}: {rule}");
+        let plural = if given == 1 { "" } else { "s" };
+        let message = format!("give this closure {given} parameter{plural}, not {}: {rule}", inputs.len());
         errors.at(quote!(#inputs_begin #inputs #inputs_end), message);
     }
 }

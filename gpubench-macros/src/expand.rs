@@ -35,6 +35,31 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     }
 }
 
+/// Writes the mistakes, and below them the user's code, in which each name has the type of an error: the compiler would else report as
+/// unused what that code alone uses.
+pub(crate) fn refused(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
+    // The code of a generic function may name its parameters, for which there may be no choice.
+    let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
+    let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };
+    let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
+    let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
+    let codes = codes.map(|code| match code {
+        Code::Closure(closure) => closure.to_token_stream(),
+        code => code.value().to_token_stream(),
+    });
+    let values = axes.iter().chain(&options.counts).map(|named| named.value.to_token_stream()).chain(codes);
+    let names = axes.iter().map(|axis| &axis.name).chain([&stream]);
+    let names = names.chain(launch.params.iter().filter_map(|param| param.name.as_ref()));
+    generated! {
+        #[allow(warnings)]
+        const _: fn() = || {
+            let error = { #mistakes };
+            #(let #names = error;)*
+            #(let _ = || { if true { return error; } #values };)*
+        };
+    }
+}
+
 impl Benchmark {
     /// `const NAME: Variant = …;`
     fn variant(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
@@ -98,10 +123,8 @@ impl Benchmark {
         let fields: TokenStream = own.chain(item).chain(tune).collect();
         let base =
             group.and_then(GroupOption::base).unwrap_or_else(|| generated!(__gb::BenchmarkOptions::DEFAULT));
-        let options = match fields.is_empty() {
-            true => base,
-            false => generated!(__gb::BenchmarkOptions { #fields ..#base }),
-        };
+        let options =
+            if fields.is_empty() { base } else { generated!(__gb::BenchmarkOptions { #fields ..#base }) };
         generated! {
             __gb::Entry {
                 name: #name,
@@ -125,12 +148,13 @@ impl Benchmark {
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let result = run(setup, values, |expr| self.bind_axes(|name| mentions(expr, name)));
         let names = self.bind_stream(setup.value());
-        let made = quote_spanned!(last(setup.value())=> __gb::set_up(#result));
+        let made = quote_spanned!(at(self.launch.name.span())=> ::core::result::Result<_, _>);
         generated! {
             let setup = |stream: &#ty| {
                 let _ = stream;
                 #names
-                #made
+                let made: #made = #result;
+                __gb::set_up(made)
             };
         }
     }

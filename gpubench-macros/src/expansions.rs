@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::register;
 
 fn expansion(options: &str, function: &str) -> TokenStream {
-    register(options.parse().expect(options), function.parse().expect(function)).expect("no mistakes")
+    register(options.parse().expect(options), function.parse().expect(function))
 }
 
 fn pretty(expansion: TokenStream) -> String {

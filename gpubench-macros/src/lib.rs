@@ -22,8 +22,7 @@ mod signature;
 #[proc_macro_attribute]
 pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     let function = proc_macro2::TokenStream::from(function);
-    let registration =
-        register(options.into(), function.clone()).unwrap_or_else(syn::Error::into_compile_error);
+    let registration = register(options.into(), function.clone());
     quote!(#function #registration).into()
 }
 
@@ -38,10 +37,11 @@ pub fn group(tokens: TokenStream) -> TokenStream {
 fn register(
     options: proc_macro2::TokenStream,
     function: proc_macro2::TokenStream,
-) -> syn::Result<proc_macro2::TokenStream> {
+) -> proc_macro2::TokenStream {
     let mut errors = Errors::default();
     let options = AttributeOptions::parse(options, &mut errors);
     let launch = Launch::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
-    Ok(expand::expand(&errors.finish(benchmark)?))
+    let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
+    expanded.unwrap_or_else(|errors| expand::refused(errors.into_compile_error(), benchmark.as_ref()))
 }

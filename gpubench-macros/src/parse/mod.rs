@@ -75,9 +75,14 @@ impl AttributeOptions {
             "types" => self.generics.extend(sweeps::choices::<Type>(name, false, input, errors)?),
             "consts" => self.generics.extend(sweeps::choices::<Expr>(name, true, input, errors)?),
             "tune" => self.tune = sweeps::tune(name, input, errors)?,
-            "setup" => self.setup = Some(Code::from(value(name, input, Expr::parse)?)),
-            "reset" => self.reset = Some(Code::from(value(name, input, Expr::parse)?)),
-            "check" => self.check = Some(Code::from(value(name, input, Expr::parse)?)),
+            code @ ("setup" | "reset" | "check") => {
+                let value = Some(Code::from(value(name, input, Expr::parse)?));
+                match code {
+                    "setup" => self.setup = value,
+                    "reset" => self.reset = value,
+                    _ => self.check = value,
+                }
+            }
             "restore" => {
                 let names = value(name, input, |input| {
                     let content;
@@ -273,41 +278,18 @@ fn text(value: &Expr) -> Option<&LitStr> {
 
 /// Formats tokens as people write them: `Vec<f32>`, not `Vec < f32 >`.
 pub(crate) fn written(tokens: TokenStream) -> String {
-    fn write(tokens: TokenStream, text: &mut String) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => {
-                    let (open, close) = match group.delimiter() {
-                        proc_macro2::Delimiter::Parenthesis => ("(", ")"),
-                        proc_macro2::Delimiter::Bracket => ("[", "]"),
-                        proc_macro2::Delimiter::Brace => ("{", "}"),
-                        proc_macro2::Delimiter::None => ("", ""),
-                    };
-                    if ["mut", "dyn", "const"].iter().any(|word| text.ends_with(word)) {
-                        text.push(' ');
-                    }
-                    text.push_str(open);
-                    write(group.stream(), text);
-                    text.push_str(close);
-                }
-                TokenTree::Punct(punct) => {
-                    text.push(punct.as_char());
-                    if matches!(punct.as_char(), ',' | ';' | '+') {
-                        text.push(' ');
-                    }
-                }
-                word => {
-                    if text.ends_with(|last: char| last.is_alphanumeric() || last == '_') {
-                        text.push(' ');
-                    }
-                    text.push_str(&word.to_string());
-                }
-            }
-        }
-    }
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut text = String::new();
-    write(tokens, &mut text);
-    text
+    for part in tokens.to_string().split_whitespace() {
+        let after_keyword = ["mut", "dyn", "const"].iter().any(|word| text.ends_with(word));
+        if text.ends_with(is_word)
+            && (part.starts_with(is_word) || (after_keyword && part.starts_with(['[', '('])))
+        {
+            text.push(' ');
+        }
+        text += part;
+    }
+    text.replace(',', ", ").replace(';', "; ").replace('+', "+ ")
 }
 
 #[cfg(test)]

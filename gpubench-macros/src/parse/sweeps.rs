@@ -99,9 +99,10 @@ pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     let mut tuned: Vec<Ident> = Vec::new();
     list(option, "what may be chosen for speed: `tune(BLOCK, UNROLL)`", input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
-        match tuned.iter().any(|other| other.unraw() == name.unraw()) {
-            true => errors.at(&name, format_args!("`tune` names `{}` twice", name.unraw())),
-            false => tuned.push(name),
+        if tuned.iter().any(|other| other.unraw() == name.unraw()) {
+            errors.at(&name, format_args!("`tune` names `{}` twice", name.unraw()));
+        } else {
+            tuned.push(name);
         }
         Ok(())
     })?;
@@ -115,9 +116,10 @@ pub(super) fn choices<T: Parse + ToTokens>(
     input: ParseStream,
     errors: &mut Errors,
 ) -> syn::Result<Vec<Choices>> {
-    let what = match constant {
-        true => "constants for each parameter: `consts(BLOCK = [128, 256])`",
-        false => "types for each parameter: `types(T = [f32, f64])`",
+    let what = if constant {
+        "constants for each parameter: `consts(BLOCK = [128, 256])`"
+    } else {
+        "types for each parameter: `types(T = [f32, f64])`"
     };
     let mut choices: Vec<Choices> = Vec::new();
     list(option, what, input, errors, |input, errors| {
