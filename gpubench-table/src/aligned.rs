@@ -17,8 +17,7 @@ pub fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<V
     let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
     let widths: Vec<usize> = (0..number).map(|column| widest(column).unwrap_or_default()).collect();
     let lines: Vec<String> = rows.iter().map(|row| line(row, &widths, &numbers)).collect();
-    let room = page.width().unwrap_or(usize::MAX);
-    if lines.iter().all(|line| width(line) <= room) {
+    if lines.iter().all(|line| width(line) <= page.width()) {
         return lines.into_iter().map(|line| vec![line]).collect();
     }
     rows.iter().map(|row| stacked(row, page)).collect()

@@ -89,9 +89,7 @@ const COLUMNS: &[Column] = &[
     Column::new("GB/s", Room::Number(4, 3, 0), 4, |row| {
         maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
     }),
-    Column::new("% of peak", SHARE, 3, |row| {
-        maybe(row, |it| roof::binding(it).map(|share| bare(roof::cell(share))))
-    }),
+    Column::new("% of peak", SHARE, 3, |row| roof::binding_cell(row.shown).map(bare).unwrap_or_default()),
     Column::new("GFLOP/s", Room::Number(5, 3, 0), 7, |row| {
         maybe(row, |it| it.metrics.throughput.map(format::gigaflops))
     }),
@@ -312,8 +310,8 @@ mod tests {
         assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
         let room = Room::Number(4, 3, 2);
         assert_eq!(
-            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it)),
-            [" ± 0.42 %", "± 99.99 %", "± 150   %", "± >999  %", "    ± ?  "]
+            ["± 0.42 %", "± 99.99 %", "± 150 %", "± ?"].map(|it| room.fit(it)),
+            [" ± 0.42 %", "± 99.99 %", "± 150   %", "    ± ?  "]
         );
     }
 

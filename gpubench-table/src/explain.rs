@@ -56,11 +56,6 @@ pub fn sentences(
     add("time", Some(time(measured)));
     add("path", Some(path(&samples.method)));
     add("bound", bound(measured));
-    #[cfg(not(feature = "verify"))]
-    add(
-        "verified",
-        measured.verification.as_ref().map(|_| "not shown without the feature `verify`".to_owned()),
-    );
     #[cfg(feature = "verify")]
     crate::verification::verification(measured)
         .into_iter()
@@ -118,8 +113,8 @@ fn time(measured: &Measurement) -> String {
         timestamp_kernels,
         ..
     } = measured.samples.timer;
-    let event = event_time(measured);
     let own = measured.samples.overhead();
+    let event = measured.median() + own;
     let step = match measured.samples.method.batch {
         None => step.to_string(),
         Some(launches) => {
@@ -129,9 +124,10 @@ fn time(measured: &Measurement) -> String {
             )
         }
     };
-    let (reading, pair) = match timestamp_kernels {
-        true => ("time between stamps of the GPU's clock", "a pair of stamps"),
-        false => ("event time", "a pair of events"),
+    let (reading, pair) = if timestamp_kernels {
+        ("time between stamps of the GPU's clock", "a pair of stamps")
+    } else {
+        ("event time", "a pair of events")
     };
     let [median, overhead, floor] = [measured.median(), own, empty_span];
     let why = match (empty_launch_time, marginal_empty_launch) {
@@ -190,11 +186,6 @@ fn stall(stall: &DramStall, time: Nanoseconds) -> String {
         format::percent(stall.delay / stall.period),
         always * stall.delay + stall.mean_delay()
     )
-}
-
-/// The median of what the events read, with the mean delay by the memory's stalls.
-fn event_time(measured: &Measurement) -> Nanoseconds {
-    measured.median() + measured.samples.overhead()
 }
 
 fn path(method: &Method) -> String {

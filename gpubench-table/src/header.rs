@@ -2,9 +2,10 @@
 
 use std::{borrow::Cow, fmt::Write};
 
+use super::rows::{Devices, grouped};
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
-use super::{page::Page, roof, rows::Devices};
+use super::{page::Page, roof};
 use gpubench_records::{DeviceInfo, Peak, PeakSource, Property, Quantity, Run, device_info::UUID};
 use gpubench_stats::format;
 
@@ -17,7 +18,7 @@ pub fn header(run: &Run, page: Page) -> String {
     for Devices { info, label } in Devices::by_key(run, all_but_its_id) {
         let info = info[0];
         let (device, name) = (plain(&label), plain(&info.name));
-        let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
+        let room = page.width().saturating_sub(width_of(&device) + 2);
         // Writing to a string cannot fail.
         _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room));
         if info.fake {
@@ -40,14 +41,13 @@ fn all_but_its_id(info: &DeviceInfo) -> (&str, bool, Vec<&Property>) {
 /// The properties of a device in one line, as many as `page` has room for; `--explain` has all. The UUID comes last: it
 /// tells a reader the least.
 fn properties(info: &DeviceInfo, page: Page) -> String {
-    let room = page.width().unwrap_or(usize::MAX);
     let (ids, others): (Vec<_>, Vec<_>) = info.properties.iter().partition(|property| property.name == UUID);
     let all: Vec<String> = others.into_iter().chain(ids).map(shown).collect();
     let line = |number: usize| {
         let more = if number < all.len() { MORE } else { "" };
         format!("  {}{more}\n", all[..number].join(SEPARATOR))
     };
-    let fits = |number: &usize| width_of(line(*number).trim_end()) <= room;
+    let fits = |number: &usize| width_of(line(*number).trim_end()) <= page.width();
     (1..=all.len()).rev().find(fits).map(line).unwrap_or_default()
 }
 
@@ -64,12 +64,9 @@ pub(super) fn all_properties(info: &DeviceInfo) -> String {
 /// hide the others.
 pub fn peaks(run: &Run, page: Page) -> String {
     let of_device = |info: &DeviceInfo| -> Vec<String> {
-        let quantities = quantities(info).into_iter().filter(|quantity| is_used(run, info, quantity));
-        let line = |quantity: &Quantity| {
-            let peaks: Vec<&Peak> = info.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
-            shown_peaks(quantity, &peaks)
-        };
-        quantities.map(line).collect()
+        let mut peaks = grouped(info.peaks.iter().map(|peak| (&peak.quantity, peak)));
+        peaks.retain(|(quantity, _)| is_used(run, info, quantity));
+        peaks.iter().map(|(quantity, peaks)| shown_peaks(quantity, peaks)).collect()
     };
     let mut text = String::new();
     // Devices with the same peaks have one line for each.
@@ -94,17 +91,6 @@ pub fn peaks_of(info: &DeviceInfo) -> String {
 pub fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
     let notes = run.notes.iter().map(|note| Cow::Borrowed(&**note));
     notes.chain(run.resumed.iter().map(|resumed| Cow::Owned(resumed.to_string())))
-}
-
-/// The quantities that have peaks, each once.
-fn quantities(info: &DeviceInfo) -> Vec<&Quantity> {
-    let mut quantities = Vec::new();
-    for peak in &info.peaks {
-        if !quantities.contains(&&peak.quantity) {
-            quantities.push(&peak.quantity);
-        }
-    }
-    quantities
 }
 
 /// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.

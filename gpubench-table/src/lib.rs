@@ -28,20 +28,15 @@ pub use self::explain::{explain, launch_bound, sentences};
 pub use self::header::{header, peaks_of};
 pub use self::page::Page;
 pub use self::remarks::no_records;
-pub use self::table::{Planned, TableWriter};
+pub use self::table::TableWriter;
 pub use self::text::{paragraph, wrapped};
 
 /// A run as it is printed on `page`: its devices, then its results. The same as [`header()`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.
 pub fn render(run: &Run, page: Page) -> String {
-    let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
+    let mut table = TableWriter::new(run, run.records.iter().map(Record::planned), page);
     let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
     header(run, page) + &rows + &end(run, &mut table, page)
-}
-
-fn planned(record: &Record) -> Planned<'_> {
-    let case = &record.case;
-    Planned { benchmark: &case.benchmark, args: &case.args, device: &record.device }
 }
 
 /// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the

@@ -29,8 +29,9 @@ impl Page {
         self
     }
 
-    pub(super) fn width(&self) -> Option<usize> {
-        self.width
+    /// Returns the number of columns of a line; the greatest number if lines have no end.
+    pub(super) fn width(self) -> usize {
+        self.width.unwrap_or(usize::MAX)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows.
 
-use super::page::Page;
 use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
+use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Measurement, Method, Path, Quantity, Reason, Record, Run, State, counts::ResultCounts,
-    verdict::WIDEST, work::Link,
+    Cache, Energy, Measurement, Method, Path, Quantity, Record, Run, counts::ResultCounts, verdict::WIDEST,
+    work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -35,13 +35,6 @@ pub fn methods(run: &Run) -> String {
     let ways = grouped(measured().map(|(record, measured)| (way(record, measured), &*record.device)));
     let line = |(way, devices): (String, Vec<&str>)| format!("{} {way}\n", listed(&devices));
     let mut text: String = ways.into_iter().map(line).collect();
-    let holds = |record: &Record| {
-        record.verdict.state != State::Invalid && !record.verdict.reasons.iter().any(Reason::is_missing_work)
-    };
-    let is_above = |cache: Cache| {
-        measured()
-            .any(|(record, measured)| record.case.cache == cache && holds(record) && above_memory(measured))
-    };
     let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
     if run.sampling.cpu_precision > run.sampling.precision && measured().any(is_on_cpu) {
         let [usual, widest] = [run.sampling.cpu_precision, WIDEST].map(format::precision);
@@ -49,10 +42,8 @@ pub fn methods(run: &Run) -> String {
             "CPU results are sampled to {usual}, and valid up to {widest}: other programs use the CPU too (--precision asks for more)\n"
         );
     }
-    if is_above(Cache::Hot) {
-        text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
-    }
-    if is_above(Cache::Cold) {
+    let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
+    if cold.any(roof::is_above_memory) {
         text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
@@ -71,7 +62,7 @@ const NAMED_CASES: usize = 2;
 fn other_paths(run: &Run) -> String {
     let cases = run.measured().filter_map(|(record, measured)| {
         let Method { path, path_reason, .. } = &measured.samples.method;
-        Some(((*path, path_reason.as_deref()?), case(record)))
+        Some(((*path, path_reason.as_deref()?), plain(&record.case.to_string())))
     });
     let line = |((path, reason), cases): ((Path, &str), Vec<String>)| {
         format!("{path} path: {}: {}\n", enumerated(&cases), plain(reason))
@@ -131,10 +122,6 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
         if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
     };
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
-}
-
-fn above_memory(measured: &Measurement) -> bool {
-    measured.metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0)
 }
 
 fn way(record: &Record, measured: &Measurement) -> String {
@@ -197,10 +184,6 @@ pub fn summary(run: &Run) -> String {
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{failed}{skipped}, in {:.1} s\n",
         run.wall_time.as_seconds()
     )
-}
-
-fn case(record: &Record) -> String {
-    plain(&record.case.to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The names of peaks, which the table, the page, drawings and explanations share.
 
-use gpubench_records::{Measurement, Quantity, metrics::PeakFraction};
+use gpubench_records::{Cache, Measurement, Quantity, Reason, Record, metrics::PeakFraction};
 use gpubench_stats::format;
 
 use super::text::plain;
@@ -24,6 +24,21 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
 /// Returns the share of the peak that binds a launch: of the roofline, or else of the only peak that is known.
 pub fn binding(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
+}
+
+/// Returns true for a result that holds and is faster than the memory's peak.
+pub(super) fn is_above_memory(record: &Record) -> bool {
+    let of_memory = record.usable_measurement().and_then(|it| it.metrics.share(&Quantity::MemoryBandwidth));
+    of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)
+}
+
+/// Returns the share of the peak that binds for a table's cell; for a hot result that is faster than the memory, the cache that serves it.
+pub(super) fn binding_cell(record: &Record) -> Option<String> {
+    if record.case.cache == Cache::Hot && is_above_memory(record) {
+        let cache = if record.device.starts_with("cuda") { "L2" } else { "cache" };
+        return Some(cache.to_owned());
+    }
+    binding(record.measurement.as_ref()?).map(cell)
 }
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.

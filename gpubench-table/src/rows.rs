@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
-use gpubench_records::verdict::more_samples;
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, Sampling, State};
 use gpubench_stats::{Nanoseconds, format};
 
@@ -169,10 +168,21 @@ pub(super) fn listed(devices: &[&str]) -> String {
     }
 }
 
+/// Returns the words without numbers and the units after them: the same reason of inputs of another size.
+fn without_numbers(words: &str) -> String {
+    let mut after_number = false;
+    let is_kept = |word: &&str| {
+        let is_number = word.trim_start_matches(['(', '±']).starts_with(|first: char| first.is_ascii_digit());
+        !std::mem::replace(&mut after_number, is_number) && !is_number
+    };
+    words.split(' ').filter(is_kept).collect()
+}
+
 /// The reasons so far.
 #[derive(Debug)]
 pub(super) struct Notes {
     sampling: Sampling,
+    /// The number of each reason, by its words without numbers.
     numbers: HashMap<String, usize>,
     /// The cases of each, once for each row.
     rows: Vec<Vec<CaseId>>,
@@ -195,27 +205,35 @@ impl Notes {
 
     /// The reasons against `row`. Those that only some of its devices have name them.
     pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
-        let reasons = row.records.iter().flat_map(|record| {
-            let words = |reason: &Reason| (reason.state(), plain_lines(&self.words(reason, record)));
-            record.verdict.reasons.iter().map(move |reason| (words(reason), &*record.device))
-        });
-        let reasons = grouped(reasons);
-        let note = |((state, words), devices): ((State, String), Vec<&str>)| {
+        let notes: &Self = self;
+        let reasons = grouped(row.records.iter().flat_map(|record| {
+            record.verdict.reasons.iter().map(move |reason| {
+                let words = plain_lines(&notes.words(reason, record));
+                // A failure has the user's own words.
+                let is_failed = record.measurement.is_none();
+                let kind = if is_failed { words.clone() } else { without_numbers(&words) };
+                ((reason.state(), kind), (&*record.device, words))
+            })
+        }));
+        let note = |((state, kind), found): ((State, String), Vec<(&str, String)>)| {
+            let (mut devices, words): (Vec<&str>, Vec<String>) = found.into_iter().unzip();
+            devices.dedup();
             let all = devices.len() == row.records.len();
             let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
-            self.note(&row.shown.case, state, format!("{state}{on}: {words}"))
+            let [kind, text] = [&kind, &words[0]].map(|words| format!("{state}{on}: {words}"));
+            self.note(&row.shown.case, state, kind, text)
         };
         reasons.into_iter().map(note).collect()
     }
 
-    fn note(&mut self, case: &CaseId, state: State, text: String) -> Note {
-        if let Some(number) = self.numbers.get(&text).copied() {
+    fn note(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
+        if let Some(number) = self.numbers.get(&kind).copied() {
             self.rows[number - 1].push(case.clone());
             return Note { number, state, text: None };
         }
         self.rows.push(vec![case.clone()]);
         let number = self.rows.len();
-        self.numbers.insert(text.clone(), number);
+        self.numbers.insert(kind, number);
         Note { number, state, text: Some(text) }
     }
 
@@ -224,46 +242,27 @@ impl Notes {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
-    /// The words of a reason against `record`. Rows with no interval or a wide one show their figures themselves, so that the reason is the
-    /// same for all of them.
+    /// The words of a reason against `record`. What ended its samples, and what would give more, is in no reason.
     fn words(&self, reason: &Reason, record: &Record) -> String {
-        match reason {
-            Reason::NotConverged { requested, .. } => {
-                let wanted = format::precision(*requested);
-                let samples = record.measurement.as_ref().map(|measured| &measured.samples);
-                let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
-                let (end, instead) = match self.sampling.samples {
-                    Some(_) => ("the time was spent", "--timeout gives more"),
-                    None if taken < MAX_AUTOMATIC_SAMPLES => ("the time was spent", "--max-time gives more"),
-                    None => ("65,536 samples, the most of a case, were taken", "--precision asks for less"),
-                };
-                format!("not converged: {end} before {wanted} was reached ({instead})")
-            }
-            Reason::TooFewSamples { needed, budget, .. } => format!(
-                "too few samples: a 95 % interval of the median needs {needed}{}",
-                more_samples(*needed, *budget)
-            ),
-            Reason::Interrupted { .. } => {
-                "interrupted: other programs used the processors during samples, too many to leave them out (measure while they rest, or raise --max-time)"
-                    .to_owned()
-            }
-            Reason::WideInterval { limit, .. } => format!(
-                "wide interval: the median is known to no better than {}",
-                format::precision(*limit)
-            ),
-            other => other.to_string(),
-        }
+        let Reason::NotConverged { requested, .. } = reason else { return reason.to_string() };
+        let wanted = format::precision(*requested);
+        let samples = record.measurement.as_ref().map(|measured| &measured.samples);
+        let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
+        let (end, instead) = match self.sampling.samples {
+            Some(_) => ("the time was spent", "--timeout gives more"),
+            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time was spent", "--max-time gives more"),
+            None => ("65,536 samples, the most of a case, were taken", "--precision asks for less"),
+        };
+        format!("not converged: {end} before {wanted} was reached ({instead})")
     }
 
     /// The number of rows of each reason that several rows have.
-    pub(super) fn shared(&self) -> String {
-        let counts = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
+    pub(super) fn shared(&self) -> Option<String> {
+        let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> =
-            counts.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
-        if counts.is_empty() {
-            String::new()
-        } else {
-            format!("reasons of several cases: {}\n", counts.join(", "))
-        }
+            shared.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
+        (!counts.is_empty()).then(|| {
+            format!("reasons of several cases: {} (with the figures of the first)", counts.join(", "))
+        })
     }
 }

@@ -33,7 +33,7 @@ pub fn of_answer(answer: Answer) -> Style {
 /// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
 pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     let line = format!("{heading}{rest}");
-    if page.width().is_none_or(|room| width(&line) <= room) {
+    if width(&line) <= page.width() {
         return format!("{BOLD}{heading}{BOLD:#}{rest}\n");
     }
     styled(&wrapped(&line, "", page), BOLD)

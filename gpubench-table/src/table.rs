@@ -23,17 +23,6 @@ const LEAST_NAME: usize = 16;
 /// The indentation of a reason under its row.
 const INDENT: usize = 4;
 
-/// A case that is to have a row.
-#[derive(Clone, Copy, Debug)]
-pub struct Planned<'a> {
-    /// The benchmark's path, crate first.
-    pub benchmark: &'a str,
-    /// Its arguments in the order of its axes.
-    pub args: &'a [Arg],
-    /// The device in the words of the command line.
-    pub device: &'a str,
-}
-
 /// The table of a run whose rows are printed one after the other.
 #[derive(Debug)]
 pub struct TableWriter {
@@ -82,16 +71,16 @@ impl Lineup {
 
 impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
-    pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
+    pub fn new(run: &Run, planned: impl Iterator<Item = PlannedCase>, page: Page) -> Self {
         let mut labels = HashMap::new();
         for Devices { info, label } in Devices::by_key(run, |info| (&info.name, info.fake)) {
             labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
         let (mut longest, mut names) = (0, HashMap::new());
         for case in planned {
-            let (module, name) = split(case.benchmark, case.args);
+            let (module, name) = split(&case.benchmark, &case.args);
             longest = longest.max(width(&name));
-            let label = labels.entry(case.device.to_owned()).or_insert_with(|| case.device.to_owned());
+            let label = labels.entry(case.device.clone()).or_insert(case.device);
             names.entry((module, label.clone())).or_insert_with(BTreeSet::new).insert(name);
         }
         let several_models = labels.values().collect::<HashSet<_>>().len() > 1;
@@ -166,14 +155,8 @@ impl TableWriter {
             text += &self.head(is_new.then_some(&group));
         }
         self.group = Some(group);
-        let mut name = None;
-        for row in rows {
-            let shown = split(&row.shown.case.benchmark, &row.shown.case.args).1;
-            let repeated = name.as_ref() == Some(&shown);
-            text += &self.row(row, if repeated { "" } else { &shown });
-            name = Some(shown);
-        }
-        text
+        let (lines, reasons): (String, String) = rows.iter().map(|row| self.row(row)).unzip();
+        text + &lines + &reasons
     }
 
     /// Adds the columns that `rows` need. Returns true if that changes the heads.
@@ -196,13 +179,11 @@ impl TableWriter {
 
     /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
     fn lineup(&self) -> Lineup {
-        let Some(page) = self.page.width() else {
-            return Lineup { name: self.longest, columns: self.used.clone() };
-        };
         let needs = |column: &Column| GAP + column.room.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(|column| needs(column));
-        let room = page.saturating_sub(MARK + GAP + always.sum::<usize>() + self.numbers());
-        let least = self.longest.min(self.distinct.max(least_name(page))).min(room);
+        let taken = MARK + GAP + always.sum::<usize>() + NUMBERS + FAKE.len() * usize::from(self.fake);
+        let room = self.page.width().saturating_sub(taken);
+        let least = self.longest.min(self.distinct.max(least_name(self.page.width()))).min(room);
         let mut free = room - least;
         let mut lineup = Lineup { name: 0, columns: self.used.clone() };
         lineup.columns.sort_by_key(|column| column.rank);
@@ -218,21 +199,16 @@ impl TableWriter {
 
     /// The least terminal columns in which no two of `names` look the same.
     fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
-        let Some(page) = self.page.width() else { return 0 };
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();
             names.iter().all(|name| seen.insert(shortened(name, *columns)))
         };
-        (least_name(page)..self.longest).find(differ).unwrap_or(self.longest)
-    }
-
-    fn numbers(&self) -> usize {
-        NUMBERS + if self.fake { FAKE.len() } else { 0 }
+        (least_name(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)
     }
 
     /// The heads of the columns, beside the name of a new group where there is room for both.
     fn head(&self, group: Option<&(String, String)>) -> String {
-        let title = match group {
+        let mut title = match group {
             Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
             Some((module, _)) => module.clone(),
             None => String::new(),
@@ -246,20 +222,17 @@ impl TableWriter {
         let room = MARK + GAP + self.lineup.name + heads.len() - heads.trim_start().len();
         let mut text = String::new();
         // Writing to a string cannot fail.
-        if title.is_empty() {
-            _ = writeln!(text, "{}{}", spaces(room), heads.trim_start());
-        } else if width(&title) < room {
-            let blank = spaces(room - width(&title));
-            _ = writeln!(text, "{BOLD}{title}{BOLD:#}{blank}{}", heads.trim_start());
-        } else {
-            let title = shortened(&title, self.page.width().unwrap_or(usize::MAX));
-            _ = writeln!(text, "{BOLD}{title}{BOLD:#}");
-            _ = writeln!(text, "{}{}", spaces(room), heads.trim_start());
+        if width(&title) >= room {
+            _ = writeln!(text, "{BOLD}{}{BOLD:#}", shortened(&title, self.page.width()));
+            title.clear();
         }
+        let blank = spaces(room - width(&title));
+        _ = writeln!(text, "{BOLD}{title}{BOLD:#}{blank}{}", heads.trim_start());
         text
     }
 
-    fn row(&mut self, row: &Row<'_>, name: &str) -> String {
+    /// Returns the line of a row, and the lines about the reasons against it.
+    fn row(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.of(row);
         self.has_ranges |= row.has_several_devices();
         let mark = match row.state() {
@@ -267,7 +240,8 @@ impl TableWriter {
             State::Suspect => "? ",
             State::Invalid => "! ",
         };
-        let name = shortened(name, self.lineup.name);
+        let (_, name) = split(&row.shown.case.benchmark, &row.shown.case.args);
+        let name = shortened(&name, self.lineup.name);
         let mut line = format!("{mark}{}", left(&name, self.lineup.name + GAP));
         for column in &self.lineup.columns {
             let cell = (column.cell)(row);
@@ -279,11 +253,11 @@ impl TableWriter {
             line += FAKE;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
-        let fits = numbers.is_empty() || self.page.width().is_none() || width(&numbers) < NUMBERS;
+        let fits = numbers.is_empty() || self.page == Page::default() || width(&numbers) < NUMBERS;
         if fits && !numbers.is_empty() {
             line = format!("{line} {numbers}");
         }
-        styled(&[line], of_state(row.state())) + &self.under(&notes, fits)
+        (styled(&[line], of_state(row.state())), self.under(&notes, fits))
     }
 
     /// The reasons that no row before had, and the numbers of the others where there was no room for them beside the row.
@@ -317,13 +291,8 @@ impl TableWriter {
             let dropped = self.dropped.join(", ");
             lines.push(format!("not shown: {dropped} (on a wider terminal, or in --csv)"));
         }
-        let shared = self.notes.shared();
-        lines.extend((!shared.is_empty()).then_some(shared));
-        lines
-            .iter()
-            .flat_map(|line| wrapped(line.trim_end(), "", self.page))
-            .map(|line| line + "\n")
-            .collect()
+        lines.extend(self.notes.shared());
+        lines.iter().map(|line| paragraph(line, self.page)).collect()
     }
 }
 

@@ -62,13 +62,7 @@ pub(super) fn spaces(number: usize) -> String {
 /// `text` as lines of `page`: the first begins with `first`, the others with as many spaces, or two more if that is blank.
 pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     let hanging = spaces(width(first) + if first.trim().is_empty() { 2 } else { 0 });
-    let Some(columns) = page.width() else {
-        let lines = text.lines().enumerate();
-        return lines
-            .map(|(line, text)| format!("{}{text}", if line == 0 { first } else { &hanging }))
-            .collect();
-    };
-    let options = Options::new(columns)
+    let options = Options::new(page.width())
         .initial_indent(first)
         .subsequent_indent(&hanging)
         .word_splitter(WordSplitter::NoHyphenation);

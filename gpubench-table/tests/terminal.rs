@@ -15,7 +15,7 @@ use gpubench_records::record::{Compared, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_table::{Page, Planned, TableWriter, end, explain, header, render};
+use gpubench_table::{Page, TableWriter, end, explain, header, render};
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
 
@@ -236,12 +236,7 @@ fn rows_one_after_the_other_are_the_table() {
     for run in [mixed(), stored("docs/results/h200/suite.json")] {
         for page in [page(60), page(120), Page::default()] {
             let before = Run { records: Vec::new(), ..run.clone() };
-            let cases: Vec<_> = run.records.iter().map(Record::planned).collect();
-            let planned = cases.iter().map(|case| Planned {
-                benchmark: &case.benchmark,
-                args: &case.args,
-                device: &case.device,
-            });
+            let planned = run.records.iter().map(Record::planned);
             let mut table = TableWriter::new(&before, planned, page);
             let mut text = header(&before, page);
             let jobs = run.records.chunk_by(|one, next| {
@@ -306,12 +301,7 @@ fn a_row_that_further_processes_change_is_printed_again() {
     run.planned_cases = run.records.len();
     let suspect = Verdict::of(vec![Reason::BelowResolution { resolution: Nanoseconds(32.0) }]);
     run.records[0].verdict = suspect.clone();
-    let cases: Vec<_> = run.records.iter().map(Record::planned).collect();
-    let planned = cases.iter().map(|case| Planned {
-        benchmark: &case.benchmark,
-        args: &case.args,
-        device: &case.device,
-    });
+    let planned = run.records.iter().map(Record::planned);
     let before = Run { records: Vec::new(), ..run.clone() };
     let mut table = TableWriter::new(&before, planned, page);
     let printed = plain(&table.rows(&run.records.iter().collect::<Vec<_>>()));
@@ -328,6 +318,25 @@ fn a_row_that_further_processes_change_is_printed_again() {
     let marks = rows.lines().filter(|line| line.starts_with("? ")).count();
     assert_eq!(marks, 3, "{replaced}");
     assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] 3 cases"), "{replaced}");
+}
+
+/// Inputs of each size have figures of their own: the reason is the same.
+#[test]
+fn a_reason_of_several_sizes_is_printed_once() {
+    let mut run = small("clockwork");
+    run.records.truncate(3);
+    let reason = |time: f64| Reason::NoLongerThanEmpty { time: Nanoseconds(time), empty: Nanoseconds(3.0) };
+    let other = Reason::BelowResolution { resolution: Nanoseconds(32.0) };
+    for (record, reason) in run.records.iter_mut().zip([reason(4e3), other, reason(5e6)]) {
+        record.verdict = Verdict::of(vec![reason]);
+    }
+    let text = plain(&render(&run, Page::default()));
+    let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
+    assert!(reasons.len() == 2 && reasons[0].contains("it takes 4.000 µs, and an empty launch"), "{text}");
+    assert!(
+        text.contains("reasons of several cases: [1] 2 cases (with the figures of the first)\n"),
+        "{text}"
+    );
 }
 
 /// The time, the most samples of a case, or the user's timeout: each has another remedy.

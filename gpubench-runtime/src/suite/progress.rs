@@ -4,11 +4,11 @@
 use super::error::say;
 use super::printer::{LiveOutput, Printer};
 use super::status_line::StatusLine;
-use crate::plan::{Job, JobStatus, Plan};
+use crate::plan::{Job, Plan};
 use crate::runner::{RunEvent, RunEvents};
-use gpubench_records::{Run, text::printable};
+use gpubench_records::{PlannedCase, Run, text::printable};
 use gpubench_stats::format;
-use gpubench_table::{self as report, Planned, TableWriter};
+use gpubench_table::{self as report, TableWriter};
 
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its step or its samples so far,
 /// and the number of cases done.
@@ -22,8 +22,8 @@ pub struct Progress<'a> {
     is_again: bool,
     /// Prints the rows, in a benchmark binary.
     printer: Option<&'a Printer<'a>>,
-    /// The jobs that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
-    jobs: Vec<Job>,
+    /// The cases that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
+    planned: Vec<PlannedCase>,
     shown: LiveOutput,
 }
 
@@ -88,22 +88,15 @@ impl<'a> Progress<'a> {
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
         self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
         if runs == 1 && self.printer.is_some_and(Printer::prints_rows) {
-            let has_row = |status: &JobStatus| !matches!(status, JobStatus::Skipped(_));
-            let jobs = plan.jobs.iter().filter(|(_, status)| has_row(status));
-            self.jobs = jobs.map(|(job, _)| job.clone()).collect();
+            self.planned = plan.planned_cases().map(|(job, cache)| job.case(cache)).collect();
         }
     }
 
     /// Prints the header, and begins the table.
     fn begin_table(&mut self, run: &Run) {
-        if let Some(printer) = self.printer.filter(|_| !self.jobs.is_empty()) {
+        if let Some(printer) = self.printer.filter(|_| !self.planned.is_empty()) {
             let page = printer.page();
-            let planned = self.jobs.iter().map(|job| Planned {
-                benchmark: &job.benchmark,
-                args: &job.args,
-                device: &job.device,
-            });
-            self.shown.table = Some(TableWriter::new(run, planned, page));
+            self.shown.table = Some(TableWriter::new(run, self.planned.drain(..), page));
             self.print(&report::header(run, page));
         }
     }
@@ -157,7 +150,7 @@ impl Drop for Progress<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::SharedResource;
+    use crate::plan::{JobStatus, SharedResource};
     use gpubench_records::failure::{Failure, Stage, Step};
     use gpubench_records::method::Cache;
     use gpubench_records::record::Record;

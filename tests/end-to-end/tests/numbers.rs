@@ -123,11 +123,11 @@ fn the_table_shows_them() {
 
     two_devices                    time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
       beat              hot    3.200 µs  1.00 ···█···    3.00  25.0  DRAM            0.50               40
-                        cold   8.000 µs  0.40 ···█···    1.20  10.0  DRAM            0.20    2.50×      40
+      beat              cold   8.000 µs  0.40 ···█···    1.20  10.0  DRAM            0.20    2.50×      40
     ? hair              hot    0.000 ns     ?                                                           40 [1]
         [1] suspect: below resolution: the timer steps by 32.0 ns
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
-        [2] suspect: wide interval: the median is known to no better than ± 5.00 %
+        [2] suspect: wide interval: the median is known to ± 33.33 %, and a valid row to ± 5.00 % at least
         [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
 
     two_devices::inner             time   ± % spread  samples
@@ -238,14 +238,14 @@ fn exactly_as_many_samples_as_asked_for() {
     }
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "5"]);
     for case in ["beat hot", "beat cold", "tick_tock hot"] {
-        ended.shows_against(case, "suspect: too few samples: a 95 % interval of the median needs 6");
+        ended.shows_against(case, "suspect: too few samples: 5, where a 95 % interval of the median needs 6");
     }
     ended.shows("reasons of several cases: [1] 3 cases");
     ended.shows("3 cases: 0 valid, 3 suspect, 0 invalid");
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
         "tick_tock hot",
-        "suspect: wide interval: the median is known to no better than ± 5.00 %",
+        "suspect: wide interval: the median is known to ± 33.33 %, and a valid row to ± 5.00 % at least",
     );
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
