@@ -33,7 +33,7 @@ gpubench_stats::stored! {
         /// True if that limit was measured: then the time is too short even at ten times the limit.
         #[serde(default)]
         pub measured: bool,
-        /// The longest time that the launch can have taken, see [`longest`].
+        /// The time of the result, which is too short, as is the longest time that the launch can have taken, see [`longest`].
         pub time: Nanoseconds,
         /// The time that the work takes at the peak.
         pub least_time: Nanoseconds,

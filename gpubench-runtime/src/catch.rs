@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
-use std::{any::Any, mem};
+use std::{any::Any, env, mem};
 
 use gpubench_records::{Failure, Stage};
 
@@ -21,8 +21,13 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
         // A pool passes on the panic of one of its threads: the last is the one that arrives.
         let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
         let recorded = place.map(|place| new.swap_remove(place).text);
-        let message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
+        let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
         drop_quietly(payload);
+        // The system's error has no path.
+        if message.contains("NotFound") {
+            let folder = env::current_dir().unwrap_or_default();
+            message += &format!(" (paths are relative to {})", folder.display());
+        }
         Err(Failure::new(stage, format_args!("panicked at {message}")))
     });
     // The code may itself have caught panics of this thread.
@@ -135,5 +140,14 @@ mod tests {
         forget_panics();
         let told = message(catch(Stage::Launch, || panic!("here")));
         assert!(told.contains("catch.rs:") && told.ends_with(": here"), "{told}");
+        // The system's error names no file.
+        let told = message(catch(Stage::Args, || {
+            std::fs::read("no-such-file").expect("sizes");
+            Ok(())
+        }));
+        assert!(
+            told.starts_with("args: panicked at ") && told.contains(" (paths are relative to /"),
+            "{told}"
+        );
     }
 }

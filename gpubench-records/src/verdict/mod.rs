@@ -7,14 +7,14 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-use crate::limits::{self, AGREED_PER_PIECE};
+use crate::limits::{self, AGREED_PER_PIECE, ImpossibleSpeed};
 use crate::{
     DeclaredWork, DeviceClock, DeviceInfo, LaunchInfo, Method, Samples, SensorRange, metrics::resolved,
 };
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
 pub use self::launched::missing_work;
-pub use self::reason::{Reason, more_samples};
+pub use self::reason::Reason;
 
 gpubench_stats::stored! {
     /// The verdict on a row.
@@ -69,11 +69,10 @@ impl Verdict {
         if is(|reason| matches!(reason, Reason::BrokenClock(_))) {
             return self;
         }
-        let took = limits::longest(samples, claim.cold);
-        let broken = limits::broken(claim, took, info);
-        if let Some(speed) = broken.filter(|_| !is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)))) {
+        let is_known = is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)));
+        if let Some(reason) = impossible(samples, claim, info).filter(|_| !is_known) {
             self.reasons.retain(|reason| !reason.is_about_precision());
-            self.reasons.insert(0, Reason::ImpossibleSpeed(speed));
+            self.reasons.insert(0, reason);
         }
         self.reasons.extend(claims::contradicted(&claim.counts, claim.link, seen));
         Self::of(self.reasons)
@@ -93,9 +92,9 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     let step = samples.timer.resolution;
     let resolution =
         (!resolved(samples.time.median, step)).then_some(Reason::BelowResolution { resolution: step });
-    if let Some(speed) = limits::broken(claim, limits::longest(samples, claim.cold), info) {
+    if let Some(reason) = impossible(samples, claim, info) {
         // Of a number that must not be used, nobody asks how well it is known.
-        let reasons = [Some(Reason::ImpossibleSpeed(speed)), resolution];
+        let reasons = [Some(reason), resolution];
         return Verdict::of(reasons.into_iter().flatten().collect());
     }
     let mut reasons: Vec<_> = resolution.or_else(|| imprecise(samples, wanted)).into_iter().collect();
@@ -108,6 +107,13 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     reasons.extend(clocks_fell(during, samples.device_clock.as_ref(), info.clock()));
     reasons.extend(during.and_then(other_processes));
     Verdict::of(reasons)
+}
+
+/// Returns the reason against a launch that does its claim in less time than its device can. It has the time of the result, which the
+/// longest time that the launch can have taken is above.
+fn impossible(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Option<Reason> {
+    let speed = limits::broken(claim, limits::longest(samples, claim.cold), info)?;
+    Some(Reason::ImpossibleSpeed(ImpossibleSpeed { time: samples.time.median, ..speed }))
 }
 
 /// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the samples, and two on fresh

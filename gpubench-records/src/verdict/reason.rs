@@ -312,7 +312,7 @@ impl Reason {
 }
 
 /// Returns how to get the samples that an interval needs.
-pub fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
+fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
             format!(": {needed} need about {budget} (raise --max-time, and --timeout if that is less)")
@@ -331,13 +331,15 @@ fn held_down(throttle_reasons: &[String]) -> String {
 
 /// Describes traffic that is not the declared one.
 fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
-    let hint = match counted > declared {
-        true => "is something not counted, or is the same data fetched from memory several times?",
-        false => "does the kernel run over its whole length, and is nothing counted twice?",
+    let hint = if counted > declared {
+        "is something not counted, or is the same data fetched from memory several times?"
+    } else {
+        "does the kernel run over its whole length, and is nothing counted twice?"
     };
-    let stays = match min_traffic < declared {
-        true => format!(" (of which {min_traffic} cannot stay in the L2)"),
-        false => String::new(),
+    let stays = if min_traffic < declared {
+        format!(" (of which {min_traffic} cannot stay in the L2)")
+    } else {
+        String::new()
     };
     format!(
         "traffic mismatch: it declares {declared}{stays}, and {counted} crossed the memory's bus according to the GPU's counters: {hint}"
@@ -362,9 +364,10 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
 fn impossible(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let peak_of = if *measured { "measured peak" } else { "peak" };
-    let least = match measured {
-        true => format!("{least_time}, and a tenth of that is too long too"),
-        false => least_time.to_string(),
+    let least = if *measured {
+        format!("{least_time}, and a tenth of that is too long too")
+    } else {
+        least_time.to_string()
     };
     match quantity {
         Quantity::MemoryBandwidth => format!(

@@ -47,8 +47,22 @@ impl<'a> JobInProgress<'a> {
     /// Replies with the same failure for every case that has no record yet: they share what failed.
     pub(super) fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
-            self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
+            self.finish(self.failed(cache, failure.clone()));
         }
+    }
+
+    /// Returns the record of a failed case. The driver does not say where a kernel failed, and gpubench only waited for it.
+    fn failed(&self, cache: Cache, mut failure: Failure) -> Record {
+        let job = &self.task.job;
+        if failure.message.contains("_ADDRESS") {
+            let error = failure.message.split(", at gpubench-").next().unwrap_or_default();
+            failure.message = format!(
+                "{error} in a kernel of `{0}`: `compute-sanitizer --target-processes all` finds the place, with this program \
+                 and `--test {0}`",
+                job.benchmark
+            );
+        }
+        Record::failed(job.case(cache), failure)
     }
 
     fn finish(&mut self, record: Record) {
@@ -64,8 +78,7 @@ impl<'a> JobInProgress<'a> {
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
     ) -> bool {
         while let Some(&cache) = self.left.first() {
-            let made = record(self, cache)
-                .unwrap_or_else(|failure| Record::failed(self.task.job.case(cache), failure));
+            let made = record(self, cache).unwrap_or_else(|failure| self.failed(cache, failure));
             let failed = made.measurement.is_none();
             self.finish(made);
             if failed && report_lost_device(self.device, self.reply) {

@@ -58,7 +58,7 @@ fn bytes_that_cannot_have_crossed_a_link_are_impossible() {
     ];
     assert_eq!(impossible(&measured.run), both);
     let ended = measured.ended.with_code(1);
-    ended.shows("cannot go over PCIe in 9.5");
+    ended.shows("cannot go over PCIe in 8.3");
     ended.shows(" µs; at its peak of 63.0 GB/s that takes 10.00 µs: did the copy run?");
     ended.shows("at its peak of 450 GB/s that takes 10.00 µs: did the copy run?");
     ended.shows("peak P2P bandwidth 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
