@@ -119,7 +119,12 @@ impl CaseSelection {
             Some(NameFilter::Text(text)) if is_regex(text) => {
                 format!(": a regular expression stands between slashes, as in `/{text}/`")
             }
-            Some(NameFilter::Text(_)) if self.exact => ": --exact takes whole names".to_owned(),
+            Some(NameFilter::Text(text)) if self.exact => {
+                let longer = benchmarks.iter().find(|path| path.contains(&**text));
+                let longer =
+                    longer.map(|path| format!("; without it, `{text}` is in `{path}`")).unwrap_or_default();
+                format!(": --exact takes whole names{longer}")
+            }
             Some(NameFilter::Text(text)) => {
                 let shorter = |path: &&'a str| Some(path.split_once("::")?.1);
                 let names = benchmarks.iter().flat_map(|path| iter::successors(Some(&**path), shorter));

@@ -63,7 +63,7 @@ pub(crate) struct Gpubench {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Add a first benchmark to a package: a dependency, a bench target, and an annotated function that needs no GPU
+    /// Add a first benchmark to a package: a dependency, a bench target, and an annotated function for the CPU, or with --binding for a GPU
     #[command(
         after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
     )]

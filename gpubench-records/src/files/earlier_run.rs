@@ -98,7 +98,7 @@ impl EarlierRun {
         let path = path.ok_or_else(|| {
             let in_folder = folder.display();
             LoadRunError::Unusable(if wanted == LAST {
-                format!("there is no run of `{suite}` in {in_folder}: leave out --resume to begin one")
+                format!("there is nothing to resume, as {in_folder} has no run of `{suite}`: leave out --resume to begin one")
             } else {
                 let there = run_names(folder).unwrap_or_default();
                 let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
@@ -248,7 +248,9 @@ mod tests {
         assert_eq!(told("best", &suite), format!("there is no run `best`; the runs in {place} are: none"));
         assert_eq!(
             told(LAST, &suite),
-            format!("there is no run of `{suite}` in {place}: leave out --resume to begin one")
+            format!(
+                "there is nothing to resume, as {place} has no run of `{suite}`: leave out --resume to begin one"
+            )
         );
         let path = interrupted(folder.path(), &run("n1", None, 0), 2);
         let name = "1970-01-01T00-00-00Z";
@@ -317,7 +319,7 @@ mod tests {
         let suite = run("n1", None, 0).program.suite;
         let tasks = interrupted(folder.path(), &run("n1", Some(task(1, None)), 1_800_000_000), 1);
         let refused = EarlierRun::open(folder.path(), LAST, &suite);
-        assert!(refused.is_err_and(|told| told.to_string().starts_with("there is no run of `")));
+        assert!(refused.is_err_and(|told| told.to_string().starts_with("there is nothing to resume, as ")));
         _ = interrupted(folder.path(), &run("n1", None, 1_700_000_000), 2);
         let last = EarlierRun::open(folder.path(), LAST, &suite).expect("there is one");
         assert_eq!(last.run.records.len(), 2);

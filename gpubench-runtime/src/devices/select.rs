@@ -102,13 +102,7 @@ impl Devices {
             // A number is that of one device.
             let is_kind = named.peek().is_some_and(|first| first.kind == name);
             if named.peek().is_none() {
-                let kind = DeviceId::parse(name).kind;
-                let is_known = self.wanted.contains(&kind) || choice(kind).is_some() || asks_by_number(name);
-                let why = match is_known {
-                    true => String::new(),
-                    false => format!(": no benchmark here is for `{kind}`; give {FORMS}"),
-                };
-                return Err(self.refused(format!("there is no device `{name}`{why}")));
+                return Err(self.refused(&format!("there is no device `{name}`")));
             }
             for found in named.take(if is_kind { usize::MAX } else { 1 }) {
                 // Named twice, by its number and its UUID for instance, it is one device all the same.
@@ -145,7 +139,7 @@ impl Devices {
         }
         let first = self.gpus().next();
         if first.is_none() {
-            return Err(self.refused(format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU")));
+            return Err(self.refused(&format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU")));
         }
         let devices = self.chosen(false, &|gpu| all || first == Some(gpu));
         Ok(Selected { devices, ..Selected::default() })
@@ -161,10 +155,8 @@ impl Devices {
 
     /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
     fn refuse_lost(&self) -> Result<(), String> {
-        match self.missing(None).iter().any(|missing| missing.is_lost) {
-            true => Err(self.refused("the search for devices failed".to_owned())),
-            false => Ok(()),
-        }
+        let is_lost = self.missing(None).iter().any(|missing| missing.is_lost);
+        if is_lost { Err(self.refused("the search for devices failed")) } else { Ok(()) }
     }
 
     fn usual(&self) -> Result<Selected, String> {
@@ -204,16 +196,16 @@ impl Devices {
         chosen.cloned().collect()
     }
 
-    /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
-    fn refused(&self, why: String) -> String {
-        let reasons = self.absent.iter().map(|absent| absent.why.clone());
-        let wanted = [why].into_iter().chain(reasons).collect::<Vec<_>>().join("; ");
+    /// Returns the error of a device that is missing: `why`, with the devices that are there and the reasons that kinds are absent.
+    fn refused(&self, why: &str) -> String {
         let there: Vec<String> = self.there.iter().map(Available::describe).collect();
-        let there = match there.is_empty() {
-            true => "nothing that this program measures".to_owned(),
-            false => there.join(", "),
+        let there = if there.is_empty() {
+            "this program measures nothing that this machine has".to_owned()
+        } else {
+            format!("--device takes {} or all", there.join(", "))
         };
-        format!("{wanted}. This machine has: {there}")
+        let reasons = self.absent.iter().map(|absent| absent.why.clone());
+        [format!("{why}: {there}")].into_iter().chain(reasons).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -294,9 +286,7 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("1,cuda")), ["cuda:1", "cuda:0"]);
         assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
         let refused = without_gpu().select(Some("cuda")).expect_err("there is none");
-        let why =
-            "there is no device `cuda`; no CUDA device (libcuda.so.1 not found). This machine has: `host`";
-        assert!(refused.starts_with(why), "{refused}");
+        assert!(refused.starts_with("there is no device `cuda`: --device takes `host`"), "{refused}");
     }
 
     #[test]
@@ -304,8 +294,8 @@ mod tests {
         let refused = without_gpu().select(Some("7")).expect_err("it is not there");
         assert_eq!(
             refused,
-            "there is no device `7`; no CUDA device (libcuda.so.1 not found). This machine has: `host` (the host), \
-             `clockwork` (the clockwork)"
+            "there is no device `7`: --device takes `host` (the host), `clockwork` (the clockwork) or all; no CUDA device \
+             (libcuda.so.1 not found)"
         );
     }
 
@@ -319,8 +309,11 @@ mod tests {
         assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
         let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let gone = given(&wants, true).expect_err("it is gone");
-        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU; no CUDA device (libcuda.so.1 not found). This machine has: `host`";
-        assert!(gone.starts_with(why), "{gone}");
+        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU: --device takes `host`";
+        assert!(
+            gone.starts_with(why) && gone.ends_with("; no CUDA device (libcuda.so.1 not found)"),
+            "{gone}"
+        );
         // A program without benchmarks for GPUs.
         let usual = vec!["host".to_owned(), "clockwork".to_owned()];
         assert_eq!(given(&without_gpu(), true), Ok(usual));
@@ -349,8 +342,8 @@ mod tests {
         devices.absent[0] = Missing { kind: "cuda", why, is_lost: true };
         for wanted in [None, Some("all")] {
             let refused = devices.select(wanted).expect_err("it is not known");
-            let words = "the search for devices failed; no CUDA device (the process exited with code 0). This machine has: ";
-            assert!(refused.starts_with(words), "{refused}");
+            assert!(refused.starts_with("the search for devices failed: --device takes `host`"), "{refused}");
+            assert!(refused.ends_with("; no CUDA device (the process exited with code 0)"), "{refused}");
         }
         assert_eq!(selected(&devices, Some("host")), ["host"]);
         // A program without benchmarks for GPUs needs none.

@@ -218,13 +218,12 @@ impl Plan {
     ) -> Result<(), PlanError> {
         let Instance { entry, variant, device, .. } = *instance;
         let benchmark = entry.path();
-        let caches = selection.cases.caches.clone().unwrap_or_else(|| match entry.options.cold {
-            true => vec![Cache::Hot, Cache::Cold],
-            false => vec![Cache::Hot],
-        });
-        let shares = match kinds::kind(variant.device).is_some_and(|kind| kind.beside_others) {
-            true => SharedResource::over(entry.options.link),
-            false => SharedResource::Machine,
+        let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
+        let caches = selection.cases.caches.clone().unwrap_or_else(|| usual.to_vec());
+        let shares = if kinds::kind(variant.device).is_some_and(|kind| kind.beside_others) {
+            SharedResource::over(entry.options.link)
+        } else {
+            SharedResource::Machine
         };
         let job = |args: Vec<Arg>| Job {
             benchmark: benchmark.clone(),

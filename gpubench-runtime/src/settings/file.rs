@@ -160,13 +160,22 @@ fn file() -> Option<PathBuf> {
 /// The variables that set what a flag sets.
 const VARIABLES: [&str; 4] = ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns the variable of the value that an error quotes first, as in ` (`7` is from GPUBENCH_DEVICE)`; nothing for a value of the
-/// command line.
+/// Returns the variable, or the line of the file, with the value that an error quotes first, as in ` (`7` is from GPUBENCH_DEVICE)`; nothing
+/// for a value that may be one of the command line.
 pub(crate) fn origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
-    let has = |text: &str| text.split([',', '"', '\'']).any(|value| value.trim() == quoted);
+    if env::args().any(|arg| arg.contains(quoted)) {
+        return String::new();
+    }
+    let has = |text: &str| text.split([',', '"', '\'', '[', ']']).any(|value| value.trim() == quoted);
     let by_variable = VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
-    let origin = by_variable.filter(|_| env::args().all(|arg| !has(&arg)));
+    let by_file = || {
+        let path = file()?;
+        let text = fs::read_to_string(&path).ok()?;
+        let value = |line: &str| has(line.split_once('=').map_or(line, |(_, value)| value));
+        Some(format!("{}, line {}", path.display(), text.lines().position(value)? + 1))
+    };
+    let origin = by_variable.map(str::to_owned).or_else(by_file);
     origin.map(|origin| format!(" (`{quoted}` is from {origin})")).unwrap_or_default()
 }
 
@@ -191,8 +200,8 @@ fn read(path: &Path) -> Result<Settings, String> {
     })?;
     let wrong = |error: String| format!("{}: {error}", path.display());
     let settings = Settings::from_toml(&text).map_err(wrong)?;
-    // A gate may wait for the command line to name a baseline.
-    let alone = Settings { fail_on_regression: None, ..settings.clone() };
+    // A gate may wait for the command line to name a baseline, and a test does not verify.
+    let alone = Settings { fail_on_regression: None, verify: None, ..settings.clone() };
     alone.validate().map_err(wrong)?;
     Ok(settings)
 }

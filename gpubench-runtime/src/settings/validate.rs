@@ -115,7 +115,7 @@ impl Settings {
         )?;
         refuse(
             self.verify.is_some() && !cfg!(feature = "verify"),
-            "--verify needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
+            "--verify `cupti` needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
         )
     }
 }

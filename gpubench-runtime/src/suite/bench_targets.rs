@@ -27,7 +27,7 @@ pub(super) fn warning(folder: &Path) -> Option<String> {
     };
     Some(format!(
         "`cargo bench -- --quick` would give its flags to {target} first, whose harness refuses them: add `bench = false` below \
-         {section} in Cargo.toml, or name this target by --bench"
+         {section} in Cargo.toml, or name the bench target, as in `cargo bench --bench NAME -- --quick`"
     ))
 }
 

@@ -68,11 +68,11 @@ struct InsteadArgs {
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
-    #[arg(long, conflicts_with_all = ["list", "json", "csv", "markdown"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
-    #[arg(long, conflicts_with_all = ["test", "resume"])]
+    #[arg(long, conflicts_with_all = ["list", "test", "resume"])]
     measure_peaks: bool,
 }
 
@@ -110,13 +110,8 @@ pub enum Action {
     MeasurePeaks,
     /// Performs the action of an extension, by its flags.
     Extension(Extension, ArgMatches),
-    /// Lists the selected cases and measures nothing.
-    List {
-        /// The format of the list.
-        format: TextFormat,
-        /// True to list what measures peaks instead of benchmarks.
-        ceilings: bool,
-    },
+    /// Lists the selected cases in this format, and measures nothing.
+    List(TextFormat),
     /// Launches each benchmark once and times nothing.
     Test {
         /// The format of the results.
@@ -155,6 +150,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
         settings.filter = settings.filter.iter().flat_map(|names| split_names(names)).collect();
     }
+    if matches!(action, Action::List(_) | Action::Test { .. }) {
+        // They measure nothing, and `gpubench.toml` is for measurements too.
+        (settings.verify, settings.fail_on_regression) = (None, None);
+    }
     settings.validate().map_err(|error| refused(&error))?;
     if matches!(action, Action::MeasurePeaks) && settings.share.is_some_and(ShareChoice::splits) {
         return Err(refused("--measure-peaks and --share: each GPU has peaks of its own; leave out --share"));
@@ -184,7 +183,7 @@ fn action(args: &Args, matches: &ArgMatches, caller: &Caller) -> Action {
     // `cargo test` runs a bench target without `--bench`.
     let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
     if instead.list {
-        Action::List { format, ceilings: instead.measure_peaks }
+        Action::List(format)
     } else if instead.measure_peaks {
         Action::MeasurePeaks
     } else if is_test {
@@ -209,9 +208,6 @@ fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
     format!("invalid UTF-8: {}", named.join(", "))
 }
 
-/// The hint of `cargo gpubench` for a flag of benchmark binaries.
-const OF_BINARIES: &str = "a flag of benchmark binaries: give it to `cargo bench --`, or after `--`";
-
 /// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
 const HINTS: &str = "\
 --tune --budget --save-tuning: races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's features in Cargo.toml
@@ -223,14 +219,16 @@ const HINTS: &str = "\
 --noise-threshold: set equivalence-margin in gpubench.toml; see --fail-on-regression
 --noplot --plotting-backend: nothing is drawn until `cargo gpubench report --html FILE`
 --load-baseline: use `cargo gpubench compare`
---baseline-lenient --discard-baseline: use --baseline, or --save-baseline to save one
+--baseline-lenient: use --baseline
+--discard-baseline: leave it out: a baseline is saved by --save-baseline alone
 --output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md: use --json, --csv or --markdown
 --profile-time --profile: use --in-process, for profilers
 --items-count --bytes-count --chars-count --cycles-count: declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]
 --skip-ext-time: inputs are made before samples, and are in no time
 --timer --stopping-criterion: --path is how launches are timed, --precision ends the samples
 --sort --sortr: rows are in the order of the source; sort those of --csv
---axis -a --threads --parameter-list -L: use --arg
+--axis -a --parameter-list -L: use --arg
+--threads: use --arg threads=4, of a benchmark with `args(threads = …)`
 --benchmark --filter -k: give its name as FILTER, without a flag
 -b: give a benchmark's name as FILTER, a baseline by --baseline
 --devices --gpu -d -g: use --device
@@ -275,7 +273,14 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
             let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
             let hint = match (ours, flag) {
                 (Some((_, hint)), _) => (*hint).to_owned(),
-                (None, Some(_)) if error.kind() == ErrorKind::UnknownArgument => OF_BINARIES.to_owned(),
+                (None, Some(_)) if error.kind() == ErrorKind::UnknownArgument => {
+                    let words = arguments.iter().map(|word| word.to_string_lossy());
+                    let flags =
+                        words.skip_while(|word| !word.starts_with(name)).collect::<Vec<_>>().join(" ");
+                    format!(
+                        "a flag of benchmark binaries: `cargo bench -- {flags}`, or `-- {flags}` at the end of `ab` or `verify`"
+                    )
+                }
                 _ => did_you_mean(name, guess).replace(": ", ""),
             };
             // The usage is that of the guess.
@@ -284,6 +289,7 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
             }
             Some(hint).filter(|hint| !hint.is_empty())
         }
+        ErrorKind::MissingRequiredArgument if given.starts_with("--") => Some(format!("give {given} too")),
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
         _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),
     };
@@ -326,8 +332,8 @@ without a flag: equivalence-margin, no-wait, one-at-a-time, cache-dir (GPUBENCH_
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
-Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, `>999` if it is more than ten \
-times the time; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
+Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, or one of more than ten \
+times the time; `% of peak` the share of the peak that binds, or the cache of a hot result that is faster than the memory; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
 suspect result, `!` an invalid one; [1] numbers its reason. --explain tells where the numbers come from.
 
 Exit codes: 0 measured, 1 a benchmark failed or is invalid, or --fail-on-regression could not judge one, 2 usage, 3 a regression, 4 \
@@ -433,6 +439,19 @@ mod tests {
         ] {
             assert_eq!(warning(flags), None, "{flags:?}");
         }
+    }
+
+    /// A line `verify` or `fail-on-regression` of `gpubench.toml` is no reason to end `cargo test`.
+    #[test]
+    fn tests_and_lists_pass_over_what_only_a_measurement_needs() {
+        for flags in [["--verify", "cupti"], ["--fail-on-regression", "5%"]] {
+            for task in ["--test", "--list"] {
+                let settings = parsed(&[&[task][..], &flags].concat()).expect("they are flags").settings;
+                assert_eq!((settings.verify, settings.fail_on_regression), (None, None));
+            }
+        }
+        let measured = parsed(&["--fail-on-regression", "5%"]).expect_err("there is no baseline");
+        assert!(measured.contains("--fail-on-regression needs --baseline"), "{measured}");
     }
 
     #[test]

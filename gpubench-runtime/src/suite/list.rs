@@ -6,19 +6,19 @@ use super::cli::TextFormat;
 use super::prepare::{Planner, Task, kinds_of};
 use super::{SuiteError, share::Share, test_mode::json_line};
 use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
-use crate::{devices::select, settings::Settings};
+use crate::{devices::select, registry, settings::Settings};
 use gpubench_records::exit::Exit;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 
-/// Lists the selected benchmarks of `task`, with or without their devices; of a run that is shared, those of this task.
-pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
-    let (entries, device) = (task.entries(), options.device.as_deref());
-    let kinds = kinds_of(&entries)
+/// Lists the selected benchmarks, with or without their devices; of a run that is shared, those of this task.
+pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
+    let (entries, device) = (registry::entries(), options.device.as_deref());
+    let kinds: Vec<_> = kinds_of(&entries)
         .into_iter()
         .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
-        .map(|kind| (kind.to_owned(), kind));
-    let kinds: Vec<_> = kinds.collect();
+        .map(|kind| (kind.to_owned(), kind))
+        .collect();
     // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
     if let (Some(device), [], false) = (device, &kinds[..], format == TextFormat::Terse) {
         let message = format!(
@@ -27,11 +27,13 @@ pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result
         return Err(SuiteError::new(message, Exit::NoDevice));
     }
     let mut selection = options.selection().map_err(SuiteError::usage)?;
-    let mut planner = Planner::new(task, &entries, options, Share::new(options).map_err(SuiteError::usage)?)?;
+    let mut planner =
+        Planner::new(Task::Measure, &entries, options, Share::new(options).map_err(SuiteError::usage)?)?;
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
-    let missing = match selection.ignored == Ignored::Only && format == TextFormat::Terse {
-        true => planner.found(device).missing(device),
-        false => Vec::new(),
+    let missing = if selection.ignored == Ignored::Only && format == TextFormat::Terse {
+        planner.found(device).missing(device)
+    } else {
+        Vec::new()
     };
     let all = Selection { ignored: Ignored::Included, ..selection.clone() };
     // Test runners expect ignored benchmarks in a list.
@@ -40,13 +42,14 @@ pub(super) fn list(task: Task, options: &Settings, format: TextFormat) -> Result
     }
     let (lacking, there): (Vec<_>, Vec<_>) =
         kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
+    let asks_for_ignored = options.ignored && options.filter.is_empty();
     let mut plan = Plan::default();
     for (selection, kinds) in [(&selection, there), (&all, lacking)] {
         match Plan::new(&entries, selection, &kinds, &[], &mut planner.lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
-            // A test runner asks each program, and most have nothing for it. Without a filter, a list may be empty.
-            Err(PlanError::Nothing { .. }) if format == TextFormat::Terse || options.filter.is_empty() => {}
-            Err(PlanError::Nothing { .. }) if kinds.is_empty() => {}
+            // A test runner asks each program, and most have nothing for it. That nothing is ignored is no mistake.
+            Err(PlanError::Nothing { .. })
+                if format == TextFormat::Terse || kinds.is_empty() || asks_for_ignored => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -100,9 +100,8 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
             let prepared = Prepared::new(Task::Extension, program, settings, &mut progress)?;
             prepared.extend(extension, flags, &printer, &mut progress)
         }
-        Action::List { format, ceilings } => {
-            let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
-            printer.print(&list::list(task, settings, *format)?)?;
+        Action::List(format) => {
+            printer.print(&list::list(settings, *format)?)?;
             Ok(Exit::Done)
         }
         Action::Test { format, fail_fast } => {

@@ -59,7 +59,7 @@ fn its_kind_is_listed_and_selected() {
     {"name":"device_of_ones_own::checksum[n=65536]","device":"coprocessor","caches":["hot"]}
     "#);
     run(SUITE, &["--device", "coprocessor", "--test"]).with_code(0).shows("2 passed; 0 failed");
-    run(SUITE, &["--device", "host"]).with_code(5).says_only("This machine has: `coprocessor`");
+    run(SUITE, &["--device", "host"]).with_code(5).says_only("--device takes `coprocessor`");
 }
 
 #[test]

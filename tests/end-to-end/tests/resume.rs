@@ -265,7 +265,7 @@ fn a_run_that_is_not_there_is_refused_with_those_that_are() {
     ended.says_only("--resume: there is no run `2001-01-01T00-00-00Z`; the runs in ");
     assert!(ended.stderr.contains(&format!(" are: {name}")), "{ended}");
     fs::remove_dir_all(runs.0.path().join("runs")).expect("it is there");
-    runs.resume().with_code(2).says_only("--resume: there is no run of `end-to-end/two_devices` in ");
+    runs.resume().with_code(2).says_only("--resume: there is nothing to resume, as ");
     runs.run(&[&SWEEP[..], &["--resume", "--runs-dir", "none"]].concat())
         .with_code(2)
         .says_only("--resume needs a folder of runs");

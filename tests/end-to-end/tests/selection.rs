@@ -60,6 +60,14 @@ fn terse_lists_are_for_test_runners() {
     assert_eq!(ended.stderr, "");
 }
 
+/// As libtest has it: the list, and no test.
+#[test]
+fn a_list_of_tests_is_a_list() {
+    let [list, tests] =
+        [&["--list", "sweep"][..], &["--test", "--list", "sweep"]].map(|flags| run(SUITE, flags));
+    assert_eq!((tests.code, &tests.stdout), (Some(0), &list.with_code(0).stdout));
+}
+
 #[test]
 fn json_lists_are_for_programs() {
     insta::assert_snapshot!(run(SUITE, &["--list", "--format", "json", "two_devices::beat", "sum"]).with_code(0).stdout, @r#"

@@ -37,6 +37,9 @@ fn unknown_flags_are_usage_errors() {
         ("-d", "tip: use --device"),
         ("-b", "tip: give a benchmark's name as FILTER, a baseline by --baseline"),
         ("-a", "tip: use --arg"),
+        ("--threads=4", "tip: use --arg threads=4, of a benchmark with `args(threads = …)`"),
+        ("--discard-baseline", "tip: leave it out: a baseline is saved by --save-baseline alone"),
+        ("--budget=3s", "tip: give --tune too"),
     ] {
         run(SUITE, &[flag, "0"]).with_code(2).says_only(hint);
     }
@@ -84,7 +87,6 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--max-time", "0"], "'0' for '--max-time <TIME>': give a time above 0"),
         (&["--runs", "3", "--in-process"], "--runs and --in-process: each run needs a process of its own"),
         (&["--test", "--json", "-"], "'--test' cannot be used with '--json <FILE>'"),
-        (&["--list", "--test"], "cannot be used with '--"),
         (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or the name of a baseline"),
         (&["--warmup", "NaN"], "'NaN' for '--warmup <TIME|N>': give a time with its unit"),
         (&["--max-time=-1"], "'-1' for '--max-time <TIME>': give a time"),
@@ -173,18 +175,20 @@ fn a_filter_that_matches_nothing_says_so() {
         let terse = run(SUITE, &["--list", "--format", "terse", filter]).with_code(0);
         assert_eq!((&*terse.stdout, &*terse.stderr), ("", ""));
     }
-    run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
+    let words = ": --exact takes whole names; without it, `sweep` is in `two_devices::sweep`\n";
+    run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(words);
+    run(SUITE, &["swepe", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
+    for left in [&["--tag", "no_such"], &["--skip", "two_devices"]] {
+        let ended = run(SUITE, &[&["--list"][..], left].concat()).with_code(4);
+        ended.says_only("--list shows those that are there\n");
+    }
 }
 
 /// An error about the value of a variable names the variable.
 #[test]
 fn a_variable_is_named_that_has_a_wrong_value() {
     for (variable, value, words) in [
-        (
-            "GPUBENCH_DEVICE",
-            "H200",
-            "there is no device `H200`: no benchmark here is for `H200`; give a number",
-        ),
+        ("GPUBENCH_DEVICE", "H200", "there is no device `H200`: --device takes `clockwork`, `host` ("),
         ("GPUBENCH_DEVICE", "all,0", "--device all,0: `all` is every device"),
         ("GPUBENCH_FILTER", "no_such,other", "no benchmark matches `no_such` or `other`"),
         ("GPUBENCH_RUNS_DIR", "/proc/none", "--runs-dir `/proc/none`: "),
@@ -221,8 +225,8 @@ fn two_benchmarks_of_one_name_are_refused_with_both_places() {
 #[test]
 fn a_device_that_is_not_there_is_told_with_those_that_are() {
     let ended = run(SUITE, &["--device", "7"]).with_code(5);
-    ended.says_only("there is no device `7`; no CUDA device (no-libcuda-here not found). This machine has: ");
-    assert!(ended.stderr.contains("`host` (") && ended.stderr.contains("`clockwork`"), "{ended}");
+    ended.says_only("there is no device `7`: --device takes `clockwork`, `host` (");
+    assert!(ended.stderr.contains(") or all; no CUDA device (no-libcuda-here not found)\n"), "{ended}");
     run(SUITE, &["--device", "host,7"]).with_code(5).says_only("there is no device `7`");
     // A filter that would match nothing either comes second.
     run(SUITE, &["--device", "7", "no_such"]).with_code(5).says_only("there is no device `7`");
@@ -231,7 +235,7 @@ fn a_device_that_is_not_there_is_told_with_those_that_are() {
 #[test]
 fn a_kind_that_no_benchmark_is_for_is_refused() {
     let ended = run(SUITE, &["--device", "wgpu:0"]).with_code(5);
-    ended.says_only("there is no device `wgpu:0`: no benchmark here is for `wgpu`; ");
+    ended.says_only("there is no device `wgpu:0`: --device takes `clockwork`, `host` (");
     run(SUITE, &["--list", "--device", "wgpu:0"])
         .with_code(5)
         .says_only("no benchmark of this program runs on such a device");

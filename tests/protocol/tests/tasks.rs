@@ -202,7 +202,7 @@ fn a_task_that_comes_back_on_another_gpu_measures_there() {
 fn a_gpu_that_is_gone_is_an_error_of_its_task_alone() {
     let job = Job::new();
     for (gpus, more, words) in [
-        ("0", &[("GPUBENCH_FAKE_FAULT", "cuInit=999")][..], "there is no such GPU; no CUDA device ("),
+        ("0", &[("GPUBENCH_FAKE_FAULT", "cuInit=999")][..], "; no CUDA device (cuInit returned 999"),
         ("7", &[], "error: CUDA_VISIBLE_DEVICES=7: there is no such GPU"),
     ] {
         let started = Started { node: "n1", task: ["0", "2"], gpus, more };

@@ -68,7 +68,7 @@ fn adapters_are_listed_and_selected_by_number() {
     let ended = run(&["--list", "--format", "json"]).with_code(0);
     assert!(ended.stdout.contains(r#""device":"wgpu""#), "{ended}");
     run(&["--device", "wgpu:0", "--test", "saxpy"]).with_code(0).shows("2 passed; 0 failed");
-    run(&["--device", "wgpu:77"]).with_code(5).says_only("This machine has: `wgpu:0`");
+    run(&["--device", "wgpu:77"]).with_code(5).says_only("--device takes `wgpu:0`");
 }
 
 #[test]
