@@ -378,20 +378,32 @@ impl<T> ShowMemory for &Input<'_, T> {
     message = "`{Self}` is not what a launch function returns",
     label = "expected `()` or a `Result` whose error implements `Display`"
 )]
-pub trait Launched {
-    /// Returns the error as text.
-    fn launched(self) -> Result<(), CaseError>;
+pub trait Launched: Sized {
+    /// The value that a `check` may take.
+    type Output;
+
+    /// Returns the value, or the error as text.
+    fn output(self) -> Result<Self::Output, CaseError>;
+
+    /// Drops the value, or returns the error as text.
+    fn launched(self) -> Result<(), CaseError> {
+        self.output().map(drop)
+    }
 }
 
 impl Launched for () {
-    fn launched(self) -> Result<(), CaseError> {
+    type Output = ();
+
+    fn output(self) -> Result<(), CaseError> {
         Ok(())
     }
 }
 
 impl<T, E: Display> Launched for Result<T, E> {
-    fn launched(self) -> Result<(), CaseError> {
-        self.map(drop).map_err(CaseError::new)
+    type Output = T;
+
+    fn output(self) -> Result<T, CaseError> {
+        self.map_err(CaseError::new)
     }
 }
 

@@ -6,27 +6,29 @@ use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSou
 
 /// The steps of a case as an expansion writes them.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
-type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), CaseError> + 'a>;
+type Enqueue<'a, S, T, O = ()> = Box<dyn Fn(&mut T, &S) -> Result<O, CaseError> + 'a>;
 /// Copies a part of the inputs, and returns what puts the copy back.
 type CopyInput<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<Enqueue<'a, S, T>, CaseError> + 'a>;
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
-type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), CaseError> + 'a>;
+type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
 type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case, and perhaps of the one that it is compared with.
 type KeptStream<S> = Rc<dyn Borrow<S>>;
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
-/// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
-pub struct Bound<'a, S: ?Sized, T> {
+/// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns. It returns an `O` for `check`.
+pub struct Bound<'a, S: ?Sized, T, O = ()> {
     setup: Setup<'a, S, T>,
-    launch: Enqueue<'a, S, T>,
+    launch: Enqueue<'a, S, T, O>,
     reset: Option<Enqueue<'a, S, T>>,
     restore: Vec<CopyInput<'a, S, T>>,
     counts: CountWork<'a, T>,
-    check: Option<CheckOutputs<'a, T>>,
+    check: Option<CheckOutputs<'a, T, O>>,
     memory: Option<ShowMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
+    keeps_output: bool,
     // Dropped in this order, because inputs may need their stream's device.
+    output: Option<O>,
     inputs: Option<Inputs<'a, S, T>>,
     /// The first inputs while others are in their place; then the last of those.
     others: Option<Inputs<'a, S, T>>,
@@ -41,11 +43,11 @@ struct Inputs<'a, S: ?Sized, T> {
 }
 
 // For any `S`: if it is no stream, the variant has already reported that, and one error is enough.
-impl<'a, S: ?Sized, T> Bound<'a, S, T> {
+impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
     /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
     pub fn new(
         setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
-        launch: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<O, CaseError> + 'a,
     ) -> Self {
         Self {
             setup: Box::new(setup),
@@ -56,6 +58,8 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
             check: None,
             memory: None,
             skip_if: None,
+            keeps_output: false,
+            output: None,
             inputs: None,
             others: None,
             first_are_aside: false,
@@ -86,8 +90,8 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
         self
     }
 
-    /// Adds a `check` of the outputs.
-    pub fn check(self, check: impl Fn(&T) -> Result<(), CaseError> + 'a) -> Self {
+    /// Adds a `check` of the inputs after a launch, and of what it returned.
+    pub fn check(self, check: impl Fn(&T, &O) -> Result<(), CaseError> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
     }
 
@@ -106,7 +110,7 @@ impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     }
 }
 
-impl<S: StreamParameter, T> Case for Bound<'_, S, T> {
+impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     fn skips(&self) -> bool {
         self.skip_if.is_some()
     }
@@ -138,6 +142,7 @@ impl<S: StreamParameter, T> Case for Bound<'_, S, T> {
     }
 
     fn clear(&mut self) {
+        self.output = None;
         self.inputs = None;
         self.others = None;
         self.first_are_aside = false;
@@ -182,9 +187,18 @@ impl<S: StreamParameter, T> Case for Bound<'_, S, T> {
 
     fn launch(&mut self) -> Result<(), CaseError> {
         match (&mut self.inputs, &self.stream) {
-            (Some(inputs), Some(stream)) => (self.launch)(&mut inputs.value, (**stream).borrow()),
+            (Some(inputs), Some(stream)) => {
+                let output = (self.launch)(&mut inputs.value, (**stream).borrow())?;
+                self.output = self.keeps_output.then_some(output);
+                Ok(())
+            }
             _ => Err(not_set_up()),
         }
+    }
+
+    fn keep_output(&mut self, keeps: bool) {
+        self.keeps_output = keeps;
+        self.output = None;
     }
 
     fn counts(&self) -> Result<Counts, CaseError> {
@@ -200,7 +214,7 @@ impl<S: StreamParameter, T> Case for Bound<'_, S, T> {
 
     fn check(&self) -> Result<bool, CaseError> {
         let Some(check) = &self.check else { return Ok(false) };
-        check(self.inputs()?)?;
+        check(self.inputs()?, self.output.as_ref().ok_or_else(not_set_up)?)?;
         Ok(true)
     }
 

@@ -148,6 +148,9 @@ pub trait Case {
     /// # Errors
     /// Returns an error if the launch function does.
     fn launch(&mut self) -> Result<(), CaseError>;
+    /// Has each later launch keep what the launch function returns until the next one, or drop it at once.
+    fn keep_output(&mut self, keeps: bool);
+
     /// Returns the work of one launch on these inputs.
     ///
     /// # Errors
@@ -155,7 +158,7 @@ pub trait Case {
     fn counts(&self) -> Result<Counts, CaseError>;
     /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-    /// Checks the outputs. Returns `false` if the benchmark has no check.
+    /// Checks the outputs of a launch whose output is kept. Returns `false` if the benchmark has no check.
     ///
     /// # Errors
     /// Returns an error if the user's `check` fails.

@@ -179,6 +179,12 @@ impl Benchmark {
         }
     }
 
+    /// Returns true if the `check` is a closure that also takes what the launch function returned.
+    pub(crate) fn checks_output(&self) -> bool {
+        let given = self.inputs().count() + self.options.args.axes.len();
+        matches!(&self.options.check, Some(Code::Closure(closure)) if closure.inputs.len() == given + 1)
+    }
+
     /// Checks that closures take as many parameters as they are given.
     fn check_closures(&self, errors: &mut Errors) {
         let (inputs, axes) = (self.inputs().count(), self.options.args.axes.len());
@@ -191,8 +197,8 @@ impl Benchmark {
             (&self.options.reset, inputs + 1, "a `reset` is given what `setup` made, then the stream"),
             (
                 &self.options.check,
-                inputs + axes,
-                "a `check` is given what `setup` made, then `args` in order",
+                inputs + axes + usize::from(self.checks_output()),
+                "a `check` is given what `setup` made, then `args` in order; before them what the launch returned, if it takes one more",
             ),
         ] {
             if let Some(Code::Closure(closure)) = code {

@@ -217,11 +217,12 @@ impl Benchmark {
             }
             None => call,
         };
+        let method = if self.checks_output() { generated!(output) } else { generated!(launched) };
         generated! {
             |state: &mut _, stream: &#stream| {
                 #state
                 #(#values)*
-                __gb::Launched::launched(#call)
+                __gb::Launched::#method(#call)
             }
         }
     }
@@ -256,7 +257,7 @@ impl Benchmark {
         let reset = self.options.reset.as_ref()?;
         let ty = &self.stream().ty;
         let given = [generated!(stream)];
-        let (lets, outcome) = self.on_inputs(reset, given, |passed| passed);
+        let (lets, outcome) = self.on_inputs(reset, None, given, |passed| passed);
         let names = self.bind_stream(reset.value());
         Some(generated! {
             .reset(|state: &mut _, stream: &#ty| {
@@ -282,9 +283,11 @@ impl Benchmark {
     fn check_outputs(&self) -> Option<TokenStream> {
         let check = self.options.check.as_ref()?;
         let given = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
-        let (lets, outcome) = self.on_inputs(check, given, read_only);
+        let output = self.checks_output().then(|| generated!(output));
+        let (lets, outcome) = self.on_inputs(check, output.clone(), given, read_only);
+        let output = output.unwrap_or_else(|| generated!(_));
         Some(generated! {
-            .check(|state| {
+            .check(|state, #output| {
                 #lets
                 __gb::Checked::checked(#outcome)
             })
@@ -307,11 +310,12 @@ impl Benchmark {
         Some(generated!(.skip_if(|| #condition, #why)))
     }
 
-    /// Applies `code` to the inputs, which are passed as `how` says, and to the other `given` values. Returns the
+    /// Applies `code` to the `output`, to the inputs, which are passed as `how` says, and to the other `given` values. Returns the
     /// bindings that precede it, and its value.
     fn on_inputs(
         &self,
         code: &Code,
+        output: Option<TokenStream>,
         given: impl IntoIterator<Item = TokenStream>,
         how: fn(Passed) -> Passed,
     ) -> (TokenStream, TokenStream) {
@@ -321,7 +325,7 @@ impl Benchmark {
             Code::Expr(expr) => self.bind(|name| mentions(expr, name), how),
             _ => self.pass_all(how),
         };
-        (lets, run(code, inputs.chain(given), |_| TokenStream::new()))
+        (lets, run(code, output.into_iter().chain(inputs).chain(given), |_| TokenStream::new()))
     }
 }
 

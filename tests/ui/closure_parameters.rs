@@ -14,7 +14,7 @@ fn check(_x: &[f32], _stream: &host::Stream) {}
 #[gpu_bench(args(n = [1]), setup = |n| Ok(vec![0f32; n]), reset = |x, n, stream| ())]
 fn reset(_x: &[f32], _stream: &host::Stream) {}
 
-#[gpu_bench(check = |n| ())]
+#[gpu_bench(check = |n, m| ())]
 fn nothing(_stream: &host::Stream) {}
 
 fn main() {}

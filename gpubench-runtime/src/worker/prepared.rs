@@ -67,6 +67,7 @@ impl PreparedCase {
             launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
             return Ok(prepared(false, LaunchInfo::default()));
         };
+        case.keep_output(true);
         let mut prepared = prepared(
             false,
             catch(Stage::Launch, || device.observe(case))
@@ -307,6 +308,7 @@ impl Afterwards<'_> {
 
     /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
     pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
+        self.case.keep_output(true);
         let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
@@ -357,6 +359,7 @@ impl Afterwards<'_> {
     }
 
     fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {
+        self.case.keep_output(true);
         let fresh = self.timed(Inputs::Fresh)?;
         let checked = on(self.device, Stage::Check, || self.case.check())?;
         synchronize(self.device, Stage::Check)?;

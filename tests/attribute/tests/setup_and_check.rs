@@ -90,14 +90,33 @@ fn format_strings(text: &str, _stream: &Stream) {
     assert_eq!(text, "3");
 }
 
+// One parameter more than inputs and arguments: what the launch function returned.
+#[gpu_bench(args(n = [2, 3]), setup = |n| Ok(vec![1; n]), check = |sum, x, n| if n == 3 { Err(format!("{sum} of {}", x.len())) } else { Ok(()) })]
+fn outputs(x: &[u32], _stream: &Stream) -> Result<u32, String> {
+    Ok(x.iter().sum())
+}
+
+#[gpu_bench(check = |made| assert_eq!(made, "made"))]
+fn output_alone(_stream: &Stream) -> Result<String, String> {
+    Ok("made".to_owned())
+}
+
 /// The benchmarks of this module.
 const OURS: Benchmarks = Benchmarks::of(module_path!());
 
 #[test]
 fn inputs_are_set_up_and_checked() {
-    for name in
-        ["paths", "closures", "typed_closures", "expressions", "on_the_stream", "block", "nothing_made"]
-    {
+    for name in [
+        "paths",
+        "closures",
+        "typed_closures",
+        "expressions",
+        "on_the_stream",
+        "block",
+        "nothing_made",
+        "outputs",
+        "output_alone",
+    ] {
         assert!(OURS.run(name).checked, "{name}");
     }
     for name in ["early", "names_of_fields", "axes_called_like_fields", "format_strings"] {
@@ -106,6 +125,7 @@ fn inputs_are_set_up_and_checked() {
     let failure = |name, n| OURS.run_with(name, &[("n", n)]).unwrap_err().to_string();
     assert_eq!(failure("typed_closures", "3"), "check: 4 is not 3");
     assert_eq!(failure("nothing_made", "2"), "check: two");
+    assert_eq!(failure("outputs", "3"), "check: 3 of 3");
     assert_eq!(failure("early", "2"), "setup: two is one too many");
     let failure = OURS.run_with("closures", &[("m", "four")]).unwrap_err();
     assert_eq!(failure.to_string(), "setup: invalid digit found in string");

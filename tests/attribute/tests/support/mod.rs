@@ -79,6 +79,7 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
                 let skipped = case.skipped();
                 case.open(self.device.stream_source().unwrap())?;
                 case.setup().map_err(at("setup"))?;
+                case.keep_output(true);
                 case.launch().map_err(at("launch"))?;
                 // What a sample is made of.
                 if case.resets() {

@@ -48,7 +48,7 @@ impl<const N: usize> Nth<N> {
         .counts(|launch| Ok(launch.work))
         .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
-            case = case.check(|launch| launch.check().map_err(CaseError::new));
+            case = case.check(|launch, ()| launch.check().map_err(CaseError::new));
         }
         visitor(&[], &mut case);
     }

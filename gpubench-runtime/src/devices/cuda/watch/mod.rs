@@ -193,15 +193,23 @@ fn written(
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
     let allocates = after.regions.len() > regions.regions.len();
-    let unseen =
-        allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(calls));
+    let unseen = allocates.then(|| ALLOCATES.to_owned()).or_else(|| undetected_writes(calls));
     let (bytes, block) = (regions.bytes(), regions.block);
     let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
     let mut written = Written::new(bytes, block, outputs.changed());
     written.unseen_reason = unseen;
+    let allocation =
+        |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
+    // Outputs that are freed again are not looked at.
+    if written.changed == Bytes::ZERO && calls.iter().any(allocation) {
+        written.unseen_reason.get_or_insert_with(|| ALLOCATES.to_owned());
+    }
     device.outputs = Some(outputs);
     Ok(written)
 }
+
+/// The reason why outputs in new memory are not looked at.
+const ALLOCATES: &str = "the launch allocates memory";
 
 /// Returns the reason why a launch of these calls may have written memory that is not looked at.
 fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
