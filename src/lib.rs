@@ -48,7 +48,7 @@ pub use self::runtime::*;
 
 /// Streams of NVIDIA GPUs, of any binding.
 pub mod cuda {
-    pub use gpubench_core::cuda::{CudaStream, Gpu, Handle, RawStream};
+    pub use gpubench_core::cuda::{CudaStream, Gpu, Handle, RawStream, Recorded};
     #[cfg(feature = "unstable-device")]
     pub use gpubench_runtime::devices::cuda::{Cuda, Replay};
 }

@@ -280,11 +280,6 @@ pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
     add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 
-/// Records memory that was allocated or freed in the order of a stream.
-pub(crate) fn allocated_in_order(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::Allocation);
-}
-
 /// Records an allocation or a release that is not in the order of a stream.
 pub(crate) fn allocated(code: u32) {
     succeeded(code, DriverCall::Allocated);

@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
+use crate::calls::{self, Enqueued};
+use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
-use crate::{calls, kernel_info::is_capturing};
 
 /// One contiguous range of memory that kernels can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: 
         // SAFETY: the same contract.
         unsafe { made_at(code, place, bytes, MemoryKind::Device) };
     }
-    calls::allocated_in_order(code, stream);
+    calls::enqueued(code, stream, Enqueued::Allocation);
 }
 
 /// # Safety
@@ -161,7 +162,7 @@ pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
 /// Removes a device allocation that is freed in the order of a stream. Safe, but called like the others.
 pub(crate) unsafe fn freed_in_order(code: u32, address: CUdeviceptr, stream: CUstream) {
     gone(code, address);
-    calls::allocated_in_order(code, stream);
+    calls::enqueued(code, stream, Enqueued::Allocation);
 }
 
 /// Removes the variables of an unloaded module.

@@ -7,6 +7,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
+use crate::graphs::{executable_changed, instantiated, launch_graph};
 use crate::launches::{
     called_back, code_loaded, context_made, copied, copied_now, copied_out, copied_out_now, destroyed,
     graph_launched, kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default,
@@ -80,9 +81,12 @@ forwarders! {
     cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D);
     cuGraphNodeGetType(hNode: CUgraphNode, type_: *mut CUgraphNodeType);
+    cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph);
     cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize);
-    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong);
-    cuGraphExecDestroy(hGraphExec: CUgraphExec);
+    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | instantiated(phGraphExec, hGraph);
+    cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) => launch_graph;
+    cuGraphLaunch_ptsz(hGraphExec: CUgraphExec, hStream: CUstream) | graph_launched(hStream);
+    cuGraphExecDestroy(hGraphExec: CUgraphExec) | executable_changed(hGraphExec);
     cuGraphDestroy(hGraph: CUgraph);
     cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long) | function_found(symbol, pfn, forwarders());
     cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
@@ -128,7 +132,7 @@ forwarders! {
     cuArray3DGetDescriptor_v2 cuMemRetainAllocationHandle cuMemPoolCreate cuImportExternalSemaphore
     cuFuncGetModule cuGraphKernelNodeGetParams cuGraphKernelNodeSetParams cuGraphMemcpyNodeSetParams
     cuGraphMemsetNodeGetParams cuGraphMemsetNodeSetParams cuGraphHostNodeGetParams cuGraphHostNodeSetParams
-    cuGraphChildGraphNodeGetGraph cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent
+    cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent
     cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent cuGraphExternalSemaphoresSignalNodeGetParams
     cuGraphExternalSemaphoresSignalNodeSetParams cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams cuGraphMemAllocNodeGetParams cuGraphMemFreeNodeGetParams
@@ -164,19 +168,15 @@ forwarders! {
     cuMipmappedArrayGetLevel cuMemImportFromShareableHandle cuMemGetAllocationGranularity cuGraphDebugDotPrint
     cuGraphReleaseUserObject cuTexRefSetArray cuTexRefSetMipmappedArray cuTexRefGetAddressMode cuSurfRefSetArray
     cuProfilerInitialize cuArrayGetMemoryRequirements cuCtxGetDevResource cuDevResourceGenerateDesc
-    cuDeviceGetCliqueInfo cuGraphNodeSetEnabled cuGreenCtxGetDevResource cuLogsDumpToFile cuMemGetDefaultMemPool
+    cuDeviceGetCliqueInfo cuGreenCtxGetDevResource cuLogsDumpToFile cuMemGetDefaultMemPool
     cuMemGetMemPool cuMipmappedArrayGetMemoryRequirements cuMulticastGetGranularity cuStreamGetDevResource
         (Ptr Ptr Int);
     cuMemGetAddressRange_v2 cuMemGetAccess cuMemPoolSetAccess (Ptr Ptr Long);
     cuModuleGetTexRef cuModuleGetSurfRef cuMemPoolGetAccess cuExternalMemoryGetMappedBuffer
     cuExternalMemoryGetMappedMipmappedArray cuGraphNodeFindInClone cuGraphGetRootNodes
-    cuGraphNodeGetDependencies cuGraphNodeGetDependentNodes cuGraphExecKernelNodeSetParams
-    cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams cuGraphExecEventRecordNodeSetEvent
-    cuGraphExecEventWaitNodeSetEvent cuGraphExecExternalSemaphoresSignalNodeSetParams
-    cuGraphExecExternalSemaphoresWaitNodeSetParams cuTexRefGetFormat cuTexRefGetMipmapLevelClamp
+    cuGraphNodeGetDependencies cuGraphNodeGetDependentNodes cuTexRefGetFormat cuTexRefGetMipmapLevelClamp
     cuGraphicsResourceGetMappedPointer_v2 cuCoredumpRegisterCompleteCallback cuCoredumpRegisterStartCallback
-    cuEventElapsedTime_v2 cuGraphExecBatchMemOpNodeSetParams cuGraphExecKernelNodeSetParams_v2
-    cuGraphExecNodeSetParams cuGraphExecUpdate_v2 cuGraphNodeGetEnabled cuLibraryGetUnifiedFunction
+    cuEventElapsedTime_v2 cuGraphNodeGetEnabled cuLibraryGetUnifiedFunction
     cuLogicalEndpointGetLimits cuLogsRegisterCallback cuOccupancyMaxActiveClusters
     cuOccupancyMaxPotentialClusterSize
         (Ptr Ptr Ptr);
@@ -204,8 +204,7 @@ forwarders! {
     cuTexRefSetAddress_v2 cuTexRefSetAddress2D_v3 (Ptr Ptr Long Long);
     cuLogsDumpToMemory(Ptr Ptr Ptr Int);
     cuGraphAddEmptyNode cuGraphAddDependencies cuGraphRemoveDependencies (Ptr Ptr Ptr Long);
-    cuGraphGetEdges cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecUpdate
-    cuTexObjectCreate cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes_v2 cuLibraryGetGlobal
+    cuGraphGetEdges cuTexObjectCreate cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes_v2 cuLibraryGetGlobal
     cuLibraryGetManaged
         (Ptr Ptr Ptr Ptr);
     cuMulticastBindAddr(Long Long Long Long Long);
@@ -258,6 +257,14 @@ forwarders! {
     cuMemMap(Long Long Long Long Long) | made_unlisted();
     cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | made_unlisted();
     cuCtxSynchronize_v2(Ptr) | waited();
+    cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: Ptr, isEnabled: Int) | executable_changed(hGraphExec);
+    cuGraphExecKernelNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams
+    cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
+    cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
+    cuGraphExecBatchMemOpNodeSetParams cuGraphExecKernelNodeSetParams_v2 cuGraphExecNodeSetParams cuGraphExecUpdate_v2
+        (hGraphExec: CUgraphExec, hNode: Ptr, nodeParams: Ptr) | executable_changed(hGraphExec);
+    cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecUpdate
+        (hGraphExec: CUgraphExec, hNode: Ptr, nodeParams: Ptr, ctx: Ptr) | executable_changed(hGraphExec);
 }
 
 forwarders! {
@@ -293,7 +300,6 @@ forwarders! {
     cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) | called_back(hStream);
     cuGraphUpload(hGraphExec: CUgraphExec, hStream: CUstream);
-    cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) | graph_launched(hStream);
     cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) | kernel_launched_by(config, f);
     cuMemBatchDecompressAsync(paramsArray: Ptr, count: usize, flags: c_uint, errorIndex: *mut usize, stream: CUstream) | copied_out(stream, 0);
     cuMemcpy3DBatchAsync(numOps: usize, opList: Ptr, failIdx: *mut usize, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
@@ -306,7 +312,7 @@ forwarders! {
         (Ptr Ptr);
     cuGraphicsUnmapResources(Int Ptr Ptr);
     cuStreamGetAttribute cuStreamSetAttribute (Ptr Int Ptr);
-    cuStreamGetCaptureInfo cuGraphInstantiateWithParams cuStreamGetCtx_v2 (Ptr Ptr Ptr);
+    cuStreamGetCaptureInfo cuStreamGetCtx_v2 (Ptr Ptr Ptr);
     cuMemPrefetchAsync(Long Long Int Ptr);
     cuStreamBatchMemOp cuStreamBatchMemOp_v2 (Ptr Int Ptr Int);
     cuStreamWaitValue32 cuStreamWriteValue32 cuStreamWaitValue32_v2 cuStreamWriteValue32_v2
@@ -323,6 +329,7 @@ forwarders! {
     cuStreamGetCaptureInfo_v3(Ptr Ptr Ptr Ptr Ptr Ptr Ptr);
     cuMemDiscardAndPrefetchBatchAsync cuMemPrefetchBatchAsync (Ptr Ptr Long Ptr Ptr Long Long Ptr);
     cuGraphicsMapResources(Int Ptr Ptr) | made_unlisted();
+    cuGraphInstantiateWithParams(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, instantiateParams: Ptr) | instantiated(phGraphExec, hGraph);
     cuMemMapArrayAsync(Ptr Int Ptr) | made_unlisted();
     cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | made_unlisted();
 }

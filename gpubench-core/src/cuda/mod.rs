@@ -4,15 +4,19 @@
 mod cudarc;
 #[cfg(feature = "cust")]
 mod cust;
+mod recorded;
 
+use std::sync::OnceLock;
 use std::{ffi::c_void, ptr};
+
+pub use self::recorded::Recorded;
 
 use crate::{CaseError, LaunchStream, StreamSource};
 
 /// A driver's handle: a `CUstream`, or a `CUcontext`.
 pub type Handle = *mut c_void;
 
-/// The driver's functions that make and destroy streams. The runtime has them.
+/// The driver's functions for streams and graphs. The runtime has them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
@@ -20,7 +24,17 @@ pub struct Calls {
     pub create: fn() -> Result<Handle, CaseError>,
     /// Destroys a stream.
     pub destroy: unsafe fn(Handle),
+    /// Returns what launches the one graph that a function makes ready to run, on any thread.
+    pub record: fn(CaptureGraph<'_>) -> Result<LaunchRecorded, CaseError>,
 }
+
+/// Calls a library.
+type CaptureGraph<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
+/// Launches a graph on the stream with this handle.
+type LaunchRecorded = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
+
+/// The functions of the GPU that was opened first; all GPUs have the same.
+static OPENED: OnceLock<Calls> = OnceLock::new();
 
 /// The GPU that a case is measured on.
 #[derive(Debug)]
@@ -35,6 +49,7 @@ impl Gpu {
     /// Returns GPU `ordinal` with its primary context.
     #[doc(hidden)]
     pub fn new(ordinal: usize, context: Handle, calls: Calls) -> Self {
+        let calls = *OPENED.get_or_init(|| calls);
         Self { ordinal, context, calls, stream: ptr::null_mut() }
     }
 

@@ -1,7 +1,7 @@
 //! Calls as those who watch hear of them. Without a driver, nothing is captured and no kernel is known.
 
 use super::*;
-use crate::calls::{allocated, allocated_in_order, alone};
+use crate::calls::{allocated, alone};
 use crate::{pieces, watch as watched};
 
 fn stream(handle: usize) -> CUstream {
@@ -51,7 +51,7 @@ fn pieces_are_the_work_and_its_first_failure() {
     let ((), found) = pieces(|| unsafe {
         kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
         copied(0, stream(7), 4096);
-        allocated_in_order(0, stream(7));
+        enqueued(0, stream(7), Enqueued::Allocation);
         kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
         set(2, stream(7), 1);
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::code::{Code, INVALID_HANDLE};
+use crate::code::{Code, INVALID_HANDLE, NOT_SUPPORTED};
 use crate::driver::{Answer, Driver};
 use crate::model::GRAPH;
 use crate::stream::named;
@@ -50,8 +50,44 @@ impl Driver {
         (node % SPACING).checked_sub(1).and_then(|index| graph.nodes.get(index)).ok_or(INVALID_HANDLE)
     }
 
+    /// Copies a graph and its children. The driver clones none that allocates memory.
+    pub(crate) fn clone_graph(&mut self, graph: usize) -> Result<usize, Code> {
+        let mut nodes = self.graph(graph)?.nodes.clone();
+        for node in &mut nodes {
+            match node {
+                Work::Allocation => return Err(NOT_SUPPORTED),
+                Work::Child(child) => *child = self.clone_graph(*child)?,
+                _ => {}
+            }
+        }
+        let copy = self.new_graph();
+        self.graphs.insert(copy, Graph { nodes });
+        Ok(copy)
+    }
+
+    /// Removes a graph and its children.
+    pub(crate) fn destroy_graph(&mut self, graph: usize) -> Answer {
+        let Graph { nodes } = self.graphs.remove(&graph).ok_or(INVALID_HANDLE)?;
+        nodes.iter().try_for_each(|node| match node {
+            Work::Child(child) => self.destroy_graph(*child),
+            _ => Ok(()),
+        })
+    }
+
+    /// The work of a graph, with that of each child in its place.
+    fn flat(&self, graph: usize) -> Result<Vec<Work>, Code> {
+        let mut flat = Vec::new();
+        for node in &self.graph(graph)?.nodes {
+            match node {
+                Work::Child(child) => flat.append(&mut self.flat(*child)?),
+                work => flat.push(work.clone()),
+            }
+        }
+        Ok(flat)
+    }
+
     pub(crate) fn instantiate(&mut self, graph: usize) -> Result<usize, Code> {
-        let nodes: Arc<[Work]> = self.graph(graph)?.nodes.clone().into();
+        let nodes: Arc<[Work]> = self.flat(graph)?.into();
         let errors = self.config.delays.of_places(&nodes, &mut self.unrest);
         let executable = Executable { nodes, copied: false, errors };
         let handle = self.handle();

@@ -94,13 +94,21 @@ impl Driver {
             Some((graph, false)) => {
                 let graph = self.graphs.get_mut(&graph).ok_or(INVALID_HANDLE)?;
                 graph.nodes.push(work);
-                if let Some(fork) = self.fork(stream)? {
-                    fork.work += 1;
-                }
-                Ok(())
+                self.count_added(stream)
             }
             None => self.perform(stream, &work),
         }
+    }
+
+    /// Counts work that was added to the graph of a captured stream.
+    pub(crate) fn count_added(&mut self, stream: usize) -> Answer {
+        if self.stream(stream)?.capture.is_none() {
+            return Err(INVALID_HANDLE);
+        }
+        if let Some(fork) = self.fork(stream)? {
+            fork.work += 1;
+        }
+        Ok(())
     }
 
     fn fork(&mut self, stream: usize) -> Result<Option<&mut Fork>, Code> {

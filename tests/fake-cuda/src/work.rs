@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::slice;
 
 use crate::api::cupti::{self, Traced};
-use crate::code::{Code, ILLEGAL_ADDRESS};
+use crate::code::{Code, ILLEGAL_ADDRESS, INVALID_VALUE};
 use crate::config::Misdeed;
 use crate::content::{Content, View};
 use crate::driver::Driver;
@@ -39,6 +39,8 @@ pub(crate) enum Work {
     HostFunction(HostFunction, usize),
     /// A node that allocates or frees.
     Allocation,
+    /// A node with the work of this graph, which nothing else has.
+    Child(usize),
 }
 
 /// A function of the host, called with an argument of its own.
@@ -111,6 +113,8 @@ impl Driver {
                 words += "allocation";
                 0.0
             }
+            // An executable has the work of a child in its place.
+            Work::Child(_) => return Err(INVALID_VALUE),
         };
         let traced = match work {
             Work::Kernel(launch) => Some(Traced::Kernel(&launch.name)),

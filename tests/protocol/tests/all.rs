@@ -23,6 +23,7 @@ mod no_gpu;
 mod opened;
 mod places;
 mod raced;
+mod recorded;
 mod restored;
 mod searched;
 mod sensors;

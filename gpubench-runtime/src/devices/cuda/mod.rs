@@ -107,7 +107,7 @@ impl Cuda {
     pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
         let current = Own::primary(device)?;
-        let mut gpu = Gpu::new(ordinal, current.context().cast(), STREAMS);
+        let mut gpu = Gpu::new(ordinal, current.context().cast(), CALLS);
         let own = gpu.raw_stream().map_err(DeviceError::new)?;
         let stream: CUstream = own.stream().cast();
         let kernels = Kernels::load(device_info::capability(device)? >= DISCARDS)?;
@@ -158,8 +158,26 @@ impl Cuda {
     }
 }
 
-/// The driver's functions for streams of cases.
-const STREAMS: Calls = Calls { create: create_stream, destroy: destroy_stream };
+/// The driver's functions for streams of cases, and for graphs that libraries capture.
+const CALLS: Calls = Calls {
+    create: create_stream,
+    destroy: destroy_stream,
+    record: |capture| {
+        let (done, executables) = gpubench_driver::new_executables(capture);
+        done?;
+        let [executable] = executables[..] else {
+            let count = executables.len();
+            return Err(CaseError::new(format_args!(
+                "the library made {count} graphs instead of one: does it launch at once?"
+            )));
+        };
+        Ok(Box::new(move |stream| {
+            // SAFETY: the library keeps its executable, and the case its stream.
+            let launched = unsafe { sys::cuGraphLaunch(executable, stream.cast()) };
+            check_for("the recorded launch", launched).map_err(CaseError::new)
+        }))
+    },
+};
 
 fn create_stream() -> Result<Handle, CaseError> {
     let mut stream = ptr::null_mut();

@@ -51,6 +51,7 @@ fn kind(work: &Work) -> u32 {
         Work::Copy { .. } => 1,
         Work::Memset(..) => 2,
         Work::HostFunction(..) => 3,
+        Work::Child(_) => 4,
         Work::Wait(_) => 6,
         Work::Record(_) => 7,
         Work::Allocation => 10,
@@ -86,7 +87,38 @@ exports! {
 
     fn cuGraphLaunch(driver, executable: usize, stream: usize) { driver.replay(executable, stream) }
 
-    fn cuGraphDestroy(driver, graph: usize) { driver.graphs.remove(&graph).map(drop).ok_or(INVALID_HANDLE) }
+    fn cuGraphDestroy(driver, graph: usize) { driver.destroy_graph(graph) }
+
+    fn cuGraphClone(driver, place: Out<usize>, graph: usize) { place.set(driver.clone_graph(graph)?) }
+
+    // The nodes of a graph run one after the other, so that what a child depends on is known.
+    fn cuGraphAddChildGraphNode(
+        driver,
+        node: Out<usize>,
+        graph: usize,
+        _dependencies: *const usize,
+        _count: usize,
+        child: usize,
+    ) {
+        let child = driver.clone_graph(child)?;
+        let nodes = &mut driver.graphs.get_mut(&graph).ok_or(INVALID_HANDLE)?.nodes;
+        nodes.push(Work::Child(child));
+        let index = nodes.len() - 1;
+        node.set(Driver::node_of(graph, index))
+    }
+
+    fn cuGraphChildGraphNodeGetGraph(driver, node: usize, place: Out<usize>) {
+        let Work::Child(child) = driver.node(node)? else { return Err(INVALID_VALUE) };
+        place.set(*child)
+    }
+
+    // Whether the graphs are alike is not looked at.
+    fn cuGraphExecUpdate(driver, executable: usize, graph: usize, _node: *mut usize, result: Out<u32>) {
+        let new = driver.instantiate(graph)?;
+        let new = driver.executables.remove(&new).ok_or(INVALID_HANDLE)?;
+        driver.executables.insert(executable, new).ok_or(INVALID_HANDLE)?;
+        result.set(0)
+    }
 
     fn cuGraphExecDestroy(driver, executable: usize) {
         driver.executables.remove(&executable).map(drop).ok_or(INVALID_HANDLE)

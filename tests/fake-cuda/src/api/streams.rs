@@ -97,7 +97,7 @@ exports! {
         let capture = capture.take().ok_or(INVALID_VALUE)?;
         let joined = driver.join_forks(capture.graph);
         if capture.invalidated || !joined {
-            driver.graphs.remove(&capture.graph);
+            driver.destroy_graph(capture.graph)?;
             graph.offer(0);
             return Err(if capture.invalidated { CAPTURE_INVALIDATED } else { CAPTURE_UNJOINED });
         }
@@ -127,6 +127,17 @@ exports! {
             dependency_count.offer(0);
         }
         Ok(())
+    }
+
+    // Whatever a stream waits for, the nodes run in the order in which they were added.
+    fn cuStreamUpdateCaptureDependencies(
+        driver,
+        stream: usize,
+        _dependencies: *const usize,
+        _count: usize,
+        _flags: u32,
+    ) {
+        driver.count_added(stream)
     }
 
     fn cuEventCreate(driver, event: Out<usize>, _flags: u32) {

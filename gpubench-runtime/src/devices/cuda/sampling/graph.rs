@@ -76,8 +76,12 @@ impl Graph {
     /// Prepares the graph to run.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
-        // SAFETY: the graph lives, and `executable` is a place for a handle.
-        check(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) })?;
+        // Nothing launches it while a stream is captured.
+        let instantiated = gpubench_driver::unlisted_executables(|| {
+            // SAFETY: the graph lives, and `executable` is a place for a handle.
+            unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) }
+        });
+        check(instantiated)?;
         Ok(Executable(executable))
     }
 }
@@ -178,31 +182,39 @@ pub(crate) enum Node {
     Other,
 }
 
+/// Returns the nodes of a graph, with those of a child graph in its place.
 fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     let mut count = 0;
     // SAFETY: without a place for nodes the driver only counts them.
     check(unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) })?;
-    let mut nodes = vec![ptr::null_mut(); count];
+    let mut handles = vec![ptr::null_mut(); count];
     if count > 0 {
         // SAFETY: there is a place for `count` handles.
-        check(unsafe { sys::cuGraphGetNodes(graph, nodes.as_mut_ptr(), &raw mut count) })?;
+        check(unsafe { sys::cuGraphGetNodes(graph, handles.as_mut_ptr(), &raw mut count) })?;
     }
-    nodes.into_iter().map(kind).collect()
-}
-
-fn kind(node: CUgraphNode) -> Result<Node, CallError> {
-    let mut kind = sys::CUgraphNodeType::MAX;
-    // SAFETY: the node belongs to a graph that lives, and `kind` is a place for its kind.
-    check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
-    Ok(match kind {
-        0 => Node::Kernel,
-        1 if touches_pageable(node)? => Node::PageableCopy,
-        1 => Node::Copy,
-        2 => Node::Memset,
-        3 => Node::HostFunction,
-        10 | 11 => Node::Allocation,
-        _ => Node::Other,
-    })
+    let mut found = Vec::with_capacity(count);
+    for node in handles {
+        let mut kind = sys::CUgraphNodeType::MAX;
+        // SAFETY: the node belongs to a graph that lives, and `kind` is a place for its kind.
+        check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
+        found.push(match kind {
+            0 => Node::Kernel,
+            1 if touches_pageable(node)? => Node::PageableCopy,
+            1 => Node::Copy,
+            2 => Node::Memset,
+            3 => Node::HostFunction,
+            4 => {
+                let mut child = ptr::null_mut();
+                // SAFETY: the node is a child graph, and `child` is a place for a handle.
+                check(unsafe { sys::cuGraphChildGraphNodeGetGraph(node, &raw mut child) })?;
+                found.extend(nodes(child)?);
+                continue;
+            }
+            10 | 11 => Node::Allocation,
+            _ => Node::Other,
+        });
+    }
+    Ok(found)
 }
 
 fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {

@@ -12,7 +12,8 @@ use std::ops::Range;
 
 use super::graph::{Capture, Executable};
 use super::samples::{Clock, SamplingState};
-use crate::{device::SampledGroup, devices::cuda::driver::Event};
+use crate::device::{SampledGroup, Work as _};
+use crate::devices::cuda::{driver::Event, places};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median_below_step};
 
@@ -120,7 +121,7 @@ impl<'a> GraphPath<'a> {
     /// Captures and starts a graph of `samples` samples between stamps, each with an empty launch.
     /// Returns nothing if no more groups have stamps, or if the launch is long.
     fn start_stamped(&mut self, samples: usize) -> Result<Option<(Executable, usize)>, Failure> {
-        let is_long = self.samples.shortest().is_none_or(|time| time > LONGEST_STAMPED);
+        let is_long = self.samples.shortest.is_none_or(|time| time > LONGEST_STAMPED);
         if self.stamped == 0 || is_long {
             return Ok(None);
         }
@@ -138,12 +139,13 @@ impl<'a> GraphPath<'a> {
         // These graphs have the addresses of the inputs until now.
         self.next = None;
         self.row = None;
+        let (device, work) = (&mut *self.samples.device, self.samples.works.first());
         let can_move = match self.can_move {
             Some(can_move) => can_move,
-            None => self.samples.can_move(place)?,
+            None => places::can_move(device, work, place)?,
         };
         self.can_move = Some(can_move);
-        self.moves = can_move && self.samples.relocate_inputs(place)?;
+        self.moves = can_move && places::relocate_inputs(device, work, place)?;
         Ok(self.moves)
     }
 

@@ -259,7 +259,7 @@ impl Sampler for CudaSampler<'_> {
 
     fn call(&mut self) -> Option<Nanoseconds> {
         let samples = self.path.samples();
-        samples.works.call().filter(|_| !samples.host_work)
+        samples.works.first().call().filter(|_| !samples.host_work)
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {

@@ -7,9 +7,9 @@ use gpubench_driver::sys::{self, CUstream};
 
 use super::empty::{Empty, SPACE};
 use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
+use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::{Cuda, places};
 use gpubench_records::{Cache, Failure, Flush};
 use gpubench_stats::{Hertz, Nanoseconds, median_below_step};
 
@@ -31,7 +31,7 @@ pub(crate) struct SamplingState<'a> {
     /// The samples enqueued so far.
     enqueued: usize,
     /// The shortest sample of the last group.
-    last: Option<Nanoseconds>,
+    pub(crate) shortest: Option<Nanoseconds>,
     /// The pair of events around the whole group.
     whole: EventPair,
     /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
@@ -75,18 +75,11 @@ pub(crate) enum Works<'a> {
     Two([Guarded<'a>; 2]),
 }
 
-impl Works<'_> {
+impl<'a> Works<'a> {
     /// Returns the first of them.
-    pub(crate) fn first(&mut self) -> &mut dyn Work {
+    pub(crate) fn first(&mut self) -> &mut Guarded<'a> {
         match self {
             Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work,
-        }
-    }
-
-    /// Returns the time of the shortest call of the first so far.
-    pub(crate) fn call(&self) -> Option<Nanoseconds> {
-        match self {
-            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work.call(),
         }
     }
 
@@ -128,7 +121,7 @@ impl<'a> SamplingState<'a> {
             space: SPACE,
             stamped: false,
             enqueued: 0,
-            last: None,
+            shortest: None,
             whole: EventPair::new()?,
             before: None,
             since_first: Nanoseconds::ZERO,
@@ -154,7 +147,7 @@ impl<'a> SamplingState<'a> {
         let stream = self.stream();
         let hot = self.cache == Cache::Hot;
         let others = matches!(self.works, Works::Two(_));
-        let is_long = self.last.or(self.device.first_launch).is_some_and(|time| time > LONG);
+        let is_long = self.shortest.or(self.device.first_launch).is_some_and(|time| time > LONG);
         if hot && !others && !is_long {
             self.works.first().launch()?;
         }
@@ -185,16 +178,6 @@ impl<'a> SamplingState<'a> {
         }
         self.enqueued += count;
         Ok(())
-    }
-
-    /// Returns true if inputs can be made anew, and the first ones taken back.
-    pub(crate) fn can_move(&mut self, place: u64) -> Result<bool, Failure> {
-        places::can_move(self.device, self.works.first(), place)
-    }
-
-    /// Makes the inputs anew at another place, and launches on them. Returns false if they stay where they are.
-    pub(crate) fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-        places::relocate_inputs(self.device, self.works.first(), place)
     }
 
     /// Begins a group: its first event.
@@ -257,7 +240,7 @@ impl<'a> SamplingState<'a> {
             let is_empty = beside && whose % 2 == 1;
             if is_empty { group.empty_events.push(reading) } else { group.events.push(reading) }
         }
-        self.last = group.events.iter().copied().reduce(Nanoseconds::min);
+        self.shortest = group.events.iter().copied().reduce(Nanoseconds::min);
         Ok(group)
     }
 
@@ -273,10 +256,5 @@ impl<'a> SamplingState<'a> {
         };
         let [launch, empty] = [each(0), each(1)].map(|times| median_below_step(&times, step));
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + self.device.one_more.time))
-    }
-
-    /// Returns the shortest sample of the last group.
-    pub(crate) fn shortest(&self) -> Option<Nanoseconds> {
-        self.last
     }
 }

@@ -1,0 +1,97 @@
+//! Launches of graphs are timed like the same work captured inline where the driver takes them, and on the stream otherwise.
+
+use gpubench_records::method::Path;
+use gpubench_records::record::Measurement;
+use gpubench_records::verdict::State;
+use protocol::fake::{Measured, failed, measure};
+
+const RECORDED: &str = env!("CARGO_BIN_EXE_recorded");
+/// A time is resolved to half of the fake's step where all of its samples read alike.
+const RESOLVED: f64 = 16.0;
+
+#[track_caller]
+fn of<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
+    let record = measured.run.records.iter().find(|record| record.case.name() == format!("recorded::{name}"));
+    record.and_then(|record| record.measurement.as_ref()).unwrap_or_else(|| panic!("{}", measured.ended))
+}
+
+/// What the launch of an executable takes by itself on the fake, 2 µs, is not part of the time.
+#[test]
+fn a_graph_is_captured_as_a_child() {
+    let measured = measure(
+        RECORDED,
+        &["--quick", "graph_of_its_own", "recorded_kernels", "recorded_fill"],
+        &[("LOG", "")],
+    );
+    assert_eq!(failed(&measured.run), []);
+    for name in ["graph_of_its_own", "recorded_kernels"] {
+        let measurement = of(&measured, name);
+        let method = &measurement.samples.method;
+        assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(2)), "{:?}", method.path_reason);
+        assert!((measurement.median().0 - 80_000.0).abs() < RESOLVED, "{name}: {}", measurement.median());
+    }
+    let fills = measured.run.records.iter().filter(|record| record.case.name() == "recorded::recorded_fill");
+    let fills: Vec<_> = fills.collect();
+    assert_eq!(fills.len(), 2, "hot and cold");
+    for record in fills {
+        assert_eq!(record.verdict.state, State::Valid, "{:?}", record.verdict);
+        let measurement = record.measurement.as_ref().expect("it was measured");
+        assert_eq!(measurement.samples.method.path, Path::Graph);
+    }
+    // The graphs of samples are not cloned.
+    let calls = |name: &str| measured.log.iter().filter(|line| line.is("call", name)).count();
+    let (clones, executables) = (calls("cuGraphClone"), calls("cuGraphInstantiateWithFlags"));
+    assert!(clones > 0 && 2 * clones < executables, "{clones} of {executables}");
+}
+
+#[test]
+fn a_graph_that_cannot_be_a_child_is_timed_on_the_stream() {
+    let measured =
+        measure(RECORDED, &["--quick", "updated_graph", "allocating_graph", "recorded_allocation"], &[]);
+    assert_eq!(failed(&measured.run), []);
+    // The fake takes 2 µs to launch an executable.
+    for (name, time) in
+        [("updated_graph", 22_000.0), ("allocating_graph", 42_000.0), ("recorded_allocation", 42_000.0)]
+    {
+        let measurement = of(&measured, name);
+        let method = &measurement.samples.method;
+        let reason = method.path_reason.as_deref().unwrap_or_default();
+        assert_eq!(method.path, Path::Stream, "{name}");
+        assert!(reason.contains("its graph cannot be added as a child: it allocates memory"), "{reason}");
+        assert!((measurement.median().0 - time).abs() < RESOLVED, "{name}: {}", measurement.median());
+    }
+}
+
+#[test]
+fn a_capture_that_is_no_launch_is_refused() {
+    let measured = measure(RECORDED, &["--quick", "captures_", "library_fails"], &[]);
+    let failed = failed(&measured.run);
+    let expected = [
+        ("captures_nothing", "setup: the library made 0 graphs instead of one"),
+        ("captures_an_empty_graph", "launch (before the warm-up): no work on its stream"),
+        ("captures_two_graphs", "setup: the library made 2 graphs instead of one"),
+        ("library_fails", "setup: the library refuses"),
+    ];
+    assert_eq!(failed.len(), expected.len(), "{failed:?}");
+    for ((case, why), (name, words)) in failed.iter().zip(expected) {
+        assert!(case.contains(name) && why.starts_with(words), "{case}: {why}");
+    }
+}
+
+/// The check gets the output of the checked launch, whose memory no sample keeps.
+#[test]
+fn an_output_that_a_launch_returns_is_checked() {
+    let measured = measure(RECORDED, &["--quick", "returns_"], &[]);
+    assert_eq!(failed(&measured.run), []);
+    for record in &measured.run.records {
+        assert_eq!(record.verdict.state, State::Valid, "{:?}", record.verdict);
+        let measurement = record.measurement.as_ref().expect("it was measured");
+        let reason = measurement.samples.method.path_reason.as_deref();
+        assert_eq!(reason, Some("the launch allocates or frees memory"));
+        let written = measurement.launch.written.as_ref().expect("writes were looked at");
+        assert_eq!(written.unseen_reason.as_deref(), Some("the launch allocates memory"));
+    }
+    let wrong = measure(RECORDED, &["--quick", "returns_its_output"], &[("KERNEL", "fill:nothing")]);
+    let [(_, why)] = &failed(&wrong.run)[..] else { panic!("{}", wrong.ended) };
+    assert!(why.starts_with("check: the first is "), "{why}");
+}
