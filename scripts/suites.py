@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
 
 def split_options(arguments):
     """What stands before `--`, and the options behind it."""
@@ -37,3 +39,12 @@ def shown(record):
     """The name of a record's row."""
     args = ", ".join(f"{arg['name']}={arg['value']}" for arg in record["args"])
     return record["benchmark"] + (f"[{args}]" if args else "")
+
+
+def built(command, target, environment):
+    """The file that cargo makes of this target."""
+    messages = ["--quiet", "--message-format", "json-render-diagnostics"]
+    made = subprocess.run(["cargo", *command, *messages], env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    artifacts = [json.loads(line) for line in made.stdout.splitlines()]
+    of_target = [one for one in artifacts if one["reason"] == "compiler-artifact" and one["target"]["name"] == target]
+    return next(file for file in reversed(of_target[-1]["filenames"]) if not file.endswith(".rlib"))

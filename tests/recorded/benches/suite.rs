@@ -1,0 +1,3 @@
+//! Measures the launches of this crate.
+
+gpubench::main!(hidden_streams);
