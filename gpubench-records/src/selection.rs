@@ -117,12 +117,11 @@ impl CaseSelection {
         let is_regex = |text: &str| text.contains(['*', '|', '^', '$', '\\']);
         match self.filters.first() {
             Some(NameFilter::Text(text)) if is_regex(text) => {
-                format!(": a regular expression stands between slashes, as in `/{text}/`")
+                format!(": a regular expression is written between slashes, as in `/{text}/`")
             }
             Some(NameFilter::Text(text)) if self.exact => {
                 let longer = benchmarks.iter().find(|path| path.contains(&**text));
-                let longer =
-                    longer.map(|path| format!("; without it, `{text}` is in `{path}`")).unwrap_or_default();
+                let longer = longer.map(|path| format!(", such as `{path}`")).unwrap_or_default();
                 format!(": --exact takes whole names{longer}")
             }
             Some(NameFilter::Text(text)) => {

@@ -95,9 +95,9 @@ enum Command {
     /// Merge several runs into one, such as runs of several processes or the shares of a split run; exit with 1 if results of a
     /// split run are missing
     Merge(stored::MergeArgs),
-    /// Find slow GPUs among the runs of many; exit with 3 if there is one
+    /// Find slow GPUs in the runs of many GPUs; exit with 3 if there is one
     Fleet(over_time::FleetArgs),
-    /// Find the changes of each result over the commits of a history: by how much, and which commits they came with
+    /// Find which commits of a history changed each result, and by how much
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --json changes.json\n\

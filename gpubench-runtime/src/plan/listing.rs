@@ -207,7 +207,7 @@ fn find<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
     match (&found[..], found.iter().find(|entry| entry.path() == path)) {
         (_, Some(entry)) | ([entry], None) => Ok(entry),
         ([], None) => Err(PlanError::Usage(format!(
-            "--compare-with {path}: there is no benchmark of this name. --list shows those that are there"
+            "--compare-with {path}: there is no benchmark of this name (--list shows all)"
         ))),
         (several, None) => Err(PlanError::Usage(format!(
             "--compare-with {path}: several benchmarks are called so; give one whole name: {}",

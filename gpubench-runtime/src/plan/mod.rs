@@ -344,7 +344,7 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}. --list shows those that are there{hint}", but_for(*ignored))]
+    #[error("no benchmark {selection}{} (--list without a filter shows all){hint}", but_for(*ignored))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,

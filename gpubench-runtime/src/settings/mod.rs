@@ -67,18 +67,18 @@ pub struct Settings {
     #[arg(long)]
     pub include_ignored: bool,
 
-    /// Replace the values of an argument, as in n=1024,1Mi
+    /// Replace the values of a sweep in `args(…)`, as in n=1024,1Mi
     ///
     /// Of types and constants, such as T=f32, choose among the values that the benchmark lists. A number may end in k, M, G or T
     /// (powers of 1000), or in Ki, Mi, Gi or Ti (powers of 1024).
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub arg: Vec<ArgValues>,
 
-    /// Measure with hot caches, cold caches or both
+    /// Measure with caches: hot, cold or both
     #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
-    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host, all
+    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU), all
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
@@ -90,7 +90,7 @@ pub struct Settings {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
-    /// Sample until the median is this precise [default: 0.5%, on a CPU 2%]
+    /// Sample until `± %` is this small [default: 0.5%, on a CPU 2%]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<Percent>,
 
@@ -158,7 +158,7 @@ pub struct Settings {
     #[arg(long)]
     pub explain: bool,
 
-    /// Compare with a baseline: a name, a file, or `last`
+    /// Compare with a baseline's name, a file, or `last`
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
@@ -170,7 +170,7 @@ pub struct Settings {
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
-    /// Compare with this benchmark, as in sum[BLOCK=128]
+    /// Compare with this benchmark, interleaved, as in sum[BLOCK=128]
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<BenchmarkId>,
 

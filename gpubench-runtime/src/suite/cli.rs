@@ -214,30 +214,30 @@ const HINTS: &str = "\
 --measurement-time: use --max-time
 --warm-up-time -w: use --warmup
 --sample-size --sample-count --min-samples --iterations --iters -n: use --samples
---min-runs --max-runs -r -m -M: use --samples for launches, --runs for processes
+--min-runs --max-runs -r -m -M: use --samples N for exactly N launches a case, --runs N for N processes
 --significance-level --confidence-level --nresamples: intervals are at 95 %, decisions at 99 %
 --noise-threshold: set equivalence-margin in gpubench.toml; see --fail-on-regression
---noplot --plotting-backend: nothing is drawn until `cargo gpubench report --html FILE`
+--noplot --plotting-backend: for plots: `cargo gpubench report --html FILE`
 --load-baseline: use `cargo gpubench compare`
 --baseline-lenient: use --baseline
---discard-baseline: leave it out: a baseline is saved by --save-baseline alone
+--discard-baseline: leave it out: only --save-baseline saves a baseline
 --output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md: use --json, --csv or --markdown
 --profile-time --profile: use --in-process, for profilers
 --items-count --bytes-count --chars-count --cycles-count: declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]
---skip-ext-time: inputs are made before samples, and are in no time
+--skip-ext-time: leave it out: making inputs is never timed
 --timer --stopping-criterion: --path is how launches are timed, --precision ends the samples
---sort --sortr: rows are in the order of the source; sort those of --csv
+--sort --sortr: results keep the order of the source; sort the lines of --csv FILE
 --axis -a --parameter-list -L: use --arg
---threads: use --arg threads=4, of a benchmark with `args(threads = …)`
+--threads: if a benchmark has `args(threads = …)`: --arg threads=4
 --benchmark --filter -k: give its name as FILTER, without a flag
--b: give a benchmark's name as FILTER, a baseline by --baseline
+-b: give a benchmark's name without a flag, a baseline by --baseline
 --devices --gpu -d -g: use --device
 --max-noise: use --precision
 --lock-gpu-clocks: use --lock-clocks
---cold --hot: use --cache
+--cold --hot: use --cache cold or --cache hot
 --verbose -v: use --explain
 --run-once: use --test
---list -l list: use --list, with --format json for programs: `cargo bench -- --list`
+--list -l list: use `cargo bench -- --list`; --format json adds JSON
 -1 -2 -3 -4 -5 -6 -7 -8 -9: give a number above 0
 bench measure: use `cargo gpubench run`, or `cargo bench`
 test: use `cargo test --benches`";
@@ -278,7 +278,7 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
                     let flags =
                         words.skip_while(|word| !word.starts_with(name)).collect::<Vec<_>>().join(" ");
                     format!(
-                        "a flag of benchmark binaries: `cargo bench -- {flags}`, or `-- {flags}` at the end of `ab` or `verify`"
+                        "a flag of benchmark binaries: `-- {flags}` at the end of `ab` or `verify`, or `cargo bench -- {flags}`"
                     )
                 }
                 _ => did_you_mean(name, guess).replace(": ", ""),
@@ -325,20 +325,24 @@ impl Default for Caller {
 const NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be repeated. `-` as a FILE is standard output.
 
-A setting comes from the command line, else from its variable, else from gpubench.toml, the nearest at or above the package or the \
-current folder, or the file that GPUBENCH_CONFIG names. There it has the name of its flag, as in precision = \"1%\". Settings \
-without a flag: equivalence-margin, no-wait, one-at-a-time, cache-dir (GPUBENCH_CACHE_DIR), and sections \
-[peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". GPUBENCH_LIBCUDA and GPUBENCH_CUPTI name libraries.
+A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
+the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin, no-wait, \
+one-at-a-time, cache-dir (GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
+GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
-Columns: `time` is the median of a launch; `± %` half of its 95 % interval, `?` if there is none, or one of more than ten \
-times the time; `% of peak` the share of the peak that binds, or the cache of a hot result that is faster than the memory; `spread` the samples from 5 % faster to 5 % slower; `cold/hot` the cold time over the hot one. `?` before a name marks a \
-suspect result, `!` an invalid one; [1] numbers its reason. --explain tells where the numbers come from.
+Columns:
+  time       the median time of a launch
+  ± %        half of its 95 % interval; `?` if that is unknown, or above 1000 %
+  % of peak  the share of the limiting peak, or the cache that makes a hot result faster than memory
+  spread     the samples within 0.2 % of the median (the middle cell), then 1 %, 5 % and beyond
+  cold/hot   the cold time over the hot time
+  [1]        the number of a reason below. Results with `?` before their name are suspect, with `!` invalid.
 
 Exit codes: 0 measured, 1 a benchmark failed or is invalid, or --fail-on-regression could not judge one, 2 usage, 3 a regression, 4 \
-nothing matched, 5 the device is missing or busy, 129, 130 or 143 interrupted. Of several, the first in the order 129 to 143, 2, 5, 4, \
-1, 3 counts; regressions are listed in any case.";
+nothing matched, 5 the device is missing or busy, 129, 130 or 143 interrupted. If several apply, the first in the order 129 to 143, 2, \
+5, 4, 1, 3 counts; regressions are listed in any case.";
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {

@@ -38,7 +38,7 @@ fn unknown_flags_are_usage_errors() {
         ("-b", "tip: give a benchmark's name as FILTER, a baseline by --baseline"),
         ("-a", "tip: use --arg"),
         ("--threads=4", "tip: use --arg threads=4, of a benchmark with `args(threads = …)`"),
-        ("--discard-baseline", "tip: leave it out: a baseline is saved by --save-baseline alone"),
+        ("--discard-baseline", "tip: leave it out: only --save-baseline saves a baseline"),
         ("--budget=3s", "tip: give --tune too"),
     ] {
         run(SUITE, &[flag, "0"]).with_code(2).says_only(hint);
@@ -135,16 +135,16 @@ fn values_that_make_no_sense_are_usage_errors() {
 
 #[test]
 fn arguments_that_no_benchmark_takes_are_usage_errors() {
-    run(SUITE, &["sweep", "--arg", "n=few"])
-        .with_code(2)
-        .says_only("--arg n: `few` is not a value of `n` (it has 1, 2, 10) (benchmark two_devices::sweep)");
+    run(SUITE, &["sweep", "--arg", "n=few"]).with_code(2).says_only(
+        "--arg n: `few` cannot be a value of `n`, which has 1, 2, 10 (benchmark two_devices::sweep)",
+    );
     // Without a parser, only what is listed can be chosen.
     run(SUITE, &["grid", "--arg", "unit=Tack"])
         .with_code(2)
-        .says_only("--arg unit: `Tack` is not a value of `unit` (it has Tick, Tock)");
+        .says_only("--arg unit: `Tack` cannot be a value of `unit`, which has Tick, Tock");
     run(SUITE, &["sweep", "--arg", "n=1Gb"])
         .with_code(2)
-        .says_only("`1Gb` is not a value of `n` (it has 1, 2, 10) (benchmark two_devices::sweep; numbers may end in k, M, G");
+        .says_only("`1Gb` cannot be a value of `n`, which has 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument of this name");
@@ -162,12 +162,12 @@ fn a_filter_that_matches_nothing_says_so() {
         .says_only("no benchmark matches `no_such` or `other` without `beat` on ");
     run(SUITE, &["sum", "--device", "clockwork"])
         .with_code(4)
-        .says_only("no benchmark matches `sum` on clockwork. --list shows those that are there\n");
+        .says_only("no benchmark matches `sum` on clockwork (--list without a filter shows all)\n");
     for (filter, hint) in [
-        ("swepe", "--list shows those that are there: did you mean `sweep`?\n"),
+        ("swepe", "(--list without a filter shows all): did you mean `sweep`?\n"),
         ("two_devices::swepe", "did you mean `two_devices::sweep`?\n"),
-        ("^sw.*p", "a regular expression stands between slashes, as in `/^sw.*p/`\n"),
-        ("transpose", "--list shows those that are there\n"),
+        ("^sw.*p", "a regular expression is written between slashes, as in `/^sw.*p/`\n"),
+        ("transpose", "(--list without a filter shows all)\n"),
     ] {
         run(SUITE, &[filter]).with_code(4).says_only(hint);
         // A list of nothing is no list, but test runners ask every program.
@@ -175,12 +175,12 @@ fn a_filter_that_matches_nothing_says_so() {
         let terse = run(SUITE, &["--list", "--format", "terse", filter]).with_code(0);
         assert_eq!((&*terse.stdout, &*terse.stderr), ("", ""));
     }
-    let words = ": --exact takes whole names; without it, `sweep` is in `two_devices::sweep`\n";
+    let words = ": --exact takes whole names, such as `two_devices::sweep`\n";
     run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(words);
     run(SUITE, &["swepe", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
     for left in [&["--tag", "no_such"], &["--skip", "two_devices"]] {
         let ended = run(SUITE, &[&["--list"][..], left].concat()).with_code(4);
-        ended.says_only("--list shows those that are there\n");
+        ended.says_only("(--list without a filter shows all)\n");
     }
 }
 

@@ -32,7 +32,7 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
     // What is not there at all needs nothing.
     run(GPU_ONLY, &["no_such"])
         .with_code(4)
-        .says_only("error: no benchmark matches `no_such`. --list shows those that are there\n");
+        .says_only("error: no benchmark matches `no_such` (--list without a filter shows all)\n");
     run(GPU_ONLY, &["--device", "0"]).with_code(5).says_only("there is no device `0`");
 }
 

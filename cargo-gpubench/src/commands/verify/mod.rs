@@ -76,7 +76,7 @@ fn binaries(args: &VerifyArgs) -> Result<Vec<Command>, CommandError> {
     if let Some(program) = &args.program {
         let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
         if !is_benchmark_binary(&mut Command::new(&program)) {
-            let other = "not a benchmark binary: give what cargo builds from a target with `gpubench::main!`";
+            let other = "not a benchmark binary: give one that cargo built from a target with `gpubench::main!`, such as target/release/deps/NAME-HASH";
             return Err(CommandError::usage(at(&program, other)));
         }
         let mut command = Command::new(program);
