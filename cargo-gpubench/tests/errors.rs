@@ -179,7 +179,7 @@ fn what_cannot_be_done_is_refused() {
     }
     told += &refused(&project, &["report", &format!("{several}#3")], 2);
     let verified = refused(&project, &["verify", "--program", "/bin/true"], 2);
-    assert!(verified.contains("true: not a benchmark binary: give what cargo builds"), "{verified}");
+    assert!(verified.contains("true: not a benchmark binary: give one that cargo built"), "{verified}");
     told += &refused(&project, &["ab", "main", "--pairs", "99"], 2);
     told += &refused(&project, &["report", "--equivalence-margin", "-1"], 2);
     for command in [

@@ -32,7 +32,7 @@ fn unknown_flags_are_usage_errors() {
     for (flag, hint) in [
         ("--measurement-time=3", "tip: use --max-time"),
         ("--bytes-count=3", "tip: declare counts in the attribute"),
-        ("--min-runs=3", "tip: use --samples for launches, --runs for processes"),
+        ("--min-runs=3", "tip: use --samples N for exactly N launches a case, --runs N for N processes"),
         ("--list=json", "tip: use --list, with --format json for programs"),
         ("-d", "tip: use --device"),
         ("-b", "tip: give a benchmark's name as FILTER, a baseline by --baseline"),
