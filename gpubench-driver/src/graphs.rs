@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ffi::c_uint;
+use std::ffi::{c_uint, c_ulonglong};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,6 @@ use crate::calls::{Enqueued, enqueued};
 use crate::forward::forwarders;
 use crate::launches::graph_launched;
 use crate::library::{Function, unrecorded};
-use crate::table::{cuGraphAddChildGraphNode, cuStreamGetCaptureInfo_v2, cuStreamUpdateCaptureDependencies};
 use crate::types::{CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult, CUstream};
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
@@ -106,35 +105,32 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
 /// The stream exists.
 unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Option<CUresult> {
     let executables = executables();
-    let child = executables.living.get(&(executable as usize))?.1?;
-    let (mut status, mut graph, mut node) = (0, null_mut(), null_mut::<CUgraphNode>());
+    let child = executables.living.get(&(executable as usize))?.1? as CUgraph;
+    let info = unrecorded!(
+        cuStreamGetCaptureInfo_v2(
+            CUstream,
+            *mut c_uint,
+            *mut c_ulonglong,
+            *mut CUgraph,
+            *mut *const CUgraphNode,
+            *mut usize,
+        )
+    )?;
+    let add =
+        unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph))?;
+    let update = unrecorded!(cuStreamUpdateCaptureDependencies(CUstream, *mut CUgraphNode, usize, c_uint))?;
+    let (mut status, mut graph, mut node) = (0, null_mut(), null_mut());
     let (mut before, mut count) = (std::ptr::null(), 0);
     // SAFETY: the stream exists. There are places for the results but the identifier, which is not asked for.
-    unsafe {
-        cuStreamGetCaptureInfo_v2(
-            stream,
-            &raw mut status,
-            null_mut(),
-            &raw mut graph,
-            &raw mut before,
-            &raw mut count,
-        )
-    };
+    unsafe { info(stream, &raw mut status, null_mut(), &raw mut graph, &raw mut before, &raw mut count) };
     // Only a capture that goes on has a graph.
     if graph.is_null() {
         return None;
     }
-    let node = (&raw mut node).cast();
     // SAFETY: the clone lives as long as it is listed. `before` are nodes of the captured graph, until that has the new one.
     Some(unsafe {
-        match cuGraphAddChildGraphNode(
-            node,
-            graph.cast(),
-            before.cast_mut().cast(),
-            count as u64,
-            child as *mut _,
-        ) {
-            CUDA_SUCCESS => cuStreamUpdateCaptureDependencies(stream.cast(), node, 1, SET),
+        match add(&raw mut node, graph, before, count, child) {
+            CUDA_SUCCESS => update(stream, &raw mut node, 1, SET),
             refused => refused,
         }
     })

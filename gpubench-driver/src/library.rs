@@ -194,7 +194,7 @@ impl EntryPoint {
 /// Looks up a driver function by its name and the types of its arguments, for calls that [`last_call`](crate::last_call) and watchers do
 /// not see; `None` if the driver lacks it. The types must be those of the C function; enumerations are ints.
 macro_rules! unrecorded {
-    ($name:ident($($argument:ty),*)) => {{
+    ($name:ident($($argument:ty),* $(,)?)) => {{
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new(stringify!($name));
         // SAFETY: these are the types of the C function of this name.
         unsafe { ENTRY.typed::<unsafe extern "C" fn($($argument),*) -> u32>() }
