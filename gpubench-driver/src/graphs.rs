@@ -17,6 +17,8 @@ use crate::types::{CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult, CU
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
 const SET: c_uint = 1;
+/// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
+const ACTIVE: c_uint = 1;
 
 /// The living executables by their addresses, each with the number of those before it and a clone of its graph; none if the driver refused to
 /// clone it.
@@ -69,12 +71,18 @@ pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: C
     let number = executables.made;
     executables.made += 1;
     // SAFETY: the driver has just written the handle there.
-    executables.living.insert(unsafe { *place } as usize, (number, clone));
+    let before = executables.living.insert(unsafe { *place } as usize, (number, clone));
+    drop(executables);
+    destroy_clone(before);
 }
 
 /// Forgets an executable that was changed or destroyed.
 pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
-    let listed = executables().living.remove(&(executable as usize));
+    destroy_clone(executables().living.remove(&(executable as usize)));
+}
+
+/// Destroys the clone of an executable that is no longer listed.
+fn destroy_clone(listed: Option<(usize, Option<usize>)>) {
     if let (Some((_, Some(clone))), Some(destroy)) = (listed, unrecorded!(cuGraphDestroy(CUgraph))) {
         // SAFETY: nothing else has the clone.
         unsafe { destroy(clone as CUgraph) };
@@ -122,9 +130,10 @@ unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Option<CUre
     let (mut status, mut graph, mut node) = (0, null_mut(), null_mut());
     let (mut before, mut count) = (std::ptr::null(), 0);
     // SAFETY: the stream exists. There are places for the results but the identifier, which is not asked for.
-    unsafe { info(stream, &raw mut status, null_mut(), &raw mut graph, &raw mut before, &raw mut count) };
-    // Only a capture that goes on has a graph.
-    if graph.is_null() {
+    let asked =
+        unsafe { info(stream, &raw mut status, null_mut(), &raw mut graph, &raw mut before, &raw mut count) };
+    // Only a capture that goes on has a graph, and dependencies without data of their own.
+    if asked != CUDA_SUCCESS || status != ACTIVE || graph.is_null() {
         return None;
     }
     // SAFETY: the clone lives as long as it is listed. `before` are nodes of the captured graph, until that has the new one.

@@ -24,7 +24,7 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
         let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
         drop_quietly(payload);
         // The system's error has no path.
-        if message.contains("NotFound") {
+        if message.contains("kind: NotFound") {
             let folder = env::current_dir().unwrap_or_default();
             message += &format!(" (paths are relative to {})", folder.display());
         }

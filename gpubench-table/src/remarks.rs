@@ -36,7 +36,8 @@ pub fn methods(run: &Run) -> String {
     let line = |(way, devices): (String, Vec<&str>)| format!("{} {way}\n", listed(&devices));
     let mut text: String = ways.into_iter().map(line).collect();
     let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
-    if run.sampling.cpu_precision > run.sampling.precision && measured().any(is_on_cpu) {
+    let is_usual = run.sampling.samples.is_none() && run.sampling.cpu_precision > run.sampling.precision;
+    if is_usual && measured().any(is_on_cpu) {
         let [usual, widest] = [run.sampling.cpu_precision, WIDEST].map(format::precision);
         text += &format!(
             "CPU results are sampled to {usual}, and valid up to {widest}: other programs use the CPU too (--precision asks for more)\n"

@@ -168,6 +168,23 @@ pub(super) fn listed(devices: &[&str]) -> String {
     }
 }
 
+/// Returns true for a reason with words of the user or of the driver, or with a number that tells it from others.
+fn has_own_words(reason: &Reason) -> bool {
+    use Reason::{
+        Failed, FailedAfterwards, LaterOutputsFail, NotConverged, SecondTry, SetupNotRepeatable, WorkDiffers,
+    };
+    matches!(
+        reason,
+        Failed(_)
+            | FailedAfterwards(_)
+            | LaterOutputsFail(_)
+            | NotConverged { .. }
+            | SecondTry(_)
+            | SetupNotRepeatable { .. }
+            | WorkDiffers { .. }
+    )
+}
+
 /// Returns the words without numbers and the units after them: the same reason of inputs of another size.
 fn without_numbers(words: &str) -> String {
     let mut after_number = false;
@@ -209,9 +226,7 @@ impl Notes {
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {
                 let words = plain_lines(&notes.words(reason, record));
-                // A failure has the user's own words.
-                let is_failed = record.measurement.is_none();
-                let kind = if is_failed { words.clone() } else { without_numbers(&words) };
+                let kind = if has_own_words(reason) { words.clone() } else { without_numbers(&words) };
                 ((reason.state(), kind), (&*record.device, words))
             })
         }));

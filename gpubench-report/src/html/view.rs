@@ -17,7 +17,7 @@ pub(super) struct PageCase<'a> {
     /// The length of the modules that all names begin with.
     prefix: usize,
     /// The comparison of the case with the baseline.
-    pub(super) finding: Option<&'a Finding>,
+    finding: Option<&'a Finding>,
     /// The number of the same case with the other cache state.
     pub(super) partner: Option<usize>,
 }

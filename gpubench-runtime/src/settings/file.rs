@@ -172,7 +172,9 @@ pub(crate) fn origin(error: &str) -> String {
     let by_file = || {
         let path = file()?;
         let text = fs::read_to_string(&path).ok()?;
-        let value = |line: &str| has(line.split_once('=').map_or(line, |(_, value)| value));
+        let value = |line: &str| {
+            !line.trim_start().starts_with('#') && has(line.split_once('=').map_or(line, |(_, value)| value))
+        };
         Some(format!("{}, line {}", path.display(), text.lines().position(value)? + 1))
     };
     let origin = by_variable.map(str::to_owned).or_else(by_file);

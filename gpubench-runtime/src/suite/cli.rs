@@ -289,7 +289,14 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
             }
             Some(hint).filter(|hint| !hint.is_empty())
         }
-        ErrorKind::MissingRequiredArgument if given.starts_with("--") => Some(format!("give {given} too")),
+        ErrorKind::MissingRequiredArgument if given.starts_with("--") => {
+            error.remove(Usage);
+            Some(format!("give {given} too"))
+        }
+        ErrorKind::ArgumentConflict => {
+            error.remove(Usage);
+            Some("leave out one of them".to_owned())
+        }
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
         _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),
     };

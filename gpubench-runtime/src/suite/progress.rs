@@ -6,7 +6,7 @@ use super::printer::{LiveOutput, Printer};
 use super::status_line::StatusLine;
 use crate::plan::{Job, Plan};
 use crate::runner::{RunEvent, RunEvents};
-use gpubench_records::{PlannedCase, Run, text::printable};
+use gpubench_records::{PlannedCase, Run, failure::Step, text::printable};
 use gpubench_stats::format;
 use gpubench_table::{self as report, TableWriter};
 
@@ -118,6 +118,9 @@ impl RunEvents for Progress<'_> {
                 self.begin_table(run);
             }
             RunEvent::JobStarted(job) => self.line.set_message(self.name(job)),
+            RunEvent::StepReached(job, step @ Step::Samples(_)) => {
+                self.line.update_message(format!("{step}: {}", self.name(job)));
+            }
             RunEvent::StepReached(job, step) => self.line.set_message(format!("{step}: {}", self.name(job))),
             RunEvent::RecordFinished(_) => self.line.add_done(1),
             RunEvent::JobFinished(records) => {

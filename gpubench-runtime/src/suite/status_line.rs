@@ -1,5 +1,6 @@
 //! The line of progress on standard error, if that is a terminal.
 
+use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -27,16 +28,22 @@ pub(super) struct StatusLine {
 
 impl StatusLine {
     pub(super) fn new(total: Option<usize>, unit: &'static str, is_quiet: bool) -> Self {
-        let began = (!is_quiet && io::stderr().is_terminal()).then(Instant::now);
+        let can_move = env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
+        let began = (!is_quiet && can_move && io::stderr().is_terminal()).then(Instant::now);
         Self { total, unit, began, ..Self::default() }
     }
 
-    /// Shows the activity, unless another was shown just before.
+    /// Shows the activity.
     pub(super) fn set_message(&mut self, message: String) {
         self.message = message;
+        self.message_shown = Some(Instant::now());
+        self.draw();
+    }
+
+    /// Shows the activity, unless another was shown just before.
+    pub(super) fn update_message(&mut self, message: String) {
         if self.message_shown.is_none_or(|shown| shown.elapsed() > INTERVAL) {
-            self.message_shown = Some(Instant::now());
-            self.draw();
+            self.set_message(message);
         }
     }
 
@@ -67,14 +74,15 @@ impl StatusLine {
     }
 
     fn draw(&self) {
-        let columns = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns.into());
-        self.write(&shortened(&self.text(), columns));
+        let columns: usize = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns.into());
+        // Some terminals begin a new line after the last column.
+        self.write(&shortened(&self.text(), columns.saturating_sub(1)));
     }
 
     /// Writes `text` in place of the line.
     fn write(&self, text: &str) {
         if self.began.is_some() {
-            _ = write!(io::stderr(), "\r{text}\x1b[K");
+            _ = io::stderr().write_all(format!("\r{text}\x1b[K").as_bytes());
         }
     }
 

@@ -54,11 +54,15 @@ impl<'a> JobInProgress<'a> {
     /// Returns the record of a failed case. The driver does not say where a kernel failed, and gpubench only waited for it.
     fn failed(&self, cache: Cache, mut failure: Failure) -> Record {
         let job = &self.task.job;
-        if failure.message.contains("_ADDRESS") {
-            let error = failure.message.split(", at gpubench-").next().unwrap_or_default();
+        let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
+            .iter()
+            .any(|error| failure.message.contains(error));
+        if let Some((error, place)) = failure.message.split_once(", at gpubench-").filter(|_| is_of_kernel) {
+            // What the driver or the device adds follows the place.
+            let rest = place.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
             failure.message = format!(
                 "{error} in a kernel of `{0}`: `compute-sanitizer --target-processes all` finds the place, with this program \
-                 and `--test {0}`",
+                 and `--test {0}`{rest}",
                 job.benchmark
             );
         }
@@ -160,6 +164,7 @@ fn trace(
     let pass = if options.host_work {
         CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
     } else {
+        case.keep_output(false);
         match catch(Stage::Launch, || job.device.traced(case, wanted)) {
             Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
             Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
@@ -188,6 +193,8 @@ fn record(
     let wanted = SampleOptions { cache, flush, path, host_work, moves };
     let mut progress = StepReporter::new(job.reply);
     let sampled = catch(Stage::Launch, || {
+        // An output that an earlier check was to see would be freed within the first sample.
+        case.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
         let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
