@@ -198,6 +198,12 @@ fn written(
     let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
     let mut written = Written::new(bytes, block, outputs.changed());
     written.unseen_reason = unseen;
+    let allocation =
+        |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
+    // Outputs that are freed again are not looked at.
+    if written.changed == Bytes::ZERO && calls.iter().any(allocation) {
+        written.unseen_reason.get_or_insert_with(|| ALLOCATES.to_owned());
+    }
     device.outputs = Some(outputs);
     Ok(written)
 }
