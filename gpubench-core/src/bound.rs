@@ -212,6 +212,10 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
         }
     }
 
+    fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
     fn check(&self) -> Result<bool, CaseError> {
         let Some(check) = &self.check else { return Ok(false) };
         check(self.inputs()?, self.output.as_ref().ok_or_else(not_set_up)?)?;

@@ -158,6 +158,8 @@ pub trait Case {
     fn counts(&self) -> Result<Counts, CaseError>;
     /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
+    /// Returns true if the benchmark has a check.
+    fn is_checked(&self) -> bool;
     /// Checks the outputs of a launch whose output is kept. Returns `false` if the benchmark has no check.
     ///
     /// # Errors

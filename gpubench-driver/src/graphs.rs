@@ -20,7 +20,7 @@ const SET: c_uint = 1;
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
 const ACTIVE: c_uint = 1;
 
-/// The living executables by their addresses, each with the number of those before it and a clone of its graph; none if the driver refused to
+/// The living executables by address: the number of executables before each, and a clone of its graph, unless the driver refused to
 /// clone it.
 struct Executables {
     made: usize,

@@ -318,6 +318,11 @@ pub trait Work {
         false
     }
 
+    /// Returns true if a check looks at the outputs.
+    fn is_checked(&self) -> bool {
+        false
+    }
+
     /// Enqueues the reset of the inputs, if there is one. Runs before each sample and its flush, untimed.
     ///
     /// # Errors

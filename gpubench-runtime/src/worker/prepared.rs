@@ -164,6 +164,10 @@ impl Work for CaughtCase<'_> {
         (**self).resets()
     }
 
+    fn is_checked(&self) -> bool {
+        (**self).is_checked()
+    }
+
     fn reset(&mut self) -> Result<(), Failure> {
         let reset = catch(Stage::Reset, || (**self).reset().map_err(failed(Stage::Reset)));
         end_if_copied();

@@ -76,7 +76,7 @@ fn work_on_other_streams_is_part_of_a_launch() {
     assert!(times.gaps.0 < 1.0, "{times:?}");
 }
 
-/// A graph that is launched on the stream has a start of its own, which is no piece: the difference is told and not judged.
+/// A graph that is launched on the stream has a start of its own, which is no piece: the difference is reported and not judged.
 #[test]
 fn rows_of_the_stream_path_are_not_judged() {
     let measured = verified(LAUNCHES, &["::graph_of_its_own", "--explain", "--path", "stream"], &[]);

@@ -8,7 +8,7 @@ use gpubench::{CaseError, LaunchStream, gpu_bench};
 
 use crate::graphs::Saxpy;
 
-/// The library's own: whoever has a session can launch, and nobody sees the stream's type.
+/// The library's own stream. Its type is private.
 pub struct Session {
     stream: Arc<CudaStream>,
 }

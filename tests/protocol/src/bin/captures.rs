@@ -88,7 +88,7 @@ fn calls_the_host(stream: &Stream) -> CudaResult<()> {
 
 #[gpu_bench]
 fn allocates(stream: &Stream) -> CudaResult<()> {
-    // SAFETY: nobody reads it.
+    // SAFETY: no other code reads it.
     unsafe { DeviceBuffer::<u32>::uninitialized_async(N, stream) }?.drop_async(stream)
 }
 

@@ -1,5 +1,5 @@
 //! Launches of graphs, the launch function's own and those that a library captured on a stream that it hides; and a launch that returns its
-//! output. The fake knows the kernels by name: `lasts` takes as many nanoseconds as it is told, `fill` fills.
+//! output. The fake knows the kernels by name: `lasts` takes the nanoseconds of its argument, `fill` fills.
 
 #![expect(unsafe_code, reason = "launches kernels, and makes graphs of them")]
 
@@ -130,7 +130,7 @@ impl Own {
 }
 
 fn allocates(module: &Module, stream: &Stream) -> Done {
-    // SAFETY: nobody reads it.
+    // SAFETY: no other code reads it.
     let buffer = unsafe { DeviceBuffer::<u32>::uninitialized_async(N, stream) }.map_err(text)?;
     lasts(module, EACH, stream)?;
     buffer.drop_async(stream).map_err(text)

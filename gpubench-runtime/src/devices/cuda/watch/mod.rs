@@ -50,7 +50,15 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     synchronize(device)?;
     device.first_launch = pair.read().ok();
     let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
-        Ok(written) => written,
+        Ok(mut written) => {
+            let allocation =
+                |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
+            // An output that is freed again is seen by the check alone.
+            if work.is_checked() && written.changed == Bytes::ZERO && calls.iter().any(allocation) {
+                written.unseen_reason.get_or_insert_with(|| ALLOCATES.to_owned());
+            }
+            written
+        }
         Err(why) => Written::unseen(why.to_string()),
     };
     device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
@@ -198,12 +206,6 @@ fn written(
     let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
     let mut written = Written::new(bytes, block, outputs.changed());
     written.unseen_reason = unseen;
-    let allocation =
-        |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
-    // Outputs that are freed again are not looked at.
-    if written.changed == Bytes::ZERO && calls.iter().any(allocation) {
-        written.unseen_reason.get_or_insert_with(|| ALLOCATES.to_owned());
-    }
     device.outputs = Some(outputs);
     Ok(written)
 }
