@@ -11,29 +11,42 @@ use gpubench_records::{Failure, Stage};
 
 /// Runs `code`, which belongs to `stage`. A panic becomes a failure of that stage.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    let before = begin();
+    let result = catch_unwind(AssertUnwindSafe(code)).map_err(|payload| failure(stage, payload, before));
+    end();
+    result.flatten()
+}
+
+// What follows is compiled once and not for each `T`.
+
+/// Returns the number of panics that were there before.
+fn begin() -> usize {
     HOOK.call_once(keep_caught_panics_quiet);
-    let before = panics().len();
     CATCHING.fetch_add(1, Ordering::SeqCst);
-    let result = catch_unwind(AssertUnwindSafe(code));
-    let own = thread::current().id();
-    let caught = result.unwrap_or_else(|payload| {
-        let mut new = since(before);
-        // A pool passes on the panic of one of its threads: the last is the one that arrives.
-        let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
-        let recorded = place.map(|place| new.swap_remove(place).text);
-        let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
-        drop_quietly(payload);
-        // The system's error has no path.
-        if message.contains("kind: NotFound") {
-            let folder = env::current_dir().unwrap_or_default();
-            message += &format!(" (paths are relative to {})", folder.display());
-        }
-        Err(Failure::new(stage, format_args!("panicked at {message}")))
-    });
+    panics().len()
+}
+
+fn end() {
     // The code may itself have caught panics of this thread.
+    let own = thread::current().id();
     panics().retain(|panic| panic.thread != own);
     CATCHING.fetch_sub(1, Ordering::SeqCst);
-    caught
+}
+
+fn failure(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
+    let own = thread::current().id();
+    let mut new = since(before);
+    // A pool passes on the panic of one of its threads: the last is the one that arrives.
+    let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
+    let recorded = place.map(|place| new.swap_remove(place).text);
+    let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
+    drop_quietly(payload);
+    // The system's error has no path.
+    if message.contains("kind: NotFound") {
+        let folder = env::current_dir().unwrap_or_default();
+        message += &format!(" (paths are relative to {})", folder.display());
+    }
+    Failure::new(stage, format_args!("panicked at {message}"))
 }
 
 /// Takes the panics behind the first `before`: those of all threads that worked for the code.
