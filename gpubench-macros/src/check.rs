@@ -182,7 +182,9 @@ impl Benchmark {
     /// Returns true if the `check` is a closure that also takes what the launch function returned.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
-        matches!(&self.options.check, Some(Code::Closure(closure)) if closure.inputs.len() == given + 1)
+        let takes_more =
+            matches!(&self.options.check, Some(Code::Closure(closure)) if closure.inputs.len() == given + 1);
+        takes_more && self.launch.has_output()
     }
 
     /// Checks that closures take as many parameters as they are given.

@@ -116,6 +116,14 @@ impl Launch {
         let (attributes, name) = (copied(attributes), signature.ident);
         Some(Self { attributes, name, unsafety, generics, params, output })
     }
+
+    /// Returns false if the function returns nothing, or a `Result` of nothing. An alias of such a type counts as an output.
+    pub(crate) fn has_output(&self) -> bool {
+        let written = self.output.as_ref().map(|output| output.to_string().replace(' ', ""));
+        let nothing =
+            |ty: &str| ty == "()" || ty.split_once("Result<()").is_some_and(|(path, _)| !path.contains('<'));
+        written.is_some_and(|ty| !nothing(&ty))
+    }
 }
 
 impl GenericParameter {

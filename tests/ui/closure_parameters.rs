@@ -17,4 +17,12 @@ fn reset(_x: &[f32], _stream: &host::Stream) {}
 #[gpu_bench(check = |n, m| ())]
 fn nothing(_stream: &host::Stream) {}
 
+#[gpu_bench(args(n = [1]), check = |out, n| ())]
+fn no_output(n: usize, _stream: &host::Stream) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[gpu_bench(args(n = [1]), check = |out, n| ())]
+fn no_return_type(n: usize, _stream: &host::Stream) {}
+
 fn main() {}
