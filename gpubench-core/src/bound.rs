@@ -218,7 +218,8 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
 
     fn check(&self) -> Result<bool, CaseError> {
         let Some(check) = &self.check else { return Ok(false) };
-        check(self.inputs()?, self.output.as_ref().ok_or_else(not_set_up)?)?;
+        let not_kept = || CaseError::new("the output of the launch was not kept");
+        check(self.inputs()?, self.output.as_ref().ok_or_else(not_kept)?)?;
         Ok(true)
     }
 

@@ -337,6 +337,12 @@ pub trait Work {
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
 
+    /// Drops the output of the last launch. Each later launch keeps its own until the next one if `keeps` is true, and drops it at once
+    /// otherwise.
+    fn keep_output(&mut self, keeps: bool) {
+        _ = keeps;
+    }
+
     /// Makes inputs anew behind a call of `set_allocation_seed`, beside the first ones, which are kept, and drops any others. Returns false if it
     /// cannot; then the launches have the first ones.
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {

@@ -85,6 +85,7 @@ impl PreparedCase {
         report_step(Step::Check);
         prepared.checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
+        on(device, Stage::Check, || case.drop_output())?;
         synchronize(device, Stage::Check)?;
         if observed::needs_another_look(seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
@@ -178,6 +179,10 @@ impl Work for CaughtCase<'_> {
         let launched = (**self).launch().map_err(failed(Stage::Launch));
         end_if_copied();
         launched
+    }
+
+    fn keep_output(&mut self, keeps: bool) {
+        (**self).keep_output(keeps);
     }
 
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
@@ -317,6 +322,7 @@ impl Afterwards<'_> {
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
             check_failed = on(self.device, Stage::Check, || self.case.check()).err();
+            on(self.device, Stage::Check, || self.case.drop_output())?;
             synchronize(self.device, Stage::Check)?;
         }
         Ok(OnUsedInputs { relaunch, check_failed })
@@ -366,6 +372,7 @@ impl Afterwards<'_> {
         self.case.keep_output(true);
         let fresh = self.timed(Inputs::Fresh)?;
         let checked = on(self.device, Stage::Check, || self.case.check())?;
+        on(self.device, Stage::Check, || self.case.drop_output())?;
         synchronize(self.device, Stage::Check)?;
         let used = self.timed(Inputs::Used)?;
         // The second launch is the freshest where the first one met new memory.

@@ -71,6 +71,10 @@ impl Work for Guarded<'_> {
         self.step(Stage::Reset, |work| work.reset())
     }
 
+    fn keep_output(&mut self, keeps: bool) {
+        self.work.keep_output(keeps);
+    }
+
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = self.work.relocate_inputs(set_allocation_seed);
         // Whatever context `setup` left current, the next call finds the GPU's own, or fails.

@@ -172,9 +172,12 @@ impl<'a> SamplingState<'a> {
                 // SAFETY: the stream is the open case's.
                 check(unsafe { sys::cuStreamSynchronize(stream) })?;
             }
+            // The drop of an output is no part of the sample.
+            work.keep_output(true);
             clock.begin(self.device, place)?;
             work.launch()?;
             clock.end(self.device, place)?;
+            work.keep_output(false);
         }
         self.enqueued += count;
         Ok(())
