@@ -262,10 +262,11 @@ pub(crate) fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall
     }
 }
 
-/// Returns the stream that the last call used: NULL is `CU_STREAM_PER_THREAD` for functions with the suffix of per-thread default
-/// streams.
+/// `CU_STREAM_PER_THREAD`
+pub(crate) const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
+
+/// Returns the stream that the last call used: NULL is [`PER_THREAD`] for functions with the suffix of per-thread default streams.
 pub(crate) fn stream_used(stream: CUstream) -> CUstream {
-    const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
     let is_per_thread = || called().ends_with("_ptsz") || called().ends_with("_ptds");
     if stream.is_null() && is_per_thread() { PER_THREAD } else { stream }
 }

@@ -6,43 +6,77 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::calls::{Enqueued, enqueued};
+use crate::calls::{Enqueued, PER_THREAD, enqueued};
 use crate::forward::forwarders;
-use crate::launches::graph_launched;
-use crate::library::{Function, unrecorded};
-use crate::types::{CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult, CUstream};
+use crate::library::{EntryPoint, Function, unrecorded};
+use crate::result::{absent, returned, set_detail};
+use crate::table::{Ptr, cuStreamBeginCapture_v2};
+use crate::types::{
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult,
+    CUstream, CUstreamCaptureMode,
+};
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
 const SET: c_uint = 1;
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
 const ACTIVE: c_uint = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`. A child runs as one without them does.
+const HARMLESS: c_ulonglong = 1 | 2;
 
-/// The living executables by address: the number of executables before each, and a clone of its graph, unless the driver refused to
-/// clone it.
+// Why an executable cannot become a child.
+const UNSEEN: &str = "gpubench did not see its instantiation";
+const NOT_CLONED: &str = "it allocates memory or has conditional nodes";
+const HAS_FLAGS: &str = "its flags ask for node priorities or for launches from the device";
+const UPDATED: &str = "it was updated after its instantiation";
+const REFUSED: &str = "the driver refuses it as one";
+
+/// A clone of a graph, or the reason why there is none.
+type ClonedGraph = Result<usize, &'static str>;
+
+/// The living executables by address: the number of executables before each, and a clone of its graph.
 struct Executables {
     made: usize,
-    living: BTreeMap<usize, (usize, Option<usize>)>,
+    living: BTreeMap<usize, (usize, ClonedGraph)>,
 }
 
 static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, living: BTreeMap::new() });
 
 thread_local! {
-    static UNLISTED: Cell<bool> = const { Cell::new(false) };
+    /// The driver's number of the last capture that this thread began for gpubench. No other capture ever has it.
+    static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(0) };
 }
 
 fn executables() -> MutexGuard<'static, Executables> {
     EXECUTABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body`. Executables that this thread makes meanwhile cost no clone of their graph, and cannot be launched on a captured stream.
-pub fn unlisted_executables<T>(body: impl FnOnce() -> T) -> T {
-    UNLISTED.set(true);
-    let done = body();
-    UNLISTED.set(false);
-    done
+/// Instantiates a graph without a clone of it: the executable cannot be launched on a captured stream.
+///
+/// # Safety
+/// The graph exists, and `place` is a place for a handle.
+pub unsafe extern "C" fn instantiate_unlisted(
+    place: *mut CUgraphExec,
+    graph: CUgraph,
+    flags: c_ulonglong,
+) -> CUresult {
+    forwarders! { @body "cuGraphInstantiateWithFlags" (place: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
+}
+
+/// Begins a capture into which this thread may launch graphs, as children of the captured one.
+///
+/// # Safety
+/// The stream exists.
+pub unsafe fn begin_capture(stream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
+    // SAFETY: the caller's contract.
+    let code = unsafe { cuStreamBeginCapture_v2(stream, mode) };
+    // SAFETY: the same.
+    if let Some(capture) = unsafe { Capture::of(stream) }.filter(|_| code == CUDA_SUCCESS) {
+        OWN_CAPTURE.set(capture.number);
+    }
+    code
 }
 
 /// Runs `body`. Returns the executables that any thread made meanwhile and that still exist.
@@ -58,32 +92,66 @@ pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
 ///
 /// # Safety
 /// A function that instantiates this graph has returned `code` for this place.
-pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: CUgraph) {
-    if code != CUDA_SUCCESS || UNLISTED.get() {
+pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
+    if code != CUDA_SUCCESS {
         return;
     }
     let mut copy = null_mut();
-    let clone = unrecorded!(cuGraphClone(*mut CUgraph, CUgraph))
-        // SAFETY: the driver has just used the graph, and `copy` is a place for a handle.
-        .filter(|clone| unsafe { clone(&raw mut copy, graph) } == CUDA_SUCCESS)
-        .map(|_| copy as usize);
+    let clone = if flags & !HARMLESS == 0 {
+        unrecorded!(cuGraphClone(*mut CUgraph, CUgraph))
+            // SAFETY: the driver has just used the graph, and `copy` is a place for a handle.
+            .filter(|clone| unsafe { clone(&raw mut copy, graph) } == CUDA_SUCCESS)
+            .map(|_| copy as usize)
+            .ok_or(NOT_CLONED)
+    } else {
+        Err(HAS_FLAGS)
+    };
     let mut executables = executables();
     let number = executables.made;
     executables.made += 1;
     // SAFETY: the driver has just written the handle there.
     let before = executables.living.insert(unsafe { *place } as usize, (number, clone));
     drop(executables);
-    destroy_clone(before);
+    destroy_clone(before.map(|(_, clone)| clone));
 }
 
-/// Forgets an executable that was changed or destroyed.
+/// Lists a new executable.
+///
+/// # Safety
+/// The arguments are those of `cuGraphInstantiateWithParams`, which has returned `code`.
+pub(crate) unsafe fn instantiated_with_params(
+    code: u32,
+    place: *const CUgraphExec,
+    graph: CUgraph,
+    params: Ptr,
+) {
+    if code == CUDA_SUCCESS {
+        // SAFETY: the driver has just read the parameters, which begin with the flags.
+        unsafe { instantiated(code, place, graph, *params.cast()) };
+    }
+}
+
+/// Forgets the clone of an executable that was changed.
 pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
-    destroy_clone(executables().living.remove(&(executable as usize)));
+    let mut executables = executables();
+    let listed = executables.living.get_mut(&(executable as usize));
+    let clone = listed.map(|(_, clone)| std::mem::replace(clone, Err(UPDATED)));
+    drop(executables);
+    destroy_clone(clone);
 }
 
-/// Destroys the clone of an executable that is no longer listed.
-fn destroy_clone(listed: Option<(usize, Option<usize>)>) {
-    if let (Some((_, Some(clone))), Some(destroy)) = (listed, unrecorded!(cuGraphDestroy(CUgraph))) {
+/// Answers `cuGraphExecDestroy`. Forgets the executable first: the next one may have its address.
+///
+/// # Safety
+/// The executable exists.
+pub(crate) unsafe fn destroy_executable(executable: CUgraphExec) -> CUresult {
+    let listed = executables().living.remove(&(executable as usize));
+    destroy_clone(listed.map(|(_, clone)| clone));
+    forwarders! { @body "cuGraphExecDestroy" (executable: CUgraphExec) }
+}
+
+fn destroy_clone(clone: Option<ClonedGraph>) {
+    if let (Some(Ok(clone)), Some(destroy)) = (clone, unrecorded!(cuGraphDestroy(CUgraph))) {
         // SAFETY: nothing else has the clone.
         unsafe { destroy(clone as CUgraph) };
     }
@@ -94,53 +162,93 @@ fn destroy_clone(listed: Option<(usize, Option<usize>)>) {
 /// # Safety
 /// Both exist.
 pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> CUresult {
+    static ENTRY: EntryPoint = EntryPoint::new("cuGraphLaunch");
+    // SAFETY: this is the C type of the function of that name.
+    let launch = unsafe { ENTRY.typed::<unsafe extern "C" fn(CUgraphExec, CUstream) -> u32>() };
+    let Some(launch) = launch else { return absent(&ENTRY) };
     // SAFETY: the caller's contract.
-    match unsafe { add_as_child(executable, stream) } {
-        Some(code) => {
-            enqueued(code, stream, Enqueued::Graph);
-            code
-        }
-        None => {
-            forwarders! { @body "cuGraphLaunch" (executable: CUgraphExec, stream: CUstream) | graph_launched(stream) }
-        }
+    let child = unsafe { add_as_child(executable, stream) };
+    let code = match child {
+        Ok(()) => CUDA_SUCCESS,
+        // SAFETY: the same.
+        Err(_) => unsafe { launch(executable, stream) },
+    };
+    let code = returned(&ENTRY, code);
+    if let (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, Err(Some(why))) = (code, child) {
+        set_detail(Some(format!("its graph cannot be added as a child: {why}")));
+    }
+    enqueued(code, stream, Enqueued::Graph);
+    code
+}
+
+/// Answers `cuGraphLaunch_ptsz`.
+///
+/// # Safety
+/// Both exist.
+pub(crate) unsafe fn launch_graph_ptsz(executable: CUgraphExec, stream: CUstream) -> CUresult {
+    let stream = if stream.is_null() { PER_THREAD } else { stream };
+    // SAFETY: the caller's contract.
+    unsafe { launch_graph(executable, stream) }
+}
+
+/// A capture that goes on.
+struct Capture {
+    number: c_ulonglong,
+    graph: CUgraph,
+    /// The nodes that the next work of the stream depends on, and their number.
+    before: *const CUgraphNode,
+    count: usize,
+}
+
+impl Capture {
+    /// Returns the capture of a stream. `None` if there is none, or if its dependencies have data of their own.
+    ///
+    /// # Safety
+    /// The stream exists.
+    unsafe fn of(stream: CUstream) -> Option<Self> {
+        let info = unrecorded!(
+            cuStreamGetCaptureInfo_v2(
+                CUstream,
+                *mut c_uint,
+                *mut c_ulonglong,
+                *mut CUgraph,
+                *mut *const CUgraphNode,
+                *mut usize,
+            )
+        )?;
+        let (mut status, mut number, mut graph) = (0, 0, null_mut());
+        let (mut before, mut count) = (null(), 0);
+        // SAFETY: the stream exists, and there are places for the results.
+        let asked = unsafe {
+            info(stream, &raw mut status, &raw mut number, &raw mut graph, &raw mut before, &raw mut count)
+        };
+        let goes_on = asked == CUDA_SUCCESS && status == ACTIVE && !graph.is_null();
+        goes_on.then_some(Self { number, graph, before, count })
     }
 }
 
-/// Adds the graph of an executable to the graph that is captured from `stream`. Returns `None` if the stream is not captured, or if there
-/// is no clone of the graph.
+/// Adds the graph of an executable to the graph that gpubench captures from `stream` on this thread. Returns the reason if that is
+/// impossible, and no reason if gpubench does not capture it.
 ///
 /// # Safety
 /// The stream exists.
-unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Option<CUresult> {
+unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), Option<&'static str>> {
+    let own = OWN_CAPTURE.get();
+    // SAFETY: the caller's contract.
+    let capture = (own != 0).then(|| unsafe { Capture::of(stream) }).flatten();
+    let Capture { graph, before, count, .. } = capture.filter(|capture| capture.number == own).ok_or(None)?;
     let executables = executables();
-    let child = executables.living.get(&(executable as usize))?.1? as CUgraph;
-    let info = unrecorded!(
-        cuStreamGetCaptureInfo_v2(
-            CUstream,
-            *mut c_uint,
-            *mut c_ulonglong,
-            *mut CUgraph,
-            *mut *const CUgraphNode,
-            *mut usize,
-        )
-    )?;
+    let (_, clone) = executables.living.get(&(executable as usize)).ok_or(Some(UNSEEN))?;
+    let child = (*clone)? as CUgraph;
     let add =
-        unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph))?;
-    let update = unrecorded!(cuStreamUpdateCaptureDependencies(CUstream, *mut CUgraphNode, usize, c_uint))?;
-    let (mut status, mut graph, mut node) = (0, null_mut(), null_mut());
-    let (mut before, mut count) = (std::ptr::null(), 0);
-    // SAFETY: the stream exists. There are places for the results but the identifier, which is not asked for.
-    let asked =
-        unsafe { info(stream, &raw mut status, null_mut(), &raw mut graph, &raw mut before, &raw mut count) };
-    // Only a capture that goes on has a graph, and dependencies without data of their own.
-    if asked != CUDA_SUCCESS || status != ACTIVE || graph.is_null() {
-        return None;
-    }
+        unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph));
+    let update = unrecorded!(cuStreamUpdateCaptureDependencies(CUstream, *mut CUgraphNode, usize, c_uint));
+    let (add, update) = add.zip(update).ok_or(Some(REFUSED))?;
+    let mut node = null_mut();
     // SAFETY: the clone lives as long as it is listed. `before` are nodes of the captured graph, until that has the new one.
-    Some(unsafe {
-        match add(&raw mut node, graph, before, count, child) {
-            CUDA_SUCCESS => update(stream, &raw mut node, 1, SET),
-            refused => refused,
-        }
-    })
+    let added = unsafe {
+        add(&raw mut node, graph, before, count, child) == CUDA_SUCCESS
+            && update(stream, &raw mut node, 1, SET) == CUDA_SUCCESS
+    };
+    if added { Ok(()) } else { Err(Some(REFUSED)) }
 }

@@ -14,8 +14,8 @@ use crate::kernel_info;
 use crate::kernel_info::is_capturing;
 use crate::result::set_detail;
 use crate::types::{
-    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-    CUcontext, CUevent, CUfunction, CUlaunchConfig, CUstream,
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
+    CUlaunchConfig, CUstream,
 };
 use crate::watch::{kernel_name, kernel_number};
 
@@ -41,15 +41,6 @@ pub(crate) unsafe fn set_by_default(code: u32, bytes: usize) {
 
 pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
     enqueued(code, stream, Enqueued::HostFunction);
-}
-
-/// Records the launch of a graph. Explains why a captured stream refuses one whose clone is not known.
-pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
-    if code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED {
-        let hint = "its graph cannot be added as a child: it allocates memory, has conditional nodes, or was updated after its instantiation";
-        set_detail(Some(hint.to_owned()));
-    }
-    enqueued(code, stream, Enqueued::Graph);
 }
 
 /// Records a copy on the NULL stream that the host waits for.

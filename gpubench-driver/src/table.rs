@@ -7,11 +7,14 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-use crate::graphs::{executable_changed, instantiated, launch_graph};
+use crate::graphs::{
+    destroy_executable, executable_changed, instantiated, instantiated_with_params, launch_graph,
+    launch_graph_ptsz,
+};
 use crate::launches::{
     called_back, code_loaded, context_made, copied, copied_now, copied_out, copied_out_now, destroyed,
-    graph_launched, kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default,
-    waited, waited_for_event, waited_for_stream,
+    kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default, waited,
+    waited_for_event, waited_for_stream,
 };
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
@@ -83,10 +86,11 @@ forwarders! {
     cuGraphNodeGetType(hNode: CUgraphNode, type_: *mut CUgraphNodeType);
     cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph);
     cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize);
-    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | instantiated(phGraphExec, hGraph);
+    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | instantiated(phGraphExec, hGraph, flags);
+    cuGraphInstantiate_v2(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, phErrorNode: Ptr, logBuffer: Ptr, bufferSize: Long) | instantiated(phGraphExec, hGraph, 0);
     cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) => launch_graph;
-    cuGraphLaunch_ptsz(hGraphExec: CUgraphExec, hStream: CUstream) | graph_launched(hStream);
-    cuGraphExecDestroy(hGraphExec: CUgraphExec) | executable_changed(hGraphExec);
+    cuGraphLaunch_ptsz(hGraphExec: CUgraphExec, hStream: CUstream) => launch_graph_ptsz;
+    cuGraphExecDestroy(hGraphExec: CUgraphExec) => destroy_executable;
     cuGraphDestroy(hGraph: CUgraph);
     cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long) | function_found(symbol, pfn, forwarders());
     cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
@@ -221,7 +225,7 @@ forwarders! {
     cuGraphAddEventWaitNode cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
     cuGraphAddBatchMemOpNode cuGraphAddKernelNode_v2 cuGraphAddNode
         (Ptr Ptr Ptr Long Ptr);
-    cuGraphInstantiate_v2 cuGraphAddDependencies_v2 cuGraphRemoveDependencies_v2 (Ptr Ptr Ptr Ptr Long);
+    cuGraphAddDependencies_v2 cuGraphRemoveDependencies_v2 (Ptr Ptr Ptr Ptr Long);
     cuGraphGetEdges_v2(Ptr Ptr Ptr Ptr Ptr);
     cuLogicalEndpointBindAddr(Int Int Long Ptr Long Long);
     cuMulticastBindAddr_v2(Long Int Long Long Long Long);
@@ -329,7 +333,7 @@ forwarders! {
     cuStreamGetCaptureInfo_v3(Ptr Ptr Ptr Ptr Ptr Ptr Ptr);
     cuMemDiscardAndPrefetchBatchAsync cuMemPrefetchBatchAsync (Ptr Ptr Long Ptr Ptr Long Long Ptr);
     cuGraphicsMapResources(Int Ptr Ptr) | made_unlisted();
-    cuGraphInstantiateWithParams(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, instantiateParams: Ptr) | instantiated(phGraphExec, hGraph);
+    cuGraphInstantiateWithParams(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, instantiateParams: Ptr) | instantiated_with_params;
     cuMemMapArrayAsync(Ptr Int Ptr) | made_unlisted();
     cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | made_unlisted();
 }

@@ -20,11 +20,11 @@ fn of<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
 fn a_graph_is_captured_as_a_child() {
     let measured = measure(
         RECORDED,
-        &["--quick", "graph_of_its_own", "recorded_kernels", "recorded_fill"],
+        &["--quick", "graph_of_its_own", "flagged_graph", "recorded_kernels", "recorded_fill"],
         &[("LOG", "")],
     );
     assert_eq!(failed(&measured.run), []);
-    for name in ["graph_of_its_own", "recorded_kernels"] {
+    for name in ["graph_of_its_own", "flagged_graph", "recorded_kernels"] {
         let measurement = of(&measured, name);
         let method = &measurement.samples.method;
         assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(2)), "{:?}", method.path_reason);
@@ -44,22 +44,48 @@ fn a_graph_is_captured_as_a_child() {
     assert!(clones > 0 && 2 * clones < executables, "{clones} of {executables}");
 }
 
+/// Two launches of one graph are two children, and a launch of gpubench's own graph is one.
+#[test]
+fn launches_on_streams_that_join_are_each_captured_once() {
+    let measured = measure(RECORDED, &["--quick", "forked_graphs"], &[]);
+    assert_eq!(failed(&measured.run), []);
+    let measurement = of(&measured, "forked_graphs");
+    let method = &measurement.samples.method;
+    assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(5)), "{:?}", method.path_reason);
+    // The fake runs the nodes of a graph one after the other.
+    assert!((measurement.median().0 - 200_000.0).abs() < RESOLVED, "{}", measurement.median());
+}
+
+#[track_caller]
+fn is_timed_on_the_stream(measured: &Measured, name: &str, time: f64, why: &str) {
+    let measurement = of(measured, name);
+    let method = &measurement.samples.method;
+    let reason = method.path_reason.as_deref().unwrap_or_default();
+    assert_eq!(method.path, Path::Stream, "{name}");
+    assert!(reason.contains(&format!("its graph cannot be added as a child: {why}")), "{name}: {reason}");
+    assert!(reason.ends_with("the overhead of an empty graph is subtracted"), "{reason}");
+    assert!((measurement.median().0 - time).abs() < RESOLVED, "{name}: {}", measurement.median());
+}
+
 #[test]
 fn a_graph_that_cannot_be_a_child_is_timed_on_the_stream() {
-    let measured =
-        measure(RECORDED, &["--quick", "updated_graph", "allocating_graph", "recorded_allocation"], &[]);
+    let names =
+        ["updated_graph", "prioritised_graph", "allocating_graph", "recorded_allocation", "recorded_update"];
+    let measured = measure(RECORDED, &[&["--quick"], &names[..]].concat(), &[]);
     assert_eq!(failed(&measured.run), []);
-    // The fake takes 2 µs to launch an executable.
-    for (name, time) in
-        [("updated_graph", 22_000.0), ("allocating_graph", 42_000.0), ("recorded_allocation", 42_000.0)]
-    {
-        let measurement = of(&measured, name);
-        let method = &measurement.samples.method;
-        let reason = method.path_reason.as_deref().unwrap_or_default();
-        assert_eq!(method.path, Path::Stream, "{name}");
-        assert!(reason.contains("its graph cannot be added as a child: it allocates memory"), "{reason}");
-        assert!((measurement.median().0 - time).abs() < RESOLVED, "{name}: {}", measurement.median());
+    // The fake takes 2 µs to launch an executable, which is its overhead.
+    for (name, time, why) in [
+        ("updated_graph", 20_000.0, "it was updated"),
+        ("prioritised_graph", 80_000.0, "its flags ask for"),
+        ("allocating_graph", 40_000.0, "it allocates memory"),
+        ("recorded_allocation", 40_000.0, "it allocates memory"),
+        ("recorded_update", 20_000.0, "it was updated"),
+    ] {
+        is_timed_on_the_stream(&measured, name, time, why);
     }
+    let refused = [("FAULT", "cuGraphAddChildGraphNode=1")];
+    let measured = measure(RECORDED, &["--quick", "graph_of_its_own"], &refused);
+    is_timed_on_the_stream(&measured, "graph_of_its_own", 80_000.0, "the driver refuses it");
 }
 
 #[test]
@@ -67,6 +93,11 @@ fn a_capture_that_is_no_launch_is_refused() {
     let measured = measure(RECORDED, &["--quick", "captures_", "library_fails"], &[]);
     let failed = failed(&measured.run);
     let expected = [
+        (
+            "captures_a_launch_of_a_graph",
+            "setup: the driver returned 900; the driver says: cuGraphLaunch returned 900",
+        ),
+        ("captures_and_drops", "setup: the library made 0 graphs instead of one"),
         ("captures_nothing", "setup: the library made 0 graphs instead of one"),
         ("captures_an_empty_graph", "launch (before the warm-up): no work on its stream"),
         ("captures_two_graphs", "setup: the library made 2 graphs instead of one"),
@@ -75,6 +106,7 @@ fn a_capture_that_is_no_launch_is_refused() {
     assert_eq!(failed.len(), expected.len(), "{failed:?}");
     for ((case, why), (name, words)) in failed.iter().zip(expected) {
         assert!(case.contains(name) && why.starts_with(words), "{case}: {why}");
+        assert!(!why.contains("as a child"), "gpubench does not capture this: {why}");
     }
 }
 

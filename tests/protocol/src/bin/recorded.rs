@@ -11,9 +11,9 @@ use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use gpubench::cuda::{RawStream, Recorded};
+use gpubench::cuda::{RawStream, Recorded, Replay};
 use gpubench::{CaseError, gpu_bench};
-use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUresult, CUstream};
+use gpubench_driver::sys::{self, CUevent, CUgraph, CUgraphExec, CUresult, CUstream};
 
 const PTX: &str = "
 .version 7.0
@@ -50,6 +50,11 @@ fn two(module: &Module, stream: &Stream) -> Done {
     (0..2).try_for_each(|_| lasts(module, EACH, stream))
 }
 
+/// The same, in a quarter of the time.
+fn short(module: &Module, stream: &Stream) -> Done {
+    (0..2).try_for_each(|_| lasts(module, EACH / 4, stream))
+}
+
 /// Captures what `work` puts on a stream of its own, gives the graph to `then`, and destroys it.
 fn captured<T>(
     module: &Module,
@@ -84,9 +89,13 @@ impl Drop for Executable {
 }
 
 fn instantiated(graph: CUgraph) -> Done<Executable> {
+    instantiated_with(0, graph)
+}
+
+fn instantiated_with(flags: u64, graph: CUgraph) -> Done<Executable> {
     let mut executable = null_mut();
     // SAFETY: the graph exists, and the handle has a place.
-    called(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, 0) })?;
+    called(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, flags) })?;
     Ok(Executable(executable))
 }
 
@@ -106,27 +115,34 @@ impl Own {
     /// An executable that was updated to two kernels of a quarter of the time.
     fn updated() -> Done<Self> {
         let own = Self::new(two)?;
-        let short =
-            |module: &Module, stream: &Stream| (0..2).try_for_each(|_| lasts(module, EACH / 4, stream));
-        captured(&own.module, short, |graph| {
-            let (mut node, mut result) = (null_mut::<c_void>(), 0_u32);
-            // SAFETY: both exist, and there are places for the results.
-            called(unsafe {
-                sys::cuGraphExecUpdate(
-                    own.executable.0,
-                    graph.cast(),
-                    (&raw mut node).cast(),
-                    (&raw mut result).cast(),
-                )
-            })
-        })?;
+        captured(&own.module, short, |graph| updated(&own.executable, graph))?;
         Ok(own)
     }
 
     fn launch(&self, stream: &RawStream) -> Done {
-        // SAFETY: both are alive.
-        called(unsafe { sys::cuGraphLaunch(self.executable.0, stream.stream().cast()) })
+        self.launch_on(stream.stream().cast())
     }
+
+    fn launch_on(&self, stream: CUstream) -> Done {
+        // SAFETY: both are alive.
+        called(unsafe { sys::cuGraphLaunch(self.executable.0, stream) })
+    }
+}
+
+/// Updates an executable to a graph.
+fn updated(executable: &Executable, graph: CUgraph) -> Done {
+    let (mut node, mut result) = (null_mut::<c_void>(), 0_u32);
+    // SAFETY: both exist, and there are places for the results.
+    called(unsafe {
+        sys::cuGraphExecUpdate(executable.0, graph.cast(), (&raw mut node).cast(), (&raw mut result).cast())
+    })
+}
+
+/// An executable with flags.
+fn with_flags(flags: u64) -> Done<Own> {
+    let module = load()?;
+    let executable = captured(&module, two, |graph| instantiated_with(flags, graph))?;
+    Ok(Own { executable, module })
 }
 
 fn allocates(module: &Module, stream: &Stream) -> Done {
@@ -139,6 +155,54 @@ fn allocates(module: &Module, stream: &Stream) -> Done {
 #[gpu_bench(setup = Own::new(two))]
 fn graph_of_its_own(own: &Own, stream: &RawStream) -> Done {
     own.launch(stream)
+}
+
+/// Its flag is of no effect.
+#[gpu_bench(setup = with_flags(1))]
+fn flagged_graph(own: &Own, stream: &RawStream) -> Done {
+    own.launch(stream)
+}
+
+#[gpu_bench(setup = with_flags(8))]
+fn prioritised_graph(own: &Own, stream: &RawStream) -> Done {
+    own.launch(stream)
+}
+
+/// Launches on two streams: its graph on both, and gpubench's own on one.
+struct Forks {
+    own: Own,
+    replay: Replay<'static>,
+    other: &'static Stream,
+    event: CUevent,
+}
+
+impl Forks {
+    fn new() -> Done<Self> {
+        let own = Own::new(two)?;
+        let other: &Stream = Box::leak(Box::new(Stream::new(StreamFlags::NON_BLOCKING, None).map_err(text)?));
+        let module: &Module = Box::leak(Box::new(load()?));
+        let replay = Replay::capture(other, || lasts(module, EACH, other)).map_err(text)?;
+        let mut event = null_mut();
+        // SAFETY: the handle has a place. It is never destroyed.
+        called(unsafe { sys::cuEventCreate(&raw mut event, sys::CU_EVENT_DEFAULT) })?;
+        Ok(Self { own, replay, other, event })
+    }
+}
+
+#[gpu_bench(setup = Forks::new())]
+fn forked_graphs(forks: &Forks, stream: &Stream) -> Done {
+    let Forks { own, replay, other, event } = forks;
+    let [stream, other] = [stream, other].map(|stream| stream.as_inner().cast());
+    // SAFETY: both streams and the event are alive.
+    let joins = |stream: CUstream, other: CUstream| unsafe {
+        called(sys::cuEventRecord(*event, other))?;
+        called(sys::cuStreamWaitEvent(stream, *event, 0))
+    };
+    joins(other, stream)?;
+    own.launch_on(stream)?;
+    own.launch_on(other)?;
+    replay.launch().map_err(text)?;
+    joins(stream, other)
 }
 
 #[gpu_bench(setup = Own::updated())]
@@ -205,6 +269,38 @@ fn recorded_fill(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), Ca
 
 #[gpu_bench(setup = recorded(|| by_a_library(|module, stream, _| allocates(module, stream))))]
 fn recorded_allocation(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
+    recorded.launch(stream)
+}
+
+/// Its library updates the graph before it hands it out.
+#[gpu_bench(setup = recorded(|| {
+    let kept = by_a_library(|module, stream, _| two(module, stream))?;
+    let executable = kept._executable.as_ref().ok_or("there is one")?;
+    captured(&kept._module, short, |graph| updated(executable, graph))?;
+    Ok(kept)
+}))]
+fn recorded_update(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
+    recorded.launch(stream)
+}
+
+/// Captures the launch of another graph, which the driver refuses.
+fn captures_another_graph() -> Done<Kept> {
+    let (own, y) = (Own::new(two)?, DeviceBuffer::zeroed(N).map_err(text)?);
+    let launch = |_: &Module, stream: &Stream| own.launch_on(stream.as_inner().cast());
+    let executable = captured(&own.module, launch, instantiated)?;
+    Ok(Kept { _executable: Some(executable), y, _module: own.module })
+}
+
+#[gpu_bench(setup = recorded(captures_another_graph))]
+fn captures_a_launch_of_a_graph(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
+    recorded.launch(stream)
+}
+
+#[gpu_bench(setup = recorded(|| {
+    drop(by_a_library(fills)?);
+    Ok(Kept { _executable: None, y: DeviceBuffer::zeroed(N).map_err(text)?, _module: load()? })
+}))]
+fn captures_and_drops(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
     recorded.launch(stream)
 }
 

@@ -19,27 +19,47 @@ use gpubench_stats::{Nanoseconds, median, trimmed_error};
 pub(crate) const SPACE: Duration = Duration::from_micros(8);
 
 /// Launches of one block of 32 threads that do nothing.
-#[derive(Clone, Copy)]
 pub(crate) struct Empty {
-    pub(crate) kernel: EmptyKernel,
-    pub(crate) stream: CUstream,
+    kernel: EmptyKernel,
+    stream: CUstream,
+    /// The launch as a graph of its own.
+    graph: Option<Executable>,
 }
 
 impl Empty {
     /// Launches of a kernel that does nothing at all.
     pub(crate) fn bare(device: &Cuda) -> Self {
-        Self { kernel: device.kernels.empty.bare(), stream: device.stream }
+        Self::new(device.kernels.empty.bare(), device.stream)
     }
 
     /// Launches beside samples on this path and in this state of the caches.
     pub(crate) fn beside(device: &Cuda, path: Path, cache: Cache) -> Self {
-        Self { kernel: device.kernels.empty.beside(path, cache), stream: device.stream }
+        Self::new(device.kernels.empty.beside(path, cache), device.stream)
+    }
+
+    pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
+        Self { kernel, stream, graph: None }
+    }
+
+    /// Makes each launch that of a graph, with the overhead that a graph has on the stream.
+    pub(crate) fn as_graph(mut self) -> Result<Self, Failure> {
+        let capture = Capture::begin(self.stream)?;
+        self.launch()?;
+        self.graph = Some(capture.end()?.instantiate()?);
+        Ok(self)
+    }
+
+    pub(crate) fn is_graph(&self) -> bool {
+        self.graph.is_some()
     }
 }
 
 impl Work for Empty {
     fn launch(&mut self) -> Result<(), Failure> {
-        Ok(self.kernel.launch((1, 32), self.stream)?)
+        match &self.graph {
+            Some(graph) => Ok(graph.launch(self.stream)?),
+            None => Ok(self.kernel.launch((1, 32), self.stream)?),
+        }
     }
 }
 

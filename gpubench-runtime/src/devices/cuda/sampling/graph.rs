@@ -1,9 +1,9 @@
 //! Stream capture and replay. In: a stream and the work to enqueue on it; out: a graph that can be launched many times,
 //! and its captured nodes.
 
-use std::{fmt::Display, marker::PhantomData, ptr};
+use std::{ffi::c_ulonglong, fmt::Display, marker::PhantomData, ptr};
 
-use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
+use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUresult, CUstream};
 
 use crate::devices::cuda::driver::{CallError, check};
 use crate::{device::DeviceError, devices::cuda::CudaStream};
@@ -19,7 +19,7 @@ impl Capture {
     pub(crate) fn begin(stream: CUstream) -> Result<Self, CallError> {
         let mode = sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as its case.
-        check(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
+        check(unsafe { gpubench_driver::begin_capture(stream, mode) })?;
         Ok(Self { stream, ended: false })
     }
 
@@ -69,19 +69,22 @@ impl Drop for Capture {
     }
 }
 
+/// Instantiates a graph with flags.
+type Instantiate = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
+
 /// A graph that was captured.
 pub(crate) struct Graph(CUgraph);
 
 impl Graph {
-    /// Prepares the graph to run.
+    /// Prepares the graph to run. Nothing launches it while a stream is captured.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
+        self.instantiate_by(gpubench_driver::instantiate_unlisted)
+    }
+
+    fn instantiate_by(&self, instantiate: Instantiate) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
-        // Nothing launches it while a stream is captured.
-        let instantiated = gpubench_driver::unlisted_executables(|| {
-            // SAFETY: the graph lives, and `executable` is a place for a handle.
-            unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) }
-        });
-        check(instantiated)?;
+        // SAFETY: the graph lives, and `executable` is a place for a handle.
+        check(unsafe { instantiate(&raw mut executable, self.0, 0) })?;
         Ok(Executable(executable))
     }
 }
@@ -145,7 +148,8 @@ impl<'a> Replay<'a> {
         let capture = Capture::begin(stream.handle().cast())?;
         enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
         Ok(Self {
-            executable: capture.end()?.instantiate()?,
+            // A launch function may launch it.
+            executable: capture.end()?.instantiate_by(sys::cuGraphInstantiateWithFlags)?,
             stream: stream.handle().cast(),
             borrowed: PhantomData,
         })

@@ -9,7 +9,7 @@ pub(crate) mod path;
 pub(crate) mod samples;
 pub(crate) mod timer;
 
-use gpubench_driver::sys::CUstream;
+use gpubench_driver::{Piece, sys::CUstream};
 
 use self::empty::Empty;
 use self::graph::{Capture, Node};
@@ -34,9 +34,14 @@ pub(crate) fn sampler<'a>(
     let mut work = Guarded::compared(work, device);
     let flush = choose_flush(device, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
-    let method = method(&flush, &chosen);
+    let mut method = method(&flush, &chosen);
     let suspended = Suspended::begin(flush.flush)?;
-    let empty = Empty::beside(device, method.path, wanted.cache);
+    let mut empty = Empty::beside(device, method.path, wanted.cache);
+    let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, Piece::Graph)]));
+    if let Some(reason) = method.path_reason.as_mut().filter(|_| launches_a_graph && !wanted.host_work) {
+        empty = empty.as_graph()?;
+        reason.push_str("; the overhead of an empty graph is subtracted");
+    }
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     let path = match chosen {
         Ok(captured) => SamplingPath::Graph(GraphPath::new(samples).with_copies(!captured.stands_alone)),

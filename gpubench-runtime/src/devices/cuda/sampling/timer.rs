@@ -53,6 +53,8 @@ const ROWS: usize = 15;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Groups {
     Stream,
+    /// Launches of graphs on the stream.
+    StreamOfGraphs,
     Graph,
     /// Graphs that are copied to the device first.
     CopiedGraph,
@@ -62,13 +64,16 @@ pub(crate) enum Groups {
 
 impl Groups {
     fn path(self) -> Path {
-        if self == Self::Stream { Path::Stream } else { Path::Graph }
+        if matches!(self, Self::Stream | Self::StreamOfGraphs) { Path::Stream } else { Path::Graph }
     }
 }
 
 /// Returns the timer of samples on this path.
 pub(crate) fn of(path: &mut SamplingPath<'_>) -> Result<Timer, Failure> {
     let groups = match path {
+        SamplingPath::Stream(SamplingState { works: Works::Beside(_, empty), .. }, _) if empty.is_graph() => {
+            Groups::StreamOfGraphs
+        }
         SamplingPath::Stream(..) => Groups::Stream,
         SamplingPath::Graph(path) => match (path.samples.stamped, path.copies) {
             (true, _) => Groups::StampedGraph,
@@ -86,6 +91,9 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     }
     let path = groups.path();
     let mut empty = Empty::beside(device, path, cache);
+    if groups == Groups::StreamOfGraphs {
+        empty = empty.as_graph()?;
+    }
     let nothing = readings(device, (groups, cache), &mut Nothing)?;
     let launches = readings(device, (groups, cache), &mut empty)?;
     let step = timer_step(nothing.all().chain(launches.all()));
@@ -139,7 +147,7 @@ fn readings(
     let works = Works::One(Guarded::new(work, device.own));
     let samples = state(device, works, cache)?;
     let mut path = match groups {
-        Groups::Stream => SamplingPath::Stream(samples, StreamPath::default()),
+        Groups::Stream | Groups::StreamOfGraphs => SamplingPath::Stream(samples, StreamPath::default()),
         Groups::Graph => SamplingPath::Graph(GraphPath::new(samples)),
         Groups::CopiedGraph => SamplingPath::Graph(GraphPath::new(samples).with_copies(true)),
         Groups::StampedGraph => SamplingPath::Graph(GraphPath::new(samples).by_stamps()?),
@@ -199,7 +207,7 @@ impl Work for Copies {
         let copy = &self.kernels[self.launches % self.kernels.len()];
         self.launches += 1;
         let kernel = copy.beside(Path::Graph, self.cache);
-        Empty { kernel, stream: self.stream }.launch()
+        Empty::new(kernel, self.stream).launch()
     }
 }
 
