@@ -55,7 +55,7 @@ impl Driver {
         let mut nodes = self.graph(graph)?.nodes.clone();
         for node in &mut nodes {
             match node {
-                Work::Allocation => return Err(NOT_SUPPORTED),
+                Work::Allocation | Work::Free => return Err(NOT_SUPPORTED),
                 Work::Child(child) => *child = self.clone_graph(*child)?,
                 _ => {}
             }

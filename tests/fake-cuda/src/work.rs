@@ -37,8 +37,9 @@ pub(crate) enum Work {
     /// Waits until an event that is on another stream.
     Wait(usize),
     HostFunction(HostFunction, usize),
-    /// A node that allocates or frees.
+    /// Nodes that allocate and free.
     Allocation,
+    Free,
     /// A node with the work of this graph, which nothing else has.
     Child(usize),
 }
@@ -111,6 +112,10 @@ impl Driver {
             }
             Work::Allocation => {
                 words += "allocation";
+                0.0
+            }
+            Work::Free => {
+                words += "free";
                 0.0
             }
             // An executable has the work of a child in its place.

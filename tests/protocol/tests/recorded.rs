@@ -4,6 +4,7 @@ use gpubench_records::method::Path;
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, measure};
+use protocol::log::{Line, replays};
 
 const RECORDED: &str = env!("CARGO_BIN_EXE_recorded");
 /// A time is resolved to half of the fake's step where all of its samples read alike.
@@ -120,11 +121,19 @@ fn an_output_that_a_launch_returns_is_checked() {
         let expected = if is_checked { State::Valid } else { State::Suspect };
         assert_eq!(record.verdict.state, expected, "{:?}", record.verdict);
         let measurement = record.measurement.as_ref().expect("it was measured");
-        let reason = measurement.samples.method.path_reason.as_deref();
-        assert_eq!(reason, Some("the launch allocates or frees memory"));
+        let method = &measurement.samples.method;
+        assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(1)), "{:?}", method.path_reason);
         let written = measurement.launch.written.as_ref().expect("writes were looked at");
         assert_eq!(written.unseen_reason.as_deref(), is_checked.then_some("the launch allocates memory"));
     }
+    // A sample ends before its output is freed. A row of launches has two events.
+    let records = |replay: &&[Line]| replay.iter().filter(|line| line.what == "record").count();
+    let logged = measure(RECORDED, &["--quick", "returns_its_output"], &[("LOG", "")]);
+    let replays = replays(&logged.log);
+    let samples = replays.iter().filter(|replay| records(replay) > 2).flat_map(|replay| replay.windows(4));
+    let samples = samples.filter(|nodes| nodes[0].what == "record" && nodes[1].what == "allocation");
+    let after: Vec<_> = samples.map(|nodes| &*nodes[3].what).collect();
+    assert!(after.len() > 100 && after.iter().all(|what| *what == "record"), "{after:?}");
     let wrong = measure(RECORDED, &["--quick", "returns_its_output"], &[("KERNEL", "fill:nothing")]);
     let [(_, why)] = &failed(&wrong.run)[..] else { panic!("{}", wrong.ended) };
     assert!(why.starts_with("check: the first is "), "{why}");

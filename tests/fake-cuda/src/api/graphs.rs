@@ -55,6 +55,7 @@ fn kind(work: &Work) -> u32 {
         Work::Wait(_) => 6,
         Work::Record(_) => 7,
         Work::Allocation => 10,
+        Work::Free => 11,
     }
 }
 

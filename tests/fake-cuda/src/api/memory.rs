@@ -39,11 +39,11 @@ impl Driver {
         Ok(())
     }
 
-    /// A node of allocation, where the stream is captured.
-    fn allocation_node(&mut self, stream: usize) -> Result<bool, Code> {
+    /// Adds a node that allocates or frees, where the stream is captured.
+    fn allocation_node(&mut self, stream: usize, node: Work) -> Result<bool, Code> {
         let captured = self.stream(stream)?.capture.is_some();
         if captured {
-            self.submit(named(stream), Work::Allocation)?;
+            self.submit(named(stream), node)?;
         }
         Ok(captured)
     }
@@ -75,12 +75,12 @@ exports! {
 
     // While its stream is captured the memory is there at once, and stays: such a graph is not replayed by who measures.
     fn cuMemAllocAsync(driver, address: Out<u64>, bytes: usize, stream: usize) {
-        driver.allocation_node(stream)?;
+        driver.allocation_node(stream, Work::Allocation)?;
         address.set(driver.memory.allocate_pooled(bytes as u64)?)
     }
 
     fn cuMemFreeAsync(driver, address: u64, stream: usize) {
-        if driver.allocation_node(stream)? {
+        if driver.allocation_node(stream, Work::Free)? {
             return Ok(());
         }
         let range = driver.memory.release(address)?;

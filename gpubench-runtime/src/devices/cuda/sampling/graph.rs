@@ -183,6 +183,7 @@ pub(crate) enum Node {
     Memset,
     HostFunction,
     Allocation,
+    Free,
     Other,
 }
 
@@ -214,7 +215,8 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
                 found.extend(nodes(child)?);
                 continue;
             }
-            10 | 11 => Node::Allocation,
+            10 => Node::Allocation,
+            11 => Node::Free,
             _ => Node::Other,
         });
     }

@@ -174,8 +174,7 @@ fn inspect_launch(
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
         Node::HostFunction => Some("the launch calls a function on the host"),
-        Node::Allocation => Some("the launch allocates or frees memory"),
-        Node::Kernel | Node::Copy | Node::Memset | Node::Other => None,
+        _ => None,
     };
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
         return Ok(Err(StreamReason::Node(reason)));
@@ -183,6 +182,12 @@ fn inspect_launch(
     let of_launch = &nodes[before..];
     let is_piece = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
     let pieces = of_launch.iter().filter(is_piece).count();
+    let count = |kind| nodes.iter().filter(|node| **node == kind).count();
+    let (allocations, frees) = (count(Node::Allocation), count(Node::Free));
+    // A graph runs again only if its memory was freed.
+    if allocations != frees || allocations > 0 && pieces == 0 {
+        return Ok(Err(StreamReason::Node("the launch allocates or frees memory")));
+    }
     Ok(Ok(Captured {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
         pieces,
