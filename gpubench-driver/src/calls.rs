@@ -68,7 +68,10 @@ pub enum Enqueued {
     /// A function of the host.
     HostFunction,
     /// A graph that was instantiated before.
-    Graph,
+    Graph {
+        /// True if all of its nodes are known, and write nothing but the device's memory. Found out for a watched thread.
+        writes_memory_alone: bool,
+    },
     /// Memory that is allocated or freed in the order of the stream.
     Allocation,
 }
@@ -137,7 +140,7 @@ impl Enqueued {
             Self::Copy(bytes) | Self::CopyOut(bytes) => Piece::Copy(*bytes),
             Self::Memset(bytes) => Piece::Memset(*bytes),
             Self::HostFunction => Piece::HostFunction,
-            Self::Graph => Piece::Graph,
+            Self::Graph { .. } => Piece::Graph,
             Self::Allocation => return None,
         })
     }

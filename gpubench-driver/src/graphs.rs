@@ -9,7 +9,7 @@ use std::ffi::{c_uint, c_ulonglong};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::calls::{Enqueued, PER_THREAD, enqueued};
+use crate::calls::{Enqueued, PER_THREAD, enqueued, watched_context};
 use crate::forward::forwarders;
 use crate::library::{EntryPoint, Function, unrecorded};
 use crate::result::{absent, returned, set_detail};
@@ -27,11 +27,13 @@ const ACTIVE: c_uint = 1;
 const HARMLESS: c_ulonglong = 1 | 2;
 
 // Why an executable cannot become a child.
-const UNSEEN: &str = "gpubench did not see its instantiation";
 const NOT_CLONED: &str = "it allocates memory or has conditional nodes";
 const HAS_FLAGS: &str = "its flags ask for node priorities or for launches from the device";
 const UPDATED: &str = "it was updated after its instantiation";
 const REFUSED: &str = "the driver refuses it as one";
+
+/// `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and `…_EMPTY`
+const WRITE_MEMORY_ALONE: [c_uint; 3] = [0, 2, 5];
 
 /// A clone of a graph, or the reason why there is none.
 type ClonedGraph = Result<usize, &'static str>;
@@ -46,7 +48,7 @@ static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, livin
 
 thread_local! {
     /// The driver's number of the last capture that this thread began for gpubench. No other capture ever has it.
-    static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(0) };
+    static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(c_ulonglong::MAX) };
 }
 
 fn executables() -> MutexGuard<'static, Executables> {
@@ -177,8 +179,32 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
     if let (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, Err(Some(why))) = (code, child) {
         set_detail(Some(format!("its graph cannot be added as a child: {why}")));
     }
-    enqueued(code, stream, Enqueued::Graph);
+    let writes_memory_alone = watched_context().is_some() && writes_memory_alone(executable);
+    enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
     code
+}
+
+/// Returns true if each node of the executable's graph is known, and writes nothing but the device's memory.
+fn writes_memory_alone(executable: CUgraphExec) -> bool {
+    let known = || {
+        let executables = executables();
+        let graph = executables.living.get(&(executable as usize))?.1.ok()? as CUgraph;
+        let nodes = unrecorded!(cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize))?;
+        let kind_of = unrecorded!(cuGraphNodeGetType(CUgraphNode, *mut c_uint))?;
+        let mut count = 0;
+        // SAFETY: the clone lives as long as it is listed. Without a place for nodes the driver only counts them.
+        let counted = unsafe { nodes(graph, null_mut(), &raw mut count) };
+        let mut found = vec![null_mut(); count];
+        // SAFETY: there is a place for `count` nodes.
+        let listed = unsafe { nodes(graph, found.as_mut_ptr(), &raw mut count) };
+        let alone = found.into_iter().all(|node| {
+            let mut kind = c_uint::MAX;
+            // SAFETY: the node belongs to the clone, and `kind` is a place for its kind.
+            unsafe { kind_of(node, &raw mut kind) == CUDA_SUCCESS && WRITE_MEMORY_ALONE.contains(&kind) }
+        });
+        Some(counted == CUDA_SUCCESS && listed == CUDA_SUCCESS && alone)
+    };
+    known().unwrap_or(false)
 }
 
 /// Answers `cuGraphLaunch_ptsz`.
@@ -227,18 +253,17 @@ impl Capture {
     }
 }
 
-/// Adds the graph of an executable to the graph that gpubench captures from `stream` on this thread. Returns the reason if that is
-/// impossible, and no reason if gpubench does not capture it.
+/// Adds the graph of a listed executable to the graph that gpubench captures from `stream` on this thread. Returns the reason if that
+/// is impossible, and no reason if gpubench does not capture it.
 ///
 /// # Safety
 /// The stream exists.
 unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), Option<&'static str>> {
-    let own = OWN_CAPTURE.get();
-    // SAFETY: the caller's contract.
-    let capture = (own != 0).then(|| unsafe { Capture::of(stream) }).flatten();
-    let Capture { graph, before, count, .. } = capture.filter(|capture| capture.number == own).ok_or(None)?;
     let executables = executables();
-    let (_, clone) = executables.living.get(&(executable as usize)).ok_or(Some(UNSEEN))?;
+    let (_, clone) = executables.living.get(&(executable as usize)).ok_or(None)?;
+    // SAFETY: the caller's contract.
+    let capture = unsafe { Capture::of(stream) }.filter(|capture| capture.number == OWN_CAPTURE.get());
+    let Capture { graph, before, count, .. } = capture.ok_or(None)?;
     let child = (*clone)? as CUgraph;
     let add =
         unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph));

@@ -45,6 +45,14 @@ fn a_graph_is_captured_as_a_child() {
     assert!(clones > 0 && 2 * clones < executables, "{clones} of {executables}");
 }
 
+/// A graph of kernels writes what can be seen.
+#[test]
+fn the_writes_of_a_graph_are_compared_with_those_that_are_declared() {
+    let measured = measure(RECORDED, &["--quick", "recorded_too_little"], &[]);
+    let [record] = &measured.run.records[..] else { panic!("{}", measured.ended) };
+    assert_ne!(record.verdict.state, State::Valid, "{:?}", record.verdict);
+}
+
 /// Two launches of one graph are two children, and a launch of gpubench's own graph is one.
 #[test]
 fn launches_on_streams_that_join_are_each_captured_once() {

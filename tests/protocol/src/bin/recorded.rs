@@ -267,6 +267,12 @@ fn recorded_fill(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), Ca
     recorded.launch(stream)
 }
 
+/// Writes less than it declares.
+#[gpu_bench(setup = recorded(|| by_a_library(fills)), writes = 40 * N)]
+fn recorded_too_little(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
+    recorded.launch(stream)
+}
+
 #[gpu_bench(setup = recorded(|| by_a_library(|module, stream, _| allocates(module, stream))))]
 fn recorded_allocation(recorded: &Recorded<Kept>, stream: &RawStream) -> Result<(), CaseError> {
     recorded.launch(stream)

@@ -38,7 +38,9 @@ pub(crate) fn sampler<'a>(
     let suspended = Suspended::begin(flush.flush)?;
     let mut empty = Empty::beside(device, method.path, wanted.cache);
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, Piece::Graph)]));
-    if let Some(reason) = method.path_reason.as_mut().filter(|_| launches_a_graph && !wanted.host_work) {
+    if let (Err(StreamReason::NotCaptured { .. }), Some(reason), true) =
+        (&chosen, &mut method.path_reason, launches_a_graph)
+    {
         empty = empty.as_graph()?;
         reason.push_str("; the overhead of an empty graph is subtracted");
     }

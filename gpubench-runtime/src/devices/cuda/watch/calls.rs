@@ -120,7 +120,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
                 match work {
                     Enqueued::HostFunction => host_functions += 1,
                     Enqueued::Allocation => in_order += 1,
-                    Enqueued::Graph => graphs += 1,
+                    Enqueued::Graph { .. } => graphs += 1,
                     _ => {}
                 }
                 if *stream == own as u64 {

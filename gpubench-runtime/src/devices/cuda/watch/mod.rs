@@ -229,8 +229,8 @@ fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let why = works().find_map(|work| match work {
         Enqueued::CopyOut(_) => Some("the launch copies to the host or to an array"),
         Enqueued::HostFunction => Some("the launch calls a function on the host"),
-        Enqueued::Graph => Some("the launch launches a graph"),
-        Enqueued::Kernel(_) | Enqueued::Copy(_) | Enqueued::Memset(_) | Enqueued::Allocation => None,
+        Enqueued::Graph { writes_memory_alone: false } => Some("the launch launches a graph"),
+        _ => None,
     });
     why.map(str::to_owned)
 }
