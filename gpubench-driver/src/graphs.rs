@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ffi::{c_uint, c_ulonglong};
+use std::ffi::{c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,10 +13,9 @@ use crate::calls::{Enqueued, PER_THREAD, enqueued, watched_context};
 use crate::forward::forwarders;
 use crate::library::{EntryPoint, Function, unrecorded};
 use crate::result::{absent, returned, set_detail};
-use crate::table::{Ptr, cuStreamBeginCapture_v2};
 use crate::types::{
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult,
-    CUstream, CUstreamCaptureMode,
+    CUstream,
 };
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
@@ -47,7 +46,7 @@ struct Executables {
 static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, living: BTreeMap::new() });
 
 thread_local! {
-    /// The driver's number of the last capture that this thread began for gpubench. No other capture ever has it.
+    /// The driver's number of the last capture that this thread began for gpubench, which no other capture ever has.
     static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(c_ulonglong::MAX) };
 }
 
@@ -67,18 +66,14 @@ pub unsafe extern "C" fn instantiate_unlisted(
     forwarders! { @body "cuGraphInstantiateWithFlags" (place: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
 }
 
-/// Begins a capture into which this thread may launch graphs, as children of the captured one.
+/// Makes graphs that this thread launches into the capture of `stream` children of the captured graph.
 ///
 /// # Safety
 /// The stream exists.
-pub unsafe fn begin_capture(stream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
+pub unsafe fn capture_graphs(stream: CUstream) {
     // SAFETY: the caller's contract.
-    let code = unsafe { cuStreamBeginCapture_v2(stream, mode) };
-    // SAFETY: the same.
-    if let Some(capture) = unsafe { Capture::of(stream) }.filter(|_| code == CUDA_SUCCESS) {
-        OWN_CAPTURE.set(capture.number);
-    }
-    code
+    let capture = unsafe { Capture::of(stream) };
+    OWN_CAPTURE.set(capture.map_or(c_ulonglong::MAX, |capture| capture.number));
 }
 
 /// Runs `body`. Returns the executables that any thread made meanwhile and that still exist.
@@ -125,7 +120,7 @@ pub(crate) unsafe fn instantiated_with_params(
     code: u32,
     place: *const CUgraphExec,
     graph: CUgraph,
-    params: Ptr,
+    params: *mut c_void,
 ) {
     if code == CUDA_SUCCESS {
         // SAFETY: the driver has just read the parameters, which begin with the flags.

@@ -65,7 +65,7 @@ mod watch;
 pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch};
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use fork::{is_copy, mark_copies};
-pub use graphs::{begin_capture, instantiate_unlisted, new_executables};
+pub use graphs::{capture_graphs, instantiate_unlisted, new_executables};
 pub use interpose::{NotInterposed, interpose, interposed};
 pub use kernel_info::KernelInfo;
 pub use library::{library_path, load};

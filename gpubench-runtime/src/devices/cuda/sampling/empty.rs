@@ -42,7 +42,7 @@ impl Empty {
     }
 
     /// Makes each launch that of a graph, with the overhead that a graph has on the stream.
-    pub(crate) fn as_graph(mut self) -> Result<Self, Failure> {
+    pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
         let capture = Capture::begin(self.stream)?;
         self.launch()?;
         self.graph = Some(capture.end()?.instantiate()?);

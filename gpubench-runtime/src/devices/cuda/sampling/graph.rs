@@ -19,7 +19,9 @@ impl Capture {
     pub(crate) fn begin(stream: CUstream) -> Result<Self, CallError> {
         let mode = sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as its case.
-        check(unsafe { gpubench_driver::begin_capture(stream, mode) })?;
+        check(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
+        // SAFETY: the same.
+        unsafe { gpubench_driver::capture_graphs(stream) };
         Ok(Self { stream, ended: false })
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn sampler<'a>(
     if let (Err(StreamReason::NotCaptured { .. }), Some(reason), true) =
         (&chosen, &mut method.path_reason, launches_a_graph)
     {
-        empty = empty.as_graph()?;
+        empty = empty.into_graph()?;
         reason.push_str("; the overhead of an empty graph is subtracted");
     }
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;

@@ -92,7 +92,7 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     let path = groups.path();
     let mut empty = Empty::beside(device, path, cache);
     if groups == Groups::StreamOfGraphs {
-        empty = empty.as_graph()?;
+        empty = empty.into_graph()?;
     }
     let nothing = readings(device, (groups, cache), &mut Nothing)?;
     let launches = readings(device, (groups, cache), &mut empty)?;
