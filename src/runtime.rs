@@ -12,7 +12,7 @@ pub use gpubench_tune as tuning;
 pub mod settings {
     pub use gpubench_records::comparison::Threshold;
     pub use gpubench_records::id::BenchmarkId;
-    pub use gpubench_records::task::{InvalidPart, Part, ShareMode};
+    pub use gpubench_records::task::{Part, ShareMode};
     pub use gpubench_runtime::device::ClockTarget;
     pub use gpubench_runtime::{
         ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, StatedPeak, Verifier,

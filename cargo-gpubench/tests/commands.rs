@@ -255,7 +255,7 @@ fn a_run_without_records_is_told_by_all() {
         let flag = format!("--{}", format.name);
         let ended = project.run(&["report", &empty, &flag, "-"]).code(4);
         assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name);
-        let says = [Format::MARKDOWN, HTML, JUNIT].contains(&format);
+        let says = [Format::MARKDOWN, HTML, JUNIT].iter().any(|it| it.name == format.name);
         assert_eq!(ended.stdout().contains(none), says, "{}", format.name);
     }
     run.planned_cases = 0;

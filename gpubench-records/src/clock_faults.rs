@@ -97,12 +97,10 @@ impl Display for ClockFaults {
             (self.too_long_groups, &groups, "longer than this machine's clock saw"),
         ];
         let told = faults.iter().filter(|(count, ..)| *count > 0);
-        let told: Vec<String> = told
-            .map(|(count, of, are)| {
-                format!("{count} of {of} {} {are}", if *count == 1 { "is" } else { "are" })
-            })
-            .collect();
-        f.write_str(&told.join(", "))
+        let told = told.map(|(count, of, are)| {
+            format!("{count} of {of} {} {are}", if *count == 1 { "is" } else { "are" })
+        });
+        f.write_str(&format::joined(told, ", "))
     }
 }
 

@@ -23,29 +23,7 @@ gpubench_stats::stored! {
         /// The interval reaches over an end of the band: the measurement does not decide.
         Undecided,
     }
-}
 
-impl Answer {
-    /// Returns the answer that an interval gives: one that lies on one side of the band decides, and so does one that lies
-    /// within it.
-    ///
-    /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
-    /// the interval misses the true ratio.
-    pub fn of(ratio: &Ratio, band: f64) -> Self {
-        let (least, most) = (1.0 / (1.0 + band), 1.0 + band);
-        if ratio.high < least {
-            Self::Faster
-        } else if ratio.low > most {
-            Self::Slower
-        } else if least <= ratio.low && ratio.high <= most {
-            Self::Same
-        } else {
-            Self::Undecided
-        }
-    }
-}
-
-gpubench_stats::stored! {
     /// The difference from which on a slower launch is a regression.
     #[derive(Copy)]
     pub enum Threshold {
@@ -54,40 +32,7 @@ gpubench_stats::stored! {
         /// The spread between processes, which must be known.
         Noise,
     }
-}
 
-/// Reads `5%`, `5`, or `noise`.
-impl FromStr for Threshold {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.trim() == "noise" {
-            return Ok(Self::Noise);
-        }
-        Self::part(text).map(Self::Fraction).ok_or("give a percentage above 0, such as 5%, or `noise`")
-    }
-}
-
-impl Threshold {
-    /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
-    pub fn part(text: &str) -> Option<f64> {
-        let number = text.trim().trim_end_matches('%').trim_end();
-        let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent > 0.0);
-        percent.map(|percent| percent / 100.0)
-    }
-
-    /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
-    /// contains the spread between processes.
-    pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
-        answer == Answer::Slower
-            && match self {
-                Self::Fraction(part) => ratio.value >= 1.0 + part,
-                Self::Noise => noise_known,
-            }
-    }
-}
-
-gpubench_stats::stored! {
     /// The result of timing two launches in turn.
     pub struct Comparison {
         /// The time of this launch over that of the other. Nothing if there were too few rounds for an interval.
@@ -101,16 +46,7 @@ gpubench_stats::stored! {
         /// The random number that the places of the rounds' inputs were drawn with. Nothing in runs whose places took turns.
         pub seed: Option<u64>,
     }
-}
 
-impl Comparison {
-    /// Returns true if this launch is slower than allowed. The rounds show the spread between processes.
-    pub fn regressed(&self, threshold: Threshold) -> bool {
-        self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
-    }
-}
-
-gpubench_stats::stored! {
     /// A round: new inputs for both launches, and samples that alternate. Each two share the places of their inputs, which the
     /// launches swap between them.
     #[derive(Copy)]
@@ -190,6 +126,64 @@ gpubench_stats::stored! {
         New,
         /// There is no number, now or then.
         NoTime(String),
+    }
+}
+
+impl Answer {
+    /// Returns the answer that an interval gives: one that lies on one side of the band decides, and so does one that lies
+    /// within it.
+    ///
+    /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
+    /// the interval misses the true ratio.
+    pub fn of(ratio: &Ratio, band: f64) -> Self {
+        let (least, most) = (1.0 / (1.0 + band), 1.0 + band);
+        if ratio.high < least {
+            Self::Faster
+        } else if ratio.low > most {
+            Self::Slower
+        } else if least <= ratio.low && ratio.high <= most {
+            Self::Same
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+/// Reads `5%`, `5`, or `noise`.
+impl FromStr for Threshold {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim() == "noise" {
+            return Ok(Self::Noise);
+        }
+        Self::part(text).map(Self::Fraction).ok_or("give a percentage above 0, such as 5%, or `noise`")
+    }
+}
+
+impl Threshold {
+    /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
+    pub fn part(text: &str) -> Option<f64> {
+        let number = text.trim().trim_end_matches('%').trim_end();
+        let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent > 0.0);
+        percent.map(|percent| percent / 100.0)
+    }
+
+    /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
+    /// contains the spread between processes.
+    pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
+        answer == Answer::Slower
+            && match self {
+                Self::Fraction(part) => ratio.value >= 1.0 + part,
+                Self::Noise => noise_known,
+            }
+    }
+}
+
+impl Comparison {
+    /// Returns true if this launch is slower than allowed. The rounds show the spread between processes.
+    pub fn regressed(&self, threshold: Threshold) -> bool {
+        self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
     }
 }
 

@@ -3,7 +3,6 @@
 
 use gpubench_core::Link;
 use std::borrow::Cow;
-use std::fmt::{self, Display};
 
 use gpubench_stats::{Bytes, BytesPerSecond, Hertz, Rate};
 
@@ -30,6 +29,80 @@ gpubench_stats::stored! {
         /// The limits that results are compared with. Of several of a quantity, the first counts, and the others are shown beside
         /// it.
         pub peaks: Vec<Peak>,
+    }
+
+    /// A property with its unit.
+    #[non_exhaustive]
+    pub struct Property {
+        /// The name, such as `L2 cache`.
+        pub name: String,
+        /// The amount.
+        pub value: Value,
+    }
+
+    /// A property's value.
+    #[non_exhaustive]
+    pub enum Value {
+        /// A number of things.
+        Count(u64),
+        /// An amount of memory.
+        Bytes(Bytes),
+        /// A clock.
+        Hertz(Hertz),
+        /// Words.
+        Text(String),
+    }
+
+    /// A limit of a device.
+    #[non_exhaustive]
+    pub struct Peak {
+        /// The quantity that is limited.
+        pub quantity: Quantity,
+        /// The limit.
+        pub value: Rate,
+        /// The source of the number.
+        pub source: PeakSource,
+        /// The derivation in a few words.
+        pub method: String,
+        /// True if it may be wrong: cards of a model differ, or nothing confirms it.
+        #[serde(default)]
+        pub uncertain: bool,
+    }
+
+    /// A quantity that a device limits per second.
+    #[derive(Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Quantity {
+        /// Bytes read from and written to memory.
+        MemoryBandwidth,
+        /// Bytes read from and written to the last-level cache.
+        CacheBandwidth,
+        /// Bytes from the host's memory to the device's.
+        HostToDevice,
+        /// Bytes from the device's memory to the host's.
+        DeviceToHost,
+        /// Bytes from a device to another, or the other way.
+        PeerToPeer,
+        /// Floating-point operations of a precision such as `f32`.
+        Compute(String),
+    }
+
+    /// The source of a peak.
+    #[derive(Copy, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum PeakSource {
+        /// From the attributes that the driver reports.
+        #[error("from attributes")]
+        Attribute,
+        /// From its maker's datasheet.
+        #[error("from the datasheet")]
+        Datasheet,
+        /// Measured on this device by this program.
+        #[error("measured")]
+        Measured,
+        /// From the user.
+        #[error("given")]
+        User,
     }
 }
 
@@ -104,17 +177,6 @@ impl DeviceInfo {
     }
 }
 
-gpubench_stats::stored! {
-    /// A property with its unit.
-    #[non_exhaustive]
-    pub struct Property {
-        /// The name, such as `L2 cache`.
-        pub name: String,
-        /// The amount.
-        pub value: Value,
-    }
-}
-
 impl Property {
     /// The property `name` of `value`.
     pub fn new(name: impl Into<String>, value: Value) -> Self {
@@ -123,8 +185,8 @@ impl Property {
 }
 
 /// The property in words, such as `32 multiprocessors` or `L2 cache 60 MiB`.
-impl Display for Property {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Display for Property {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = &self.name;
         match &self.value {
             Value::Count(count) => write!(f, "{count} {name}"),
@@ -132,37 +194,6 @@ impl Display for Property {
             Value::Hertz(clock) => write!(f, "{name} {clock}"),
             Value::Text(text) => write!(f, "{name} {text}"),
         }
-    }
-}
-
-gpubench_stats::stored! {
-    /// A property's value.
-    #[non_exhaustive]
-    pub enum Value {
-        /// A number of things.
-        Count(u64),
-        /// An amount of memory.
-        Bytes(Bytes),
-        /// A clock.
-        Hertz(Hertz),
-        /// Words.
-        Text(String),
-    }
-
-    /// A limit of a device.
-    #[non_exhaustive]
-    pub struct Peak {
-        /// The quantity that is limited.
-        pub quantity: Quantity,
-        /// The limit.
-        pub value: Rate,
-        /// The source of the number.
-        pub source: PeakSource,
-        /// The derivation in a few words.
-        pub method: String,
-        /// True if it may be wrong: cards of a model differ, or nothing confirms it.
-        #[serde(default)]
-        pub uncertain: bool,
     }
 }
 
@@ -191,26 +222,6 @@ impl Peak {
             (PeakSource::Attribute | PeakSource::Datasheet, true) => 4,
             (PeakSource::Measured, true) => 5,
         }
-    }
-}
-
-gpubench_stats::stored! {
-    /// A quantity that a device limits per second.
-    #[derive(Eq, PartialOrd, Ord)]
-    #[non_exhaustive]
-    pub enum Quantity {
-        /// Bytes read from and written to memory.
-        MemoryBandwidth,
-        /// Bytes read from and written to the last-level cache.
-        CacheBandwidth,
-        /// Bytes from the host's memory to the device's.
-        HostToDevice,
-        /// Bytes from the device's memory to the host's.
-        DeviceToHost,
-        /// Bytes from a device to another, or the other way.
-        PeerToPeer,
-        /// Floating-point operations of a precision such as `f32`.
-        Compute(String),
     }
 }
 
@@ -277,33 +288,6 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
     ("d2h", Quantity::DeviceToHost),
     ("p2p", Quantity::PeerToPeer),
 ];
-
-gpubench_stats::stored! {
-    /// The source of a peak.
-    #[derive(Copy, Eq)]
-    #[non_exhaustive]
-    pub enum PeakSource {
-        /// From the attributes that the driver reports.
-        Attribute,
-        /// From its maker's datasheet.
-        Datasheet,
-        /// Measured on this device by this program.
-        Measured,
-        /// From the user.
-        User,
-    }
-}
-
-impl Display for PeakSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Attribute => "from attributes",
-            Self::Datasheet => "from the datasheet",
-            Self::Measured => "measured",
-            Self::User => "given",
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,12 @@
 //! The exit codes of a program, in their only table.
 
-use std::fmt::{self, Display};
-use std::{error::Error, process::ExitCode};
+use std::process::ExitCode;
 
 use crate::{Run, State};
 
 /// The end of a run, from the most to the least important: if several apply, the first one counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("exit code {}", self.code())]
 pub enum Exit {
     /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
     Interrupted(u8),
@@ -66,11 +66,3 @@ impl From<Exit> for ExitCode {
         Self::from(exit.code())
     }
 }
-
-impl Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exit code {}", self.code())
-    }
-}
-
-impl Error for Exit {}

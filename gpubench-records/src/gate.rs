@@ -1,6 +1,8 @@
 //! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
 //! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
 
+use std::collections::BTreeMap;
+
 use crate::{Answer, Cache, Exit, Finding, Run, Threshold};
 use gpubench_stats::Ratio;
 
@@ -41,8 +43,8 @@ pub enum GateOutcome {
     Unjudged(Unjudged),
 }
 
-/// The reason that a case could not be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason that a case could not be judged, in the order in which reports list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unjudged {
     /// The run lacks it.
     NotMeasured,
@@ -56,18 +58,6 @@ pub enum Unjudged {
     Undecided,
     /// The threshold is the spread between processes, which is not known.
     NoiseUnknown,
-}
-
-impl Unjudged {
-    /// All reasons, in the order in which they are reported.
-    pub const ALL: [Self; 6] = [
-        Self::NotMeasured,
-        Self::NotComparable,
-        Self::NoNumber,
-        Self::NoInterval,
-        Self::Undecided,
-        Self::NoiseUnknown,
-    ];
 }
 
 impl Run {
@@ -110,11 +100,6 @@ impl Run {
         let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned();
         Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
     }
-
-    /// The cases that are slower than allowed, each with its ratio: to the case that it took turns with, or to the baseline.
-    pub fn regressions(&self) -> Vec<(String, Ratio)> {
-        self.gate().map(|gate| gate.regressions()).unwrap_or_default()
-    }
 }
 
 /// The outcome for a case of this `ratio`. One that is slower by the threshold and may not be does not pass.
@@ -151,17 +136,21 @@ impl Gate {
         self.cases.iter().filter_map(ratio).collect()
     }
 
-    /// Returns the names of the cases that could not be judged for this reason.
-    pub fn unjudged(&self, why: Unjudged) -> Vec<String> {
-        let missing = self.missing.iter().filter(|_| why == Unjudged::NotMeasured).cloned();
-        let cases = self.cases.iter().filter(|case| case.outcome == GateOutcome::Unjudged(why));
-        missing.chain(cases.map(|case| format!("{} {}", case.name, case.cache))).collect()
+    /// Returns the names of the cases that could not be judged, by reason.
+    pub fn unjudged(&self) -> BTreeMap<Unjudged, Vec<String>> {
+        let missing = self.missing.iter().map(|name| (Unjudged::NotMeasured, name.clone()));
+        let cases = self.cases.iter().filter_map(|case| match case.outcome {
+            GateOutcome::Unjudged(why) => Some((why, format!("{} {}", case.name, case.cache))),
+            _ => None,
+        });
+        let mut names = BTreeMap::<_, Vec<_>>::new();
+        missing.chain(cases).for_each(|(why, name)| names.entry(why).or_default().push(name));
+        names
     }
 
     /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
     pub fn exit(&self) -> Exit {
-        let judged_nothing = self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)));
-        if judged_nothing || Unjudged::ALL.iter().any(|why| !self.unjudged(*why).is_empty()) {
+        if self.cases.is_empty() || !self.unjudged().is_empty() {
             Exit::Failed
         } else if self.regressions().is_empty() {
             Exit::Done
@@ -250,7 +239,7 @@ mod tests {
         }
         assert_eq!(exit(measured.clone()), Exit::Failed);
         let gate = run(vec![measured], &[], part).gate().expect("a gate");
-        assert_eq!(gate.unjudged(Unjudged::Undecided), ["case 0 hot"]);
+        assert_eq!(gate.unjudged()[&Unjudged::Undecided], ["case 0 hot"]);
     }
 
     #[test]

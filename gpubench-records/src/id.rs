@@ -1,8 +1,8 @@
 //! The names of things: of devices, arguments and cases.
 
-use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use gpubench_stats::format::joined;
 use serde::{Deserialize, Serialize};
 
 use crate::{Cache, text::split_outside_brackets};
@@ -28,24 +28,18 @@ impl<'a> DeviceId<'a> {
 
 gpubench_stats::stored! {
     /// An argument's name and its value as it is shown.
-    #[derive(Eq, PartialOrd, Ord, Hash)]
+    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[error("{name}={value}")]
     pub struct Arg {
         /// The argument's name.
         pub name: String,
         /// Its value.
         pub value: String,
     }
-}
 
-impl Display for Arg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, self.value)
-    }
-}
-
-gpubench_stats::stored! {
     /// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
-    #[derive(Eq, PartialOrd, Ord, Hash)]
+    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[error("{}", shown_name(benchmark, args))]
     pub struct BenchmarkId {
         /// The benchmark's path, crate first.
         pub benchmark: String,
@@ -54,22 +48,11 @@ gpubench_stats::stored! {
     }
 }
 
-impl Display for BenchmarkId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown_name(&self.benchmark, &self.args))
-    }
-}
-
-/// A text that is not the name of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]")]
-pub struct InvalidBenchmarkId;
-
 /// Reads `sum`, or `sum[BLOCK=128, n=1024]`.
 impl FromStr for BenchmarkId {
-    type Err = InvalidBenchmarkId;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidBenchmarkId> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, args) = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
         let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
         let args = args.map(|arg| {
@@ -79,14 +62,15 @@ impl FromStr for BenchmarkId {
         let args = args
             .collect::<Option<Vec<Arg>>>()
             .filter(|_| !name.trim().is_empty())
-            .ok_or(InvalidBenchmarkId)?;
+            .ok_or("give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]")?;
         Ok(Self { benchmark: name.trim().to_owned(), args })
     }
 }
 
 gpubench_stats::stored! {
     /// The identity of a case, from one run to another: a case is the same on every device of a model.
-    #[derive(Eq, PartialOrd, Ord, Hash)]
+    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[error("{} {cache}", self.name())]
     pub struct CaseId {
         /// The benchmark's path, crate first.
         pub benchmark: String,
@@ -102,7 +86,8 @@ gpubench_stats::stored! {
 }
 
 /// A case of a plan: on one device of this machine, whose model is known once it is open. A process measures it once.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error)]
+#[error("{} {cache}", self.name())]
 pub struct PlannedCase {
     /// The benchmark's path, crate first.
     pub benchmark: String,
@@ -126,12 +111,6 @@ impl PlannedCase {
     }
 }
 
-impl Display for PlannedCase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name(), self.cache)
-    }
-}
-
 impl CaseId {
     /// The benchmark with its arguments, such as `kernels::saxpy[n=65536]`: the name that cases share which differ in their
     /// device or cache state.
@@ -140,19 +119,12 @@ impl CaseId {
     }
 }
 
-impl Display for CaseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name(), self.cache)
-    }
-}
-
 /// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
 pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
     if args.is_empty() {
         return benchmark.to_owned();
     }
-    let args: Vec<String> = args.iter().map(Arg::to_string).collect();
-    format!("{benchmark}[{}]", args.join(", "))
+    format!("{benchmark}[{}]", joined(args, ", "))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub use self::{
     exit::Exit,
     failure::{Failure, Stage, Step},
     files::ceilings::Ceiling,
-    files::{BaselineOptions, Destination, EarlierRun, FormatError, ReadError, Stored},
+    files::{Destination, EarlierRun, FormatError, ReadError, Stored},
     gate::{GateOutcome, GatedCase},
     id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
     launch::{Kernel, LaunchInfo, Multiprocessors, Written},

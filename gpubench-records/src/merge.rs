@@ -68,8 +68,7 @@ fn of_case(mut records: Vec<Record>) -> Option<Record> {
 
 /// Makes a record invalid if its processes claim different work: what they measured is not one thing.
 fn judge_work(record: &mut Record) {
-    let mut counts =
-        record.measurement.iter().chain(&record.other_processes).map(|measured| &measured.counts);
+    let mut counts = record.measurements().map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };
     let Some(differences) =
         counts.map(|other| crate::work::differences(first, other)).find(|found| !found.is_empty())
@@ -78,8 +77,7 @@ fn judge_work(record: &mut Record) {
     };
     let is_told = |reason: &Reason| matches!(reason, Reason::WorkDiffers { .. });
     if !record.verdict.reasons.iter().any(is_told) {
-        record.verdict =
-            record.verdict.clone().and(Reason::WorkDiffers { differences: differences.join("; ") });
+        record.verdict.add([Reason::WorkDiffers { differences: differences.join("; ") }]);
     }
 }
 
@@ -100,7 +98,7 @@ mod tests {
     }
 
     fn medians(record: &Record) -> Vec<f64> {
-        let all = record.measurement.iter().chain(&record.other_processes);
+        let all = record.measurements();
         all.map(|measurement| measurement.median().0).collect()
     }
 

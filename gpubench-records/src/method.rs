@@ -35,37 +35,7 @@ gpubench_stats::stored! {
         /// The flush verification, made before the first sample, if the device offers one.
         pub flush_verification: Option<FlushVerification>,
     }
-}
 
-impl Method {
-    /// Returns the method of samples that are timed on `path`, with no flush before them.
-    pub fn new(path: Path) -> Self {
-        Self {
-            path,
-            path_reason: None,
-            batch: None,
-            kernel_count: None,
-            operations: None,
-            flush: Flush::None,
-            flush_reason: None,
-            flush_verification: None,
-        }
-    }
-
-    /// Returns the same method with this flush before each sample.
-    #[must_use]
-    pub fn with_flush(self, flush: Flush) -> Self {
-        Self { flush, ..self }
-    }
-
-    /// Returns the same method with `launches` launches in each sample.
-    #[must_use]
-    pub fn with_batch(self, launches: usize) -> Self {
-        Self { batch: Some(launches).filter(|launches| *launches > 1), ..self }
-    }
-}
-
-gpubench_stats::stored! {
     /// The verification that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
     /// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
     #[derive(Copy, Default)]
@@ -82,37 +52,7 @@ gpubench_stats::stored! {
         /// Reading the same behind the reference, which leaves nothing dirty.
         pub reference_large_read: Nanoseconds,
     }
-}
 
-impl FlushVerification {
-    /// The share of the lines evicted by the reference that must be gone.
-    const EVICTED: f64 = 0.9;
-    /// Behind a clean flush the sweep takes at most this much longer, or shorter.
-    const CLEAN: f64 = 0.03;
-
-    /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
-    pub fn evicted_fraction(&self) -> Option<f64> {
-        let gain = self.reference_read - self.cached_read;
-        (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
-    }
-
-    /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
-    pub fn dirt(&self) -> f64 {
-        self.large_read / self.reference_large_read - 1.0
-    }
-
-    /// Returns true if the flush leaves the cache empty.
-    pub fn evicts_cache(&self) -> bool {
-        self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
-    }
-
-    /// Returns true if the flush leaves nothing to be written back.
-    pub fn is_clean(&self) -> bool {
-        self.dirt().abs() <= Self::CLEAN
-    }
-}
-
-gpubench_stats::stored! {
     /// The way to empty the last-level cache before a sample.
     #[derive(Copy, Eq, Hash)]
     pub enum Flush {
@@ -141,21 +81,7 @@ gpubench_stats::stored! {
         /// The device's own clock around each launch.
         Device,
     }
-}
 
-impl Path {
-    /// Returns the timer of this path in words, such as `events in a captured graph`.
-    pub fn timer(self) -> &'static str {
-        match self {
-            Self::Graph => "events in a captured graph",
-            Self::Stream => "events on the stream, behind a delay",
-            Self::Host => "the monotonic clock",
-            Self::Device => "the device's own clock",
-        }
-    }
-}
-
-gpubench_stats::stored! {
     /// The timer of a device, measured on the path that its samples take.
     #[derive(Copy, Default)]
     #[non_exhaustive]
@@ -197,6 +123,74 @@ gpubench_stats::stored! {
         /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
         #[serde(default)]
         pub simulated: bool,
+    }
+}
+
+impl Method {
+    /// Returns the method of samples that are timed on `path`, with no flush before them.
+    pub fn new(path: Path) -> Self {
+        Self {
+            path,
+            path_reason: None,
+            batch: None,
+            kernel_count: None,
+            operations: None,
+            flush: Flush::None,
+            flush_reason: None,
+            flush_verification: None,
+        }
+    }
+
+    /// Returns the same method with this flush before each sample.
+    #[must_use]
+    pub fn with_flush(self, flush: Flush) -> Self {
+        Self { flush, ..self }
+    }
+
+    /// Returns the same method with `launches` launches in each sample.
+    #[must_use]
+    pub fn with_batch(self, launches: usize) -> Self {
+        Self { batch: Some(launches).filter(|launches| *launches > 1), ..self }
+    }
+}
+
+impl FlushVerification {
+    /// The share of the lines evicted by the reference that must be gone.
+    const EVICTED: f64 = 0.9;
+    /// Behind a clean flush the sweep takes at most this much longer, or shorter.
+    const CLEAN: f64 = 0.03;
+
+    /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
+    pub fn evicted_fraction(&self) -> Option<f64> {
+        let gain = self.reference_read - self.cached_read;
+        (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
+    }
+
+    /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
+    pub fn dirt(&self) -> f64 {
+        self.large_read / self.reference_large_read - 1.0
+    }
+
+    /// Returns true if the flush leaves the cache empty.
+    pub fn evicts_cache(&self) -> bool {
+        self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
+    }
+
+    /// Returns true if the flush leaves nothing to be written back.
+    pub fn is_clean(&self) -> bool {
+        self.dirt().abs() <= Self::CLEAN
+    }
+}
+
+impl Path {
+    /// Returns the timer of this path in words, such as `events in a captured graph`.
+    pub fn timer(self) -> &'static str {
+        match self {
+            Self::Graph => "events in a captured graph",
+            Self::Stream => "events on the stream, behind a delay",
+            Self::Host => "the monotonic clock",
+            Self::Device => "the device's own clock",
+        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The stored data: a [`Run`] with its [`Record`]s, the program that measured, and the machine. Reports read nothing else, so that
 //! a stored run prints as a live one does.
 
-use std::fmt::Display;
-use std::io::Write;
-use std::{fmt, io};
+use std::io::{self, Write};
 
 use gpubench_stats::{Bytes, Nanoseconds, format, units::Range};
 
@@ -53,40 +51,7 @@ gpubench_stats::stored! {
         /// The comparison with a baseline.
         pub baseline_comparison: Option<BaselineComparison>,
     }
-}
 
-impl Run {
-    /// Writes it as [`parse`](Self::parse) reads it.
-    ///
-    /// # Errors
-    /// If `out` takes no more.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        // In bytes first: lines of a run are written into bytes too, and the code for both is the same.
-        out.write_all(&serde_json::to_vec(self)?)?;
-        out.write_all(b"\n")
-    }
-
-    /// Returns the device of `record`.
-    pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
-        self.devices.iter().find(|info| info.device == record.device)
-    }
-
-    /// Returns the records that have a measurement, with it.
-    pub fn measured(&self) -> impl Iterator<Item = (&Record, &Measurement)> {
-        self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
-    }
-
-    /// Adds those of `devices` that it does not have.
-    pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
-        for info in devices {
-            if !self.devices.iter().any(|listed| listed.device == info.device) {
-                self.devices.push(info);
-            }
-        }
-    }
-}
-
-gpubench_stats::stored! {
     /// A benchmark that is not measured with these arguments.
     #[derive(Eq)]
     pub struct Skipped {
@@ -99,16 +64,7 @@ gpubench_stats::stored! {
         /// The reason, in the benchmark's own words.
         pub reason: String,
     }
-}
 
-impl Skipped {
-    /// The name of its cases, without their device and cache state.
-    pub fn name(&self) -> String {
-        shown_name(&self.benchmark, &self.args)
-    }
-}
-
-gpubench_stats::stored! {
     /// The stored result of a case.
     #[non_exhaustive]
     pub struct Record {
@@ -160,6 +116,131 @@ gpubench_stats::stored! {
         #[serde(flatten)]
         pub samples: Samples,
     }
+
+    /// The comparison that is stored beside the record of the case that is compared.
+    pub struct Compared {
+        /// The benchmark that it was compared with.
+        #[serde(flatten)]
+        pub with: BenchmarkId,
+        /// The result.
+        pub comparison: Comparison,
+        /// The measurement of the other case: sample by sample, the two form the pairs.
+        pub measurement: Measurement,
+        /// The trust that it deserves.
+        pub verdict: Verdict,
+    }
+
+    /// The build that measured.
+    #[derive(Default, Eq)]
+    pub struct Program {
+        /// The version of gpubench.
+        pub version: String,
+        /// The commit that gpubench was built from, if it is known.
+        pub commit: Option<String>,
+        /// True if files of gpubench had changed since that commit.
+        pub dirty: Option<bool>,
+        /// Its `opt-level`: host cases of an unoptimised program say little.
+        pub opt_level: String,
+        /// The target triple it was built for.
+        pub target: String,
+        /// The suite: the package, and its target that has the `main`.
+        #[serde(default)]
+        pub suite: String,
+        /// The hash of this build's file, if runs are kept.
+        pub fingerprint: Option<String>,
+        /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
+        pub package: Option<Package>,
+    }
+
+    /// The user's package that has the `main`.
+    #[derive(Default, Eq)]
+    pub struct Package {
+        /// Its name.
+        pub name: String,
+        /// Its version.
+        pub version: String,
+        /// The commit that the program was built from. Nothing if that is not certain: without a checkout or git, or if sources
+        /// have changed since the build.
+        pub commit: Option<String>,
+        /// True if tracked files of the checkout had changed since that commit.
+        pub dirty: Option<bool>,
+        /// Its folder when it was built. Not stored, because it describes a machine and not the program.
+        #[serde(skip)]
+        pub folder: String,
+    }
+
+    /// The environment of a run.
+    #[derive(Default, Eq)]
+    pub struct Environment {
+        /// The machine's name.
+        pub host: Option<String>,
+        /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
+        pub system: Option<String>,
+        /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
+        pub kernel: Option<String>,
+        /// The model of the CPU.
+        pub cpu: Option<String>,
+        /// The command line: the program without its folder, then its arguments.
+        #[serde(default)]
+        pub command: Vec<String>,
+        /// The task that the run is, if it is one of several.
+        pub task: Option<Task>,
+    }
+
+    /// The cases of a resumed run that the earlier run measured.
+    #[derive(Eq, thiserror::Error)]
+    #[error("resumed: {kept} of {} were measured by the run of {run}", format::counted(*planned, "case"))]
+    pub struct Resumed {
+        /// The name of the earlier run.
+        pub run: String,
+        /// The number of cases that it measured.
+        pub kept: usize,
+        /// The number of all cases that are planned.
+        pub planned: usize,
+    }
+}
+
+impl Run {
+    /// Writes it as [`parse`](Self::parse) reads it.
+    ///
+    /// # Errors
+    /// If `out` takes no more.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        // In bytes first: lines of a run are written into bytes too, and the code for both is the same.
+        out.write_all(&serde_json::to_vec(self)?)?;
+        out.write_all(b"\n")
+    }
+
+    /// Returns the device that the command line calls `name`.
+    pub fn device(&self, name: &str) -> Option<&DeviceInfo> {
+        self.devices.iter().find(|info| info.device == name)
+    }
+
+    /// Returns the device of `record`.
+    pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
+        self.device(&record.device)
+    }
+
+    /// Returns the records that have a measurement, with it.
+    pub fn measured(&self) -> impl Iterator<Item = (&Record, &Measurement)> {
+        self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
+    }
+
+    /// Adds those of `devices` that it does not have.
+    pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
+        for info in devices {
+            if self.device(&info.device).is_none() {
+                self.devices.push(info);
+            }
+        }
+    }
+}
+
+impl Skipped {
+    /// The name of its cases, without their device and cache state.
+    pub fn name(&self) -> String {
+        shown_name(&self.benchmark, &self.args)
+    }
 }
 
 impl Measurement {
@@ -178,21 +259,6 @@ impl Measurement {
     /// The times of its samples, in the order they ran: event times less overhead.
     pub fn times(&self) -> Vec<Nanoseconds> {
         self.samples.times()
-    }
-}
-
-gpubench_stats::stored! {
-    /// The comparison that is stored beside the record of the case that is compared.
-    pub struct Compared {
-        /// The benchmark that it was compared with.
-        #[serde(flatten)]
-        pub with: BenchmarkId,
-        /// The result.
-        pub comparison: Comparison,
-        /// The measurement of the other case: sample by sample, the two form the pairs.
-        pub measurement: Measurement,
-        /// The trust that it deserves.
-        pub verdict: Verdict,
     }
 }
 
@@ -236,7 +302,7 @@ impl Record {
             _ => None,
         });
         let Some(second) = second else {
-            self.verdict = self.verdict.clone().and(Reason::SecondTry(first.clone()));
+            self.verdict.add([Reason::SecondTry(first.clone())]);
             return;
         };
         let is_same = second.stage == first.stage && second.message == first.message;
@@ -270,9 +336,7 @@ impl Record {
     /// of this one is judged; nothing if it has been.
     #[doc(hidden)]
     pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
-        let measured = self.measurement.as_ref()?;
-        let Measurement { samples, launch, .. } = measured;
-        claims::in_doubt(&measured.declared_work(self.case.cache), samples, launch, info)
+        claims::in_doubt(self.measurement.as_ref()?, self.case.cache, info)
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
@@ -283,9 +347,7 @@ impl Record {
             written.writes_on_other_contents = changed.map(|changed| changed > Bytes::ZERO);
             written.changed_on_other_contents = changed;
         }
-        let claim = measured.declared_work(self.case.cache);
-        let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
-        self.verdict = verdict.with_declared_work(&claim, &measured.samples, &measured.launch, info);
+        self.verdict.judge_declared_work(measured, self.case.cache, info);
     }
 
     /// Returns true if it has a time that CUPTI could check and has not.
@@ -304,9 +366,7 @@ impl Record {
             CuptiPass::Failed(_) => None,
         };
         measured.verification.get_or_insert_default().cupti = Some(pass);
-        if let Some(reason) = contradicts {
-            self.verdict = self.verdict.clone().and(reason);
-        }
+        self.verdict.add(contradicts);
     }
 
     /// Drops the times of its samples, and keeps all figures that were made of them.
@@ -330,38 +390,18 @@ impl Record {
             NcuPass::Failed(_) => Vec::new(),
         };
         measured.verification.get_or_insert_default().ncu = Some(pass);
-        self.verdict = reasons.into_iter().fold(self.verdict.clone(), Verdict::and);
+        self.verdict.add(reasons);
+    }
+
+    /// Returns the measurements of all processes that measured the case.
+    pub fn measurements(&self) -> impl Iterator<Item = &Measurement> {
+        self.measurement.iter().chain(&self.other_processes)
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
-        let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
-        let medians = std::iter::once(own).chain(&self.other_processes).map(Measurement::median);
-        Some((Range::of(medians)?, 1 + self.other_processes.len()))
-    }
-}
-
-gpubench_stats::stored! {
-    /// The build that measured.
-    #[derive(Default, Eq)]
-    pub struct Program {
-        /// The version of gpubench.
-        pub version: String,
-        /// The commit that gpubench was built from, if it is known.
-        pub commit: Option<String>,
-        /// True if files of gpubench had changed since that commit.
-        pub dirty: Option<bool>,
-        /// Its `opt-level`: host cases of an unoptimised program say little.
-        pub opt_level: String,
-        /// The target triple it was built for.
-        pub target: String,
-        /// The suite: the package, and its target that has the `main`.
-        #[serde(default)]
-        pub suite: String,
-        /// The hash of this build's file, if runs are kept.
-        pub fingerprint: Option<String>,
-        /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
-        pub package: Option<Package>,
+        self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
+        Some((Range::of(self.measurements().map(Measurement::median))?, 1 + self.other_processes.len()))
     }
 }
 
@@ -370,65 +410,5 @@ impl Program {
     pub fn whole_commit(&self) -> Option<&str> {
         let package = self.package.as_ref().filter(|package| package.dirty == Some(false))?;
         package.commit.as_deref()
-    }
-}
-
-gpubench_stats::stored! {
-    /// The user's package that has the `main`.
-    #[derive(Default, Eq)]
-    pub struct Package {
-        /// Its name.
-        pub name: String,
-        /// Its version.
-        pub version: String,
-        /// The commit that the program was built from. Nothing if that is not certain: without a checkout or git, or if sources
-        /// have changed since the build.
-        pub commit: Option<String>,
-        /// True if tracked files of the checkout had changed since that commit.
-        pub dirty: Option<bool>,
-        /// Its folder when it was built. Not stored, because it describes a machine and not the program.
-        #[serde(skip)]
-        pub folder: String,
-    }
-}
-
-gpubench_stats::stored! {
-    /// The environment of a run.
-    #[derive(Default, Eq)]
-    pub struct Environment {
-        /// The machine's name.
-        pub host: Option<String>,
-        /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
-        pub system: Option<String>,
-        /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
-        pub kernel: Option<String>,
-        /// The model of the CPU.
-        pub cpu: Option<String>,
-        /// The command line: the program without its folder, then its arguments.
-        #[serde(default)]
-        pub command: Vec<String>,
-        /// The task that the run is, if it is one of several.
-        pub task: Option<Task>,
-    }
-}
-
-gpubench_stats::stored! {
-    /// The cases of a resumed run that the earlier run measured.
-    #[derive(Eq)]
-    pub struct Resumed {
-        /// The name of the earlier run.
-        pub run: String,
-        /// The number of cases that it measured.
-        pub kept: usize,
-        /// The number of all cases that are planned.
-        pub planned: usize,
-    }
-}
-
-impl Display for Resumed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, kept, planned } = self;
-        let cases = format::counted(*planned, "case");
-        write!(f, "resumed: {kept} of {cases} were measured by the run of {run}")
     }
 }

@@ -87,6 +87,44 @@ gpubench_stats::stored! {
         /// The overhead that is taken off each of them.
         pub overhead: Nanoseconds,
     }
+
+    /// The launches before the samples of a case.
+    #[derive(Copy)]
+    pub struct WarmUp {
+        /// The number of launches that were thrown away.
+        pub launches: usize,
+        /// The time that they took.
+        pub elapsed: Nanoseconds,
+        /// True if the medians of the last two groups agreed, or had no direction.
+        pub steady: bool,
+    }
+
+    /// The energy of a case.
+    pub enum Energy {
+        /// The energy of a launch.
+        Measured(EnergyMeasurement),
+        /// The reason that it is not known.
+        Unavailable(String),
+    }
+
+    /// The energy of back-to-back launches. It includes everything that the device drew meanwhile, its idle power too.
+    #[derive(Copy)]
+    pub struct EnergyMeasurement {
+        /// The energy of one of them: the power over their number in a second.
+        pub per_launch: Joules,
+        /// The average power of the device, by its counter of energy.
+        pub power: Watts,
+        /// The mean of the power sensor's readings meanwhile, for comparison.
+        pub sensor_power: Option<Watts>,
+        /// The number of launches.
+        pub launches: usize,
+        /// Their time by this machine's clock.
+        pub wall_time: Nanoseconds,
+        /// The number of updates of the counter between the first update and the last.
+        pub updates: usize,
+        /// The time between those two.
+        pub counter_time: Nanoseconds,
+    }
 }
 
 impl Samples {
@@ -304,27 +342,6 @@ fn groups<'a>(
     Groups { sizes, shared_error: Nanoseconds(squares.iter().sum::<f64>().sqrt()) }
 }
 
-gpubench_stats::stored! {
-    /// The launches before the samples of a case.
-    #[derive(Copy)]
-    pub struct WarmUp {
-        /// The number of launches that were thrown away.
-        pub launches: usize,
-        /// The time that they took.
-        pub elapsed: Nanoseconds,
-        /// True if the medians of the last two groups agreed, or had no direction.
-        pub steady: bool,
-    }
-
-    /// The energy of a case.
-    pub enum Energy {
-        /// The energy of a launch.
-        Measured(EnergyMeasurement),
-        /// The reason that it is not known.
-        Unavailable(String),
-    }
-}
-
 impl Energy {
     /// Returns the energy of a launch, if it is known.
     pub fn per_launch(&self) -> Option<Joules> {
@@ -332,26 +349,5 @@ impl Energy {
             Self::Measured(measured) => Some(measured.per_launch),
             Self::Unavailable(_) => None,
         }
-    }
-}
-
-gpubench_stats::stored! {
-    /// The energy of back-to-back launches. It includes everything that the device drew meanwhile, its idle power too.
-    #[derive(Copy)]
-    pub struct EnergyMeasurement {
-        /// The energy of one of them: the power over their number in a second.
-        pub per_launch: Joules,
-        /// The average power of the device, by its counter of energy.
-        pub power: Watts,
-        /// The mean of the power sensor's readings meanwhile, for comparison.
-        pub sensor_power: Option<Watts>,
-        /// The number of launches.
-        pub launches: usize,
-        /// Their time by this machine's clock.
-        pub wall_time: Nanoseconds,
-        /// The number of updates of the counter between the first update and the last.
-        pub updates: usize,
-        /// The time between those two.
-        pub counter_time: Nanoseconds,
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{collections::HashSet, iter, str::FromStr};
 
+use gpubench_stats::format::joined;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +107,7 @@ impl CaseSelection {
         let values = self.args.iter().map(|given| format!("with {}={}", given.name, given.values.join(",")));
         words.extend(values);
         if let Some(caches) = &self.caches {
-            words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
+            words.push(joined(caches, " or "));
         }
         words.extend(self.device.iter().map(|device| format!("on {device}")));
         words.join(" ")
@@ -146,10 +147,6 @@ impl CaseSelection {
     }
 }
 
-fn joined(filters: &[NameFilter], between: &str) -> String {
-    filters.iter().map(NameFilter::to_string).collect::<Vec<_>>().join(between)
-}
-
 fn devices_with_cases(run: &Run) -> HashSet<String> {
     let measured = run.records.iter().map(|record| &record.device);
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
@@ -163,11 +160,13 @@ pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
 }
 
 /// A part of a name, or a pattern for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum NameFilter {
     /// A part of the name; the whole name where names are exact.
+    #[error("{0}")]
     Text(String),
     /// A regular expression that a part of the name matches. It is compiled for each name, in some microseconds.
+    #[error("/{0}/")]
     Pattern(String),
 }
 
@@ -192,21 +191,6 @@ impl NameFilter {
             Self::Text(text) if exact => text == name,
             Self::Text(text) => name.contains(text.as_str()),
             Self::Pattern(pattern) => Regex::new(pattern).is_ok_and(|regex| regex.is_match(name)),
-        }
-    }
-}
-
-impl From<&str> for NameFilter {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl std::fmt::Display for NameFilter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Pattern(pattern) => write!(f, "/{pattern}/"),
         }
     }
 }
@@ -334,7 +318,7 @@ mod selection_tests {
     use gpubench_stats::DECISION_ERROR;
 
     fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
-        let owned = |names: &[&str]| names.iter().map(|name| NameFilter::from(*name)).collect();
+        let owned = |names: &[&str]| names.iter().map(|name| NameFilter::Text((*name).to_owned())).collect();
         CaseSelection { filters: owned(filters), exact, skip: owned(skip), ..CaseSelection::default() }
     }
 
@@ -411,7 +395,7 @@ mod filter_tests {
 
     #[test]
     fn a_filter_is_stored_as_what_it_is() {
-        for filter in [NameFilter::from("/x/"), NameFilter::parse("/x/").expect("it is right")] {
+        for filter in [NameFilter::Text("/x/".to_owned()), NameFilter::parse("/x/").expect("it is right")] {
             let stored = serde_json::to_string(&filter).expect("it is text");
             assert_eq!(serde_json::from_str::<NameFilter>(&stored).expect("it is read"), filter);
         }

@@ -1,7 +1,6 @@
 //! A run as one task of several that a scheduler starts: each measures everything on its own GPUs, or its share of the cases. In:
 //! text such as `3/8`, or a stored run; out: a [`Part`], and a [`Task`] that tells its own earlier runs from those of others.
 
-use std::fmt::{self, Display};
 use std::str::FromStr;
 
 gpubench_stats::stored! {
@@ -16,7 +15,8 @@ gpubench_stats::stored! {
 }
 
 /// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+#[error("{number}/{of}")]
 pub struct Part {
     /// Its number, from 1.
     number: usize,
@@ -24,10 +24,8 @@ pub struct Part {
     of: usize,
 }
 
-/// Text that is no [`Part`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give a task's number, from 1, and the number of all, such as 3/8")]
-pub struct InvalidPart;
+/// The error of a text that is no [`Part`].
+const NO_PART: &str = "give a task's number, from 1, and the number of all, such as 3/8";
 
 impl Part {
     /// The only one.
@@ -55,25 +53,20 @@ impl Part {
     }
 }
 
-impl Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
-    }
-}
-
 impl FromStr for Part {
-    type Err = InvalidPart;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidPart> {
-        let (number, of) = text.split_once('/').ok_or(InvalidPart)?;
-        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| InvalidPart);
-        Self::new(count(number)?, count(of)?).ok_or(InvalidPart)
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, of) = text.split_once('/').ok_or(NO_PART)?;
+        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| NO_PART);
+        Self::new(count(number)?, count(of)?).ok_or(NO_PART)
     }
 }
 
 gpubench_stats::stored! {
     /// The task that a run is.
-    #[derive(Eq)]
+    #[derive(Eq, thiserror::Error)]
+    #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
     pub struct Task {
         /// The way in which the tasks divide the work.
         pub share: ShareMode,
@@ -110,13 +103,6 @@ impl Task {
     }
 }
 
-impl Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {}/{}", self.number, self.of)?;
-        self.job.as_ref().map_or(Ok(()), |job| write!(f, " of job {job}"))
-    }
-}
-
 /// The text with only such letters as a file name may have on any system.
 pub(crate) fn file_name_part(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
@@ -133,7 +119,7 @@ mod tests {
             assert_eq!(right.parse::<Part>().map(|part| part.to_string()), Ok(right.to_owned()));
         }
         for wrong in ["", "3", "0/8", "9/8", "-1/8", "3/0", "0/0", "3/8/9", "a/8", "3/", "/8", "3.0/8"] {
-            assert_eq!(wrong.parse::<Part>(), Err(InvalidPart), "{wrong}");
+            assert_eq!(wrong.parse::<Part>(), Err(NO_PART), "{wrong}");
         }
     }
 

@@ -7,15 +7,6 @@ use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 /// luck.
 const CHECKS_IN_A_ROW: u32 = 2;
 
-/// The answer of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// More samples are needed.
-    Continue,
-    /// The median is as precise as requested.
-    Converged,
-}
-
 /// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval is at most the
 /// requested share of the median, or one step of the timer if that is more, at two successive checks.
 ///
@@ -39,11 +30,12 @@ impl StopRule {
         Self { precision, min_samples: min_samples.max(SMALLEST_SAMPLE), checked_samples: 0, checks_held: 0 }
     }
 
-    /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with.
+    /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with. Returns true if the
+    /// median is as precise as requested.
     ///
     /// A check without new samples changes nothing and repeats the last decision; fewer samples than at the check before
     /// belong to another case, and the count of checks starts again.
-    pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> Decision {
+    pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> bool {
         if summary.samples < self.checked_samples {
             self.checks_held = 0;
         }
@@ -51,14 +43,13 @@ impl StopRule {
             self.checked_samples = summary.samples;
             self.checks_held = if self.holds(summary, step) { self.checks_held + 1 } else { 0 };
         }
-        if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
+        self.checks_held >= CHECKS_IN_A_ROW
     }
 
     /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
     /// enough, and so are the fewest samples that have an interval.
-    pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> Decision {
-        let is_enough = summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step);
-        if is_enough { Decision::Converged } else { Decision::Continue }
+    pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> bool {
+        summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step)
     }
 
     /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
@@ -102,20 +93,16 @@ mod tests {
     #[test]
     fn converges_at_the_second_narrow_check() {
         let mut rule = rule();
-        assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
-        assert_eq!(rule.check(&summary(31, 1e6, 0.0), STEP), Decision::Converged);
+        assert!(!rule.check(&summary(30, 1e6, 0.0), STEP));
+        assert!(rule.check(&summary(31, 1e6, 0.0), STEP));
     }
 
     #[test]
     fn one_lucky_check_is_not_enough() {
         let mut rule = rule();
         for count in [30, 50, 70, 90] {
-            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "narrow at {count}");
-            assert_eq!(
-                rule.check(&summary(count + 10, 1e6, 1e5), STEP),
-                Decision::Continue,
-                "wide after {count}"
-            );
+            assert!(!rule.check(&summary(count, 1e6, 0.0), STEP), "narrow at {count}");
+            assert!(!rule.check(&summary(count + 10, 1e6, 1e5), STEP), "wide after {count}");
         }
     }
 
@@ -123,10 +110,10 @@ mod tests {
     fn a_check_without_new_samples_is_not_the_second() {
         let mut rule = rule();
         for _ in 0..5 {
-            assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
+            assert!(!rule.check(&summary(30, 1e6, 0.0), STEP));
         }
         for _ in 0..5 {
-            assert_eq!(rule.check(&summary(40, 1e6, 0.0), STEP), Decision::Converged);
+            assert!(rule.check(&summary(40, 1e6, 0.0), STEP));
         }
     }
 
@@ -134,31 +121,31 @@ mod tests {
     fn fewer_samples_begin_anew() {
         let mut rule = rule();
         rule.check(&summary(50, 1e6, 0.0), STEP);
-        assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
-        assert_eq!(rule.check(&summary(40, 1e6, 0.0), STEP), Decision::Converged);
+        assert!(!rule.check(&summary(30, 1e6, 0.0), STEP));
+        assert!(rule.check(&summary(40, 1e6, 0.0), STEP));
     }
 
     #[test]
     fn checks_below_the_minimum_do_not_count() {
         let mut rule = rule();
         for count in 1..=30 {
-            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "{count} samples");
+            assert!(!rule.check(&summary(count, 1e6, 0.0), STEP), "{count} samples");
         }
-        assert_eq!(rule.check(&summary(31, 1e6, 0.0), STEP), Decision::Converged);
+        assert!(rule.check(&summary(31, 1e6, 0.0), STEP));
     }
 
     #[test]
     fn one_check_is_enough_at_an_end_that_the_result_did_not_choose() {
         let check = |count, spread| rule().check_last(&summary(count, 1e6, spread), STEP);
-        assert_eq!((check(100, 24e3), check(100, 28e3)), (Decision::Converged, Decision::Continue));
-        assert_eq!((check(6, 0.0), check(5, 0.0)), (Decision::Converged, Decision::Continue));
+        assert_eq!((check(100, 24e3), check(100, 28e3)), (true, false));
+        assert_eq!((check(6, 0.0), check(5, 0.0)), (true, false));
     }
 
     #[test]
     fn without_an_interval_it_never_converges() {
         let mut rule = StopRule::new(f64::INFINITY, 0);
         for count in 1..=SMALLEST_SAMPLE {
-            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "{count} samples");
+            assert!(!rule.check(&summary(count, 1e6, 0.0), STEP), "{count} samples");
         }
     }
 
@@ -166,7 +153,7 @@ mod tests {
     /// s/5.
     #[test]
     fn the_asked_precision_decides_where_it_is_coarser_than_the_timer() {
-        for (spread, decision) in [(24e3, Decision::Converged), (28e3, Decision::Continue)] {
+        for (spread, decision) in [(24e3, true), (28e3, false)] {
             let mut rule = rule();
             rule.check(&summary(100, 1e6, spread), STEP);
             assert_eq!(rule.check(&summary(101, 1e6, spread), STEP), decision, "± {spread} ns");
@@ -183,7 +170,7 @@ mod tests {
                 let mut rule = StopRule::new(0.0, 30);
                 for count in [30, 31] {
                     let summary = Summary::of(&samples[..count], Nanoseconds(step)).expect("not empty");
-                    let converged = rule.check(&summary, Nanoseconds(step)) == Decision::Converged;
+                    let converged = rule.check(&summary, Nanoseconds(step));
                     assert_eq!(converged, count == 31, "step {step}, median {median}, {count} samples");
                 }
             }

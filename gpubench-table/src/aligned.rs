@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use gpubench_stats::format::joined;
+
 use super::page::Page;
 use super::text::{left, right, spaces, width, wrapped};
 
@@ -27,7 +29,7 @@ fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
     let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
         if numbers.contains(&column) { right(cell, *width) } else { left(cell, *width) }
     });
-    let line = spaces(INDENT) + &cells.collect::<Vec<_>>().join(&spaces(GAP));
+    let line = spaces(INDENT) + &joined(cells, &spaces(GAP));
     line.trim_end().to_owned()
 }
 

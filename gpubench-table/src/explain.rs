@@ -91,14 +91,14 @@ fn processes(record: &Record) -> Option<String> {
 fn in_turn(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
-    let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp())).collect::<Vec<_>>();
+    let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp()));
     let confidence = ratio.map_or_else(String::new, |ratio| {
         format!(", trimmed mean with a {:.1} % interval", 100.0 * ratio.confidence)
     });
     format!(
         "{answer} after {} with {pairs} pairs in all, each round with new inputs and graphs{confidence}: {}",
         format::counted(rounds.len(), "round"),
-        shown.join(", ")
+        format::joined(shown, ", ")
     )
 }
 

@@ -20,19 +20,18 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 
 /// The cases that could not be judged, a sentence for each reason.
 pub fn unjudged(gate: &Gate) -> Vec<String> {
-    let mut lines: Vec<String> = Unjudged::ALL.iter().filter_map(|why| shown(gate, *why)).collect();
+    let mut lines: Vec<String> = gate.unjudged().into_iter().map(shown).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
         lines.push("not judged: nothing was compared".to_owned());
     }
     lines
 }
 
-fn shown(gate: &Gate, why: Unjudged) -> Option<String> {
-    let names = gate.unjudged(why);
+fn shown((why, names): (Unjudged, Vec<String>)) -> String {
     let more = if names.len() > NAMES { ", …" } else { "" };
     let shown = names[..names.len().min(NAMES)].join(", ");
     let cases = format::counted(names.len(), "case");
-    (!names.is_empty()).then(|| format!("not judged: {cases} {}: {shown}{more}", words(why)))
+    format!("not judged: {cases} {}: {shown}{more}", words(why))
 }
 
 /// The reason behind a case or several.

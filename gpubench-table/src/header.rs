@@ -57,7 +57,7 @@ const MORE: &str = " · … (--explain)";
 
 /// The properties of a device, all of them.
 pub(super) fn all_properties(info: &DeviceInfo) -> String {
-    info.properties.iter().map(shown).collect::<Vec<_>>().join(SEPARATOR)
+    format::joined(info.properties.iter().map(shown), SEPARATOR)
 }
 
 /// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would

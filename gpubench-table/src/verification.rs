@@ -72,7 +72,7 @@ fn traced(times: &CuptiTimes) -> String {
     let CuptiTimes { activities, activity_count, gaps, streams, time: all, wall_time, .. } = times;
     let told =
         activities.iter().take(TOLD).map(|TracedActivity { name, time: each }| format!("{name} {each}"));
-    let mut told = told.collect::<Vec<_>>().join(", ");
+    let mut told = format::joined(told, ", ");
     if *activity_count > TOLD {
         told += &format!(" and {} more", activity_count - TOLD);
     }
@@ -126,9 +126,8 @@ fn counted(counters: &Counters) -> String {
     let of_pipes = pipes.iter().take(PIPES).map(|pipe| {
         format!("{} {}", pipe.pipe, format::percent(pipe.instructions as f64 / all.max(1) as f64))
     });
-    let of_pipes: Vec<String> = of_pipes.collect();
-    if !of_pipes.is_empty() {
-        told.push(format!("instructions: {}", of_pipes.join(", ")));
+    if !pipes.is_empty() {
+        told.push(format!("instructions: {}", format::joined(of_pipes, ", ")));
     }
     let summed = match kernels {
         1 => String::new(),

@@ -59,7 +59,6 @@ struct TuneArgs {
 
 /// Returns the races, for `gpubench::main!`.
 #[doc(hidden)]
-#[must_use]
 pub fn extension() -> Extension {
     Extension {
         flag: "tune",

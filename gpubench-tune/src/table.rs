@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 
 use crate::tuning::{RaceEnd, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
-use gpubench_records::{Answer, Arg, text::printable};
+use gpubench_records::{Answer, text::printable};
 use gpubench_stats::format;
 use gpubench_table::style::{NOTE, heading, of_answer, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
@@ -14,7 +14,6 @@ use gpubench_table::{Page, columns, paragraph, wrapped};
 const MOST_ROWS: usize = 8;
 
 /// Returns the text of a tuning: for each problem the best variant, its ties and the others.
-#[must_use]
 pub fn table(tuning: &Tuning, page: Page) -> String {
     let mut parts: Vec<String> = Vec::new();
     for info in &tuning.devices {
@@ -43,7 +42,11 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
 
 /// Returns the race of a problem: a line for itself, one for each variant that is shown, and remarks on the others.
 fn problem(problem: &TunedProblem, page: Page) -> String {
-    let name = if problem.args.is_empty() { String::new() } else { format!("{}: ", names(&problem.args)) };
+    let name = if problem.args.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", format::joined(&problem.args, ", "))
+    };
     let skipped = if problem.skipped > 0 { format!(", {} skipped", problem.skipped) } else { String::new() };
     let end = match problem.ended {
         RaceEnd::Decided => "",
@@ -88,7 +91,7 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
     }
     for (why, failed) in reasons {
         let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
-        remarks.push(format!("{}{others} failed: {why}", names(&failed[0].args)));
+        remarks.push(format!("{}{others} failed: {why}", format::joined(&failed[0].args, ", ")));
     }
     text + &remarks.iter().map(|remark| lines(remark, "  ", NOTE, page)).collect::<String>()
 }
@@ -100,12 +103,7 @@ fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
         None => [variant.coarse_time.map(format::time).unwrap_or_default(), String::new()],
     };
     let analysis = variant.decided_at.map(|number| format!(", analysis {number}")).unwrap_or_default();
-    vec![printable(&names(&variant.args)), ratio, interval, format!("{word}{analysis}")]
-}
-
-/// Returns the arguments as the user gives them, such as `BLOCK=128, unroll=4`.
-fn names(args: &[Arg]) -> String {
-    args.iter().map(Arg::to_string).collect::<Vec<_>>().join(", ")
+    vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, format!("{word}{analysis}")]
 }
 
 fn lines(text: &str, indent: &str, style: Style, page: Page) -> String {

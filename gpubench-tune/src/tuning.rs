@@ -2,8 +2,6 @@
 
 use std::io::{self, Write};
 
-use serde::{Deserialize, Serialize};
-
 use gpubench_records::{
     Arg, Cache, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling, files::TUNING,
     work::Counts,
@@ -20,46 +18,134 @@ pub(crate) const COARSE_FACTOR: f64 = 1.15;
 /// The part of all races in which any interval may miss the truth.
 pub(crate) const RACE_ERROR: f64 = 0.01;
 
-/// The races of one invocation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Tuning {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// The program that measured.
-    pub program: Program,
-    /// The machine and the command.
-    pub environment: Environment,
-    /// The beginning, in seconds since 1970-01-01 UTC.
-    pub started: u64,
-    /// The duration.
-    pub wall_time: Nanoseconds,
-    /// Notes that a reader must see first.
-    pub notes: Vec<String>,
-    /// The rules of the races.
-    pub method: TuningMethod,
-    /// The devices, with their drivers and clocks.
-    pub devices: Vec<DeviceInfo>,
-    /// The benchmarks, each on one device in one state of the cache.
-    pub benchmarks: Vec<TunedBenchmark>,
-}
+gpubench_stats::stored! {
+    /// The races of one invocation.
+    #[non_exhaustive]
+    pub struct Tuning {
+        /// [`SCHEMA`].
+        pub schema: String,
+        /// The program that measured.
+        pub program: Program,
+        /// The machine and the command.
+        pub environment: Environment,
+        /// The beginning, in seconds since 1970-01-01 UTC.
+        pub started: u64,
+        /// The duration.
+        pub wall_time: Nanoseconds,
+        /// Notes that a reader must see first.
+        pub notes: Vec<String>,
+        /// The rules of the races.
+        pub method: TuningMethod,
+        /// The devices, with their drivers and clocks.
+        pub devices: Vec<DeviceInfo>,
+        /// The benchmarks, each on one device in one state of the cache.
+        pub benchmarks: Vec<TunedBenchmark>,
+    }
 
-/// The rules of races.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TuningMethod {
-    /// The equivalence margin: a difference of two times that does not matter, as a fraction.
-    pub equivalence_margin: f64,
-    /// The part of all races in which any interval may miss the truth.
-    pub error: f64,
-    /// The coarse time over the least one up to which a variant races.
-    pub coarse_factor: f64,
-    /// The time limit for all races together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Nanoseconds>,
-    /// The sampling options of the user.
-    pub sampling: Sampling,
+    /// The rules of races.
+    #[derive(Copy)]
+    pub struct TuningMethod {
+        /// The equivalence margin: a difference of two times that does not matter, as a fraction.
+        pub equivalence_margin: f64,
+        /// The part of all races in which any interval may miss the truth.
+        pub error: f64,
+        /// The coarse time over the least one up to which a variant races.
+        pub coarse_factor: f64,
+        /// The time limit for all races together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub budget: Option<Nanoseconds>,
+        /// The sampling options of the user.
+        pub sampling: Sampling,
+    }
+
+    /// The races of a benchmark.
+    pub struct TunedBenchmark {
+        /// The benchmark's path, crate first.
+        pub benchmark: String,
+        /// The device, as the command line names it.
+        pub device: String,
+        /// The device's model.
+        pub model: String,
+        /// Hot or cold.
+        pub cache: Cache,
+        /// The axes whose values are variants.
+        pub tuned_axes: Vec<String>,
+        /// One race for each problem.
+        pub problems: Vec<TunedProblem>,
+    }
+
+    /// The race of a problem.
+    pub struct TunedProblem {
+        /// The arguments that are the problem.
+        pub args: Vec<Arg>,
+        /// The reason that the race ended.
+        pub ended: RaceEnd,
+        /// The variants, ordered by standing and time.
+        pub variants: Vec<TunedVariant>,
+        /// The number of variants that the benchmark skips.
+        pub skipped: usize,
+        /// The duration.
+        pub wall_time: Nanoseconds,
+    }
+
+    /// The reason that a race ended.
+    #[derive(Copy, Eq)]
+    pub enum RaceEnd {
+        /// Every variant is decided.
+        Decided,
+        /// The last analysis left some undecided.
+        LastAnalysis,
+        /// The budget was spent.
+        Budget,
+        /// The user stopped the race, or nothing more could be measured.
+        Stopped,
+    }
+
+    /// The standing of a variant, the best first.
+    #[derive(Copy, Eq, PartialOrd, Ord)]
+    pub enum Standing {
+        /// It is the leader.
+        Best,
+        /// It is within the equivalence margin of the best.
+        Tie,
+        /// The race did not decide.
+        Undecided,
+        /// It is slower than the best by more than the equivalence margin.
+        Slower,
+        /// It did not race, since its coarse time is too far from the least one.
+        LeftBehind,
+        /// The race ended before it was measured.
+        NotMeasured,
+        /// It failed.
+        Failed,
+    }
+
+    /// A variant of a problem.
+    pub struct TunedVariant {
+        /// The arguments that are the variant.
+        pub args: Vec<Arg>,
+        /// Its standing.
+        pub standing: Standing,
+        /// Its time over the best's. All intervals of a race hold together with this confidence.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub ratio: Option<Ratio>,
+        /// The pairs of rounds in which it was compared.
+        pub pairs: usize,
+        /// The interim analysis, from 1, that decided about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub decided_at: Option<usize>,
+        /// Its time when it was measured alone, briefly.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub coarse_time: Option<Nanoseconds>,
+        /// The declared work of one launch.
+        #[serde(default)]
+        pub counts: Counts,
+        /// True if its outputs were checked and are right.
+        pub checked: bool,
+        /// The reason that it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub failure: Option<Failure>,
+    }
 }
 
 impl TuningMethod {
@@ -67,40 +153,6 @@ impl TuningMethod {
         let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
         Self { equivalence_margin: sampling.equivalence_margin, error, coarse_factor, budget, sampling }
     }
-}
-
-/// The races of a benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TunedBenchmark {
-    /// The benchmark's path, crate first.
-    pub benchmark: String,
-    /// The device, as the command line names it.
-    pub device: String,
-    /// The device's model.
-    pub model: String,
-    /// Hot or cold.
-    pub cache: Cache,
-    /// The axes whose values are variants.
-    pub tuned_axes: Vec<String>,
-    /// One race for each problem.
-    pub problems: Vec<TunedProblem>,
-}
-
-/// The race of a problem.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TunedProblem {
-    /// The arguments that are the problem.
-    pub args: Vec<Arg>,
-    /// The reason that the race ended.
-    pub ended: RaceEnd,
-    /// The variants, ordered by standing and time.
-    pub variants: Vec<TunedVariant>,
-    /// The number of variants that the benchmark skips.
-    pub skipped: usize,
-    /// The duration.
-    pub wall_time: Nanoseconds,
 }
 
 impl TunedProblem {
@@ -111,7 +163,6 @@ impl TunedProblem {
     }
 
     /// Returns the winner, if every variant was measured and one of them works.
-    #[must_use]
     pub fn best(&self) -> Option<&TunedVariant> {
         self.of(Standing::Best).next()
     }
@@ -120,71 +171,6 @@ impl TunedProblem {
     pub fn of(&self, standing: Standing) -> impl Iterator<Item = &TunedVariant> {
         self.variants.iter().filter(move |variant| variant.standing == standing)
     }
-}
-
-/// The reason that a race ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum RaceEnd {
-    /// Every variant is decided.
-    Decided,
-    /// The last analysis left some undecided.
-    LastAnalysis,
-    /// The budget was spent.
-    Budget,
-    /// The user stopped the race, or nothing more could be measured.
-    Stopped,
-}
-
-/// The standing of a variant, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// It is the leader.
-    Best,
-    /// It is within the equivalence margin of the best.
-    Tie,
-    /// The race did not decide.
-    Undecided,
-    /// It is slower than the best by more than the equivalence margin.
-    Slower,
-    /// It did not race, since its coarse time is too far from the least one.
-    LeftBehind,
-    /// The race ended before it was measured.
-    NotMeasured,
-    /// It failed.
-    Failed,
-}
-
-/// A variant of a problem.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TunedVariant {
-    /// The arguments that are the variant.
-    pub args: Vec<Arg>,
-    /// Its standing.
-    pub standing: Standing,
-    /// Its time over the best's. All intervals of a race hold together with this confidence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<Ratio>,
-    /// The pairs of rounds in which it was compared.
-    pub pairs: usize,
-    /// The interim analysis, from 1, that decided about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decided_at: Option<usize>,
-    /// Its time when it was measured alone, briefly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coarse_time: Option<Nanoseconds>,
-    /// The declared work of one launch.
-    #[serde(default)]
-    pub counts: Counts,
-    /// True if its outputs were checked and are right.
-    pub checked: bool,
-    /// The reason that it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
 }
 
 impl TunedVariant {
@@ -237,7 +223,6 @@ impl Tuning {
     }
 
     /// Returns the exit code of a program that races or shows races: failed if a problem has no winner.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }

@@ -119,7 +119,7 @@ fn pairs_of_suites<'a>(
 
 /// Refuses formats that hold one benchmark binary, before anything is built.
 fn refuse_formats(results: &Results, suites: usize) -> Result<(), CommandError> {
-    match results.exports.iter().find(|export| export.format != Format::MARKDOWN) {
+    match results.exports.iter().find(|export| export.format.name != Format::MARKDOWN.name) {
         Some(export) if suites > 1 => Err(CommandError::usage(format!(
             "--{} holds one benchmark binary, and both revisions have {suites}: choose one by --bench, or write --markdown, which has \
              a section for each",
@@ -151,7 +151,7 @@ fn write(
     for export in &results.exports {
         match runs {
             [] if others.is_empty() => {}
-            runs if export.format == Format::MARKDOWN => {
+            runs if export.format.name == Format::MARKDOWN.name => {
                 output::write_to(&export.to, &|out| write_markdown(runs, others, out))?;
             }
             [(_, run)] => output::write(export, run)?,
@@ -330,8 +330,7 @@ impl OneSide<'_> {
                 join(several.to_vec()).map_err(|error| CommandError::failed(message(error)))?.run
             }
         };
-        let processes =
-            |record: &Record| usize::from(record.measurement.is_some()) + record.other_processes.len();
+        let processes = |record: &Record| record.measurements().count();
         let least = run.records.iter().map(processes).filter(|count| *count > 0).min().unwrap_or(0);
         for record in &mut run.records {
             record.remeasured = processes(record).saturating_sub(least);

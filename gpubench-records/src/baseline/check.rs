@@ -198,8 +198,7 @@ impl<'a> MeasuredRecord<'a> {
 
     /// Returns the medians of all processes that measured the case.
     fn medians(&self, confidence: f64) -> Vec<Median> {
-        let all = std::iter::once(self.measurement).chain(&self.record.other_processes);
-        all.filter_map(|measured| measured.samples.median(confidence)).collect()
+        self.record.measurements().filter_map(|measured| measured.samples.median(confidence)).collect()
     }
 }
 
@@ -308,14 +307,14 @@ const LEAST_MODE: f64 = 0.2;
 
 /// Returns the difference that two processes may show although nothing changed.
 pub(super) fn assumed(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
-    let spreads = [now, then].map(of_one);
-    spreads.into_iter().fold(AssumedSpread::UpTo(0.0), |most, spread| match (most, spread) {
-        (AssumedSpread::UpTo(one), AssumedSpread::UpTo(other)) => AssumedSpread::UpTo(one.max(other)),
+    match (assumed_of_one(now), assumed_of_one(then)) {
+        (Some(now), Some(then)) => AssumedSpread::UpTo(now.max(then)),
         _ => AssumedSpread::Any,
-    })
+    }
 }
 
-fn of_one(it: MeasuredRecord<'_>) -> AssumedSpread {
+/// Returns the difference that another process may show; nothing if it may be any.
+fn assumed_of_one(it: MeasuredRecord<'_>) -> Option<f64> {
     let samples = &it.measurement.samples;
     let shares_memory = matches!(it.measurement.link, Some(Link::H2d | Link::D2h));
     let usual = if samples.shares_processors() || shares_memory {
@@ -323,27 +322,18 @@ fn of_one(it: MeasuredRecord<'_>) -> AssumedSpread {
     } else {
         OWN.max(OWN_TIME / it.measurement.median())
     };
-    it.record.verdict.reasons.iter().fold(AssumedSpread::UpTo(usual), |spread, reason| {
-        match (spread, reason) {
-            (AssumedSpread::UpTo(most), Reason::TwoModes(modes))
-                if (LEAST_MODE..=1.0 - LEAST_MODE).contains(&modes.high_fraction) =>
-            {
-                AssumedSpread::UpTo(most.max(modes.high / modes.low - 1.0))
-            }
-            (AssumedSpread::UpTo(most), Reason::Drift(drift)) => {
-                AssumedSpread::UpTo(most.max(drift.change.abs()))
-            }
-            (
-                _,
-                Reason::NotConverged { .. }
-                | Reason::TooFewSamples { .. }
-                | Reason::Interrupted { .. }
-                | Reason::WideInterval { .. }
-                | Reason::ClocksFell { .. }
-                | Reason::OtherProcesses { .. },
-            ) => AssumedSpread::Any,
-            (spread, _) => spread,
+    it.record.verdict.reasons.iter().try_fold(usual, |most, reason| match reason {
+        Reason::TwoModes(modes) if (LEAST_MODE..=1.0 - LEAST_MODE).contains(&modes.high_fraction) => {
+            Some(most.max(modes.high / modes.low - 1.0))
         }
+        Reason::Drift(drift) => Some(most.max(drift.change.abs())),
+        Reason::NotConverged { .. }
+        | Reason::TooFewSamples { .. }
+        | Reason::Interrupted { .. }
+        | Reason::WideInterval { .. }
+        | Reason::ClocksFell { .. }
+        | Reason::OtherProcesses { .. } => None,
+        _ => Some(most),
     })
 }
 

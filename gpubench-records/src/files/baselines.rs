@@ -40,21 +40,6 @@ impl Place {
         Self { name: name.to_owned(), path }
     }
 
-    /// Returns the name that the user gave.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the file that it is, unless it is a folder.
-    pub fn file(&self) -> Option<&Path> {
-        Some(&*self.path).filter(|path| is_json(path) || path.is_file())
-    }
-
-    /// Returns the files of the runs in its folder.
-    pub fn stored(&self) -> Vec<PathBuf> {
-        self.files().unwrap_or_default()
-    }
-
     /// Reads the stored runs.
     ///
     /// # Errors
@@ -187,38 +172,32 @@ fn baselines() -> PathBuf {
     files::kept().join("baselines")
 }
 
-/// The baselines that are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct BaselineOptions {
-    /// Hold the run against this baseline.
-    pub against: Option<Place>,
-    /// Store it as this one.
-    pub save: Option<Place>,
-}
-
 /// The baselines, read and checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OpenBaselines {
     against: Option<Baseline>,
     save: Option<Place>,
 }
 
-impl BaselineOptions {
-    /// Reads the one, unless `last` is given in its place, and checks that the other can be written.
+impl OpenBaselines {
+    /// Reads the baseline `against`, unless `last` is given in its place, and checks that `save` can be written.
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn open(&self, last: Option<Baseline>) -> Result<OpenBaselines, LoadRunError> {
+    pub fn open(
+        against: Option<&str>,
+        save: Option<&str>,
+        last: Option<Baseline>,
+    ) -> Result<Self, LoadRunError> {
         let against = match last {
-            None => self.against.as_ref().map(Place::load).transpose()?,
+            None => against.map(|name| Place::of(name).load()).transpose()?,
             last => last,
         };
-        self.save.as_ref().map(Place::prepare).transpose()?;
-        Ok(OpenBaselines { against, save: self.save.clone() })
+        let save = save.map(Place::of);
+        save.as_ref().map(Place::prepare).transpose()?;
+        Ok(Self { against, save })
     }
-}
 
-impl OpenBaselines {
     /// Compares `run` with the baseline, if there is one. `wanted` returns true for a case of the baseline that the run
     /// should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
@@ -251,16 +230,15 @@ mod open_tests {
     fn a_run_is_checked_and_stored() {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = stored_run();
-        let place = |name: &str| Place::within(folder.path(), name);
-        let saving = BaselineOptions { against: None, save: Some(place("old")) };
-        saving.open(None).expect("it can be written").save(&whole).expect("it is written");
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name).display().to_string());
+        let saving = OpenBaselines::open(None, Some(&old), None).expect("it can be written");
+        saving.save(&whole).expect("it is written");
 
-        let both = BaselineOptions { against: Some(place("old")), save: Some(place("new")) };
-        let open = both.open(None).expect("it was stored");
+        let open = OpenBaselines::open(Some(&old), Some(&new), None).expect("it was stored");
         let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
         open.check(&mut part, &|_| true);
         let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");
-        assert_eq!((check.baseline.as_str(), check.findings.len()), ("old", whole.records.len() - 1));
+        assert_eq!((&check.baseline, check.findings.len()), (&old, whole.records.len() - 1));
         assert_eq!(check.missing, [whole.records[0].case.to_string()]);
         open.check(&mut part, &|_| false);
         assert_eq!(
@@ -269,11 +247,11 @@ mod open_tests {
             "nobody wanted it"
         );
         open.save(&part).expect("it is written");
-        let stored = place("new").load().expect("it was stored").into_run().expect("a run");
+        let stored = Place::of(&new).load().expect("it was stored").into_run().expect("a run");
         assert_eq!(stored.records.len(), part.records.len());
 
         let mut alone = whole;
-        saving.open(None).expect("it can be written").check(&mut alone, &|_| true);
+        saving.check(&mut alone, &|_| true);
         assert!(alone.baseline_comparison.is_none(), "there is nothing to hold it against");
     }
 }

@@ -175,7 +175,7 @@ fn validate(record: &Record) -> Result<(), String> {
         return Err(format!("`{case}` is {state} without a measurement"));
     }
     let compared = record.compared.iter().map(|compared| &compared.measurement);
-    let all = record.measurement.iter().chain(&record.other_processes).chain(compared);
+    let all = record.measurements().chain(compared);
     let negative = all.flat_map(times).find(|(_, time)| *time < Nanoseconds::ZERO);
     let invalid = negative.or_else(|| median_of_nothing(record));
     invalid.map_or(Ok(()), |(what, time)| Err(format!("`{case}` has {what} of {time}, which no clock gives")))
@@ -543,7 +543,7 @@ mod validate_tests {
         let step = Nanoseconds(32.0);
         let below = told(|it| {
             samples(it).time.median = Nanoseconds(-1.0);
-            it.verdict = it.verdict.clone().and(Reason::BelowResolution { resolution: step });
+            it.verdict.add([Reason::BelowResolution { resolution: step }]);
         });
         assert!(below.is_ok(), "{below:?}");
     }

@@ -13,7 +13,7 @@ mod lines;
 mod replace;
 mod store;
 
-pub use self::baselines::{BaselineOptions, OpenBaselines, Place};
+pub use self::baselines::{OpenBaselines, Place};
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
     RECORDS, cache, candidates, cargo_target, fingerprint, home, kept, program, runs, state, time_of_day,

@@ -6,7 +6,7 @@
 
 use super::Reason;
 use crate::work::{Counts, Link};
-use crate::{DeclaredWork, DeviceInfo, LaunchInfo, Quantity, Samples, Written, limits};
+use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, Written, limits};
 use gpubench_stats::Bytes;
 
 /// A claim stands up to this part above what was seen. What was seen counts whole blocks, so that it is rather too much; the
@@ -50,13 +50,10 @@ pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchInfo) -> O
 /// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
 /// contents: writing the value that is there already does not show. Nothing if the claim stands as it is, or if another launch
 /// would show nothing more.
-pub fn in_doubt(
-    claim: &DeclaredWork<'_>,
-    samples: &Samples,
-    seen: &LaunchInfo,
-    info: &DeviceInfo,
-) -> Option<Bytes> {
-    let written = seen
+pub fn in_doubt(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Option<Bytes> {
+    let claim = measured.declared_work(cache);
+    let written = measured
+        .launch
         .written
         .as_ref()
         .filter(|it| it.unseen_reason.is_none() && it.writes_on_other_contents.is_none())?;
@@ -70,8 +67,8 @@ pub fn in_doubt(
     if claim.counts.writes.is_some() {
         return exceeds(claimed, written.changed, Bytes(0)).then_some(claimed);
     }
-    let if_all_it_writes = DeclaredWork { written: Some(written.changed), ..*claim };
-    let took = limits::longest(samples, claim.cold);
+    let if_all_it_writes = DeclaredWork { written: Some(written.changed), ..claim };
+    let took = limits::longest(&measured.samples, claim.cold);
     let is_too_fast = || limits::broken(&if_all_it_writes, took, info).is_some();
     (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
 }

@@ -9,8 +9,11 @@ mod tests;
 
 use crate::limits::{self, AGREED_PER_PIECE, ImpossibleSpeed};
 use crate::{
-    DeclaredWork, DeviceClock, DeviceInfo, LaunchInfo, Method, Samples, SensorRange, metrics::resolved,
+    Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
+    metrics::resolved,
 };
+use std::mem;
+
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
 pub use self::launched::missing_work;
@@ -45,37 +48,29 @@ impl Verdict {
         Self { state, reasons }
     }
 
-    /// The same with one reason more.
+    /// Adds these reasons.
     #[doc(hidden)]
-    #[must_use]
-    pub fn and(mut self, reason: Reason) -> Self {
-        self.reasons.push(reason);
-        Self::of(self.reasons)
+    pub fn add(&mut self, reasons: impl IntoIterator<Item = Reason>) {
+        self.reasons.extend(reasons);
+        *self = Self::of(mem::take(&mut self.reasons));
     }
 
-    /// The same with this claim compared with the samples and what was `seen` of the launch. What was said of it before
-    /// does not count.
+    /// Compares the declared work of `measured`, sampled in this cache state, with its samples and its launch. Earlier reasons about
+    /// declared work are removed.
     #[doc(hidden)]
-    #[must_use]
-    pub fn with_declared_work(
-        mut self,
-        claim: &DeclaredWork<'_>,
-        samples: &Samples,
-        seen: &LaunchInfo,
-        info: &DeviceInfo,
-    ) -> Self {
+    pub fn judge_declared_work(&mut self, measured: &Measurement, cache: Cache, info: &DeviceInfo) {
         self.reasons.retain(|reason| !reason.is_about_claim());
         let is = |wanted: fn(&Reason) -> bool| self.reasons.iter().any(wanted);
         if is(|reason| matches!(reason, Reason::BrokenClock(_))) {
-            return self;
+            return;
         }
         let is_known = is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)));
-        if let Some(reason) = impossible(samples, claim, info).filter(|_| !is_known) {
+        let claim = measured.declared_work(cache);
+        if let Some(reason) = impossible(&measured.samples, &claim, info).filter(|_| !is_known) {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, reason);
         }
-        self.reasons.extend(claims::contradicted(&claim.counts, claim.link, seen));
-        Self::of(self.reasons)
+        self.add(claims::contradicted(&claim.counts, claim.link, &measured.launch));
     }
 }
 

@@ -254,26 +254,29 @@ fn h200() -> DeviceInfo {
     DeviceInfo::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 << 20)).with_peak(bandwidth)
 }
 
-/// A row of these samples that moves `bytes`, given 16 MiB and changing a word of it.
-fn row(samples: Samples, bytes: u64) -> Record {
-    let written = Some(Written::new(Bytes(16 << 20), Bytes(512), Bytes(512)));
-    let seen = LaunchInfo { written, ..LaunchInfo::default() };
-    let measurement = Measurement {
-        counts: Counts { bytes: Some(bytes), ..Counts::default() },
+/// A measurement of this work, of whose launch nothing is known.
+fn measured(samples: Samples, counts: Counts) -> Measurement {
+    Measurement {
+        counts,
         data_type: "f32".to_owned(),
         item: None,
         link: None,
         checked: false,
-        launch: seen,
+        launch: LaunchInfo::default(),
         relaunch: None,
         verification: None,
         energy: None,
         metrics: Metrics::default(),
         samples,
-    };
-    let claim = measurement.declared_work(Cache::Cold);
-    let verdict = judge(&measurement.samples, 0.005, &claim, &h200());
-    let verdict = verdict.with_declared_work(&claim, &measurement.samples, &measurement.launch, &h200());
+    }
+}
+
+/// A row of these samples that moves `bytes`, given 16 MiB and changing a word of it.
+fn row(samples: Samples, bytes: u64) -> Record {
+    let mut measurement = measured(samples, Counts { bytes: Some(bytes), ..Counts::default() });
+    measurement.launch.written = Some(Written::new(Bytes(16 << 20), Bytes(512), Bytes(512)));
+    let mut verdict = judge(&measurement.samples, 0.005, &measurement.declared_work(Cache::Cold), &h200());
+    verdict.judge_declared_work(&measurement, Cache::Cold, &h200());
     let case = PlannedCase {
         benchmark: "k::sum".to_owned(),
         args: Vec::new(),
@@ -398,13 +401,11 @@ fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
 /// A claim is judged anew when more is known of it.
 #[test]
 fn what_was_said_of_a_claim_before_does_not_count() {
-    let claim =
-        DeclaredWork { counts: Counts::default(), data_type: "f32", link: None, cold: false, written: None };
     let before = Reason::NothingWritten { declared: Bytes(4096), may_be_read: false };
     let other = Reason::OtherProcesses { count: 1 };
-    let verdict = Verdict::of(vec![before, other.clone()]);
-    let now = verdict.with_declared_work(&claim, &samples(1e5), &LaunchInfo::default(), &h200());
-    assert_eq!(now.reasons, [other]);
+    let mut verdict = Verdict::of(vec![before, other.clone()]);
+    verdict.judge_declared_work(&measured(samples(1e5), Counts::default()), Cache::Hot, &h200());
+    assert_eq!(verdict.reasons, [other]);
 }
 
 /// A claim that is impossible by what is known last is said once, first, and in place of how well the time is known.
@@ -412,11 +413,11 @@ fn what_was_said_of_a_claim_before_does_not_count() {
 fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
     // 1 GiB in 10 µs: 22 times the memory's peak.
     let counts = Counts { reads: Some(1 << 30), ..Counts::default() };
-    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+    let measured = measured(samples(1e4), counts);
     let other = Reason::Observed(Observation::HostFunctions { count: 1 });
     let mut verdict = Verdict::of(vec![Reason::WideInterval { reached: 0.2, limit: 0.05 }, other.clone()]);
     for _ in 0..2 {
-        verdict = verdict.with_declared_work(&claim, &samples(1e4), &LaunchInfo::default(), &h200());
+        verdict.judge_declared_work(&measured, Cache::Hot, &h200());
         assert_eq!(verdict.state, State::Invalid);
         assert!(
             matches!(&verdict.reasons[..], [Reason::ImpossibleSpeed(_), rest] if *rest == other),

@@ -3,6 +3,7 @@
 
 use std::fmt::{Arguments, Write as _};
 
+use gpubench_stats::format::joined;
 use gpubench_table::{Page, text};
 
 use super::{LETTER, WIDTH, axis::PlacedAxis, width};
@@ -124,7 +125,6 @@ impl Drawing {
     }
 
     /// Returns the drawing as a file of its own, in the colours that its reader prefers.
-    #[must_use]
     pub fn svg(&self) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
         let size = format!(
@@ -139,7 +139,6 @@ impl Drawing {
 
     /// Returns the drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
     /// links, so that its role is then a group and not an image.
-    #[must_use]
     pub(crate) fn element(&self) -> String {
         let role = if self.body.contains("<a ") { "group" } else { "img" };
         self.markup(&format!("role=\"{role}\""), "")
@@ -207,9 +206,8 @@ impl Drawing {
 
     /// Adds a line through points.
     pub(super) fn polyline(&mut self, points: &[(f64, f64)], classes: &str) {
-        let points: Vec<String> =
-            points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
-        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", points.join(" ")));
+        let points = points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y)));
+        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", joined(points, " ")));
     }
 
     /// Adds a legend of series with their looks, which bars do not have, unless there is only one.

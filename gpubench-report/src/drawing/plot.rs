@@ -188,7 +188,6 @@ pub struct Panels {
 
 impl Panels {
     /// Returns the drawing.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(&self.title, &self.subtitle);
         let explained = if self.alike { 1 } else { self.panels.len() };

@@ -57,7 +57,6 @@ pub struct Row {
 
 impl Rows {
     /// Returns the drawing.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(&self.title, &self.subtitle);
         drawing.legend(self.series.iter().map(|name| (&**name, None)));

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use gpubench_records::{GateOutcome, GatedCase, Reason, Record, Run, Stage, State, files::time_of_day};
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Nanoseconds, format::joined};
 use gpubench_table::{case_name, gate, has_several_devices, remarks, text::plain};
 use maud::{PreEscaped, html};
 
@@ -120,12 +120,11 @@ impl Test {
             State::Invalid if reasons.iter().any(is_error) => Outcome::Error,
             State::Invalid => Outcome::Failure,
         };
-        let reasons = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let reasons = joined(reasons, "\n");
         let is_remark = outcome == Outcome::Passed && !reasons.is_empty();
         let text = if is_remark { format!("{state}: {reasons}") } else { reasons };
         // The time of all of its processes.
-        let measured = record.measurement.iter().chain(&record.other_processes);
-        let took = measured.map(|measured| measured.samples.wall_time).sum();
+        let took = record.measurements().map(|measured| measured.samples.wall_time).sum();
         Self { took, text, ..Self::new(&record.case.benchmark, name, outcome) }
     }
 

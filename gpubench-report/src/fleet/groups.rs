@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use gpubench_stats::format::counted;
+use gpubench_stats::format::{counted, joined};
 
 use super::effects::{Fleet, Observation};
 use super::judge::{FleetRules, judge};
@@ -158,6 +158,6 @@ fn tell_apart(gpus: &mut [FleetGpu]) {
     let mut places = BTreeMap::<String, usize>::new();
     gpus.iter().for_each(|gpu| *places.entry(gpu.place()).or_default() += 1);
     for gpu in gpus.iter_mut().filter(|gpu| places[&gpu.place()] > 1) {
-        gpu.device = gpu.uuid.splitn(3, '-').take(2).collect::<Vec<_>>().join("-");
+        gpu.device = joined(gpu.uuid.splitn(3, '-').take(2), "-");
     }
 }

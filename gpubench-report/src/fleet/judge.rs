@@ -6,7 +6,6 @@
 //! others by Student's t, and slow ones are found at a false discovery rate. `docs/fleet.md` has the reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
@@ -54,28 +53,20 @@ pub enum Verdict {
 }
 
 /// The data that a verdict lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lack {
     /// There are this many GPUs, fewer than four.
+    #[error("{0} of its model and build, and a verdict needs {FEWEST_GPUS}")]
     Gpus(usize),
     /// No GPU has two processes, and there are fewer than eight: a disturbed process looks like a slow GPU.
+    #[error(
+        "one process on each of fewer than {MANY_GPUS}: a second tells a slow GPU from a disturbed process"
+    )]
     Processes,
     /// The effect is known to plus or minus this fraction only.
+    #[error("its processes or cases differ too much for a verdict")]
     Precision(f64),
-}
-
-impl fmt::Display for Lack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gpus(gpus) => write!(f, "{gpus} of its model and build, and a verdict needs {FEWEST_GPUS}"),
-            Self::Processes => write!(
-                f,
-                "one process on each of fewer than {MANY_GPUS}: a second tells a slow GPU from a disturbed process"
-            ),
-            Self::Precision(_) => f.write_str("its processes or cases differ too much for a verdict"),
-        }
-    }
 }
 
 /// A GPU among the others, on a roof.
@@ -104,7 +95,6 @@ pub struct Standing {
 ///
 /// # Panics
 /// If an observation's case has no roof, or its GPU no host.
-#[must_use]
 pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
     let effects = effects(&fleet).into_iter();
     let mut columns: Vec<Column> = effects.map(|(roof, gpus)| Column::new(roof, gpus)).collect();

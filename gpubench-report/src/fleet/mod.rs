@@ -88,7 +88,6 @@ pub struct FleetGpu {
 
 impl FleetReport {
     /// Judges the GPUs of `fleet`.
-    #[must_use]
     pub fn new(fleet: FleetRuns, rules: FleetRules) -> Self {
         let (files, runs, mut missing) = (fleet.files, fleet.runs.len(), fleet.unread);
         let (groups, others) = groups::judged(fleet.runs, rules);
@@ -105,7 +104,6 @@ impl FleetReport {
     }
 
     /// Returns the exit code: 3 if a GPU is slow, 4 if none could be judged.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self.groups.iter().flat_map(|group| &group.gpus).map(|gpu| gpu.verdict).min() {
             Some(Verdict::Slow) => Exit::Regression,
@@ -130,7 +128,6 @@ impl FleetGpu {
     }
 
     /// Returns the host and the device there.
-    #[must_use]
     pub fn place(&self) -> String {
         format!("{} {}", self.host, self.device).trim_start().to_owned()
     }

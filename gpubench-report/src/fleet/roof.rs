@@ -1,7 +1,5 @@
 //! The part of a GPU that binds a case. Cases of one roof are judged together.
 
-use std::fmt::{self, Display};
-
 use gpubench_records::work::{Counts, Link};
 use gpubench_records::{Cache, DeviceInfo, Measurement, Quantity};
 use gpubench_stats::Bytes;
@@ -13,24 +11,32 @@ const BOUND: f64 = 0.4;
 const NEGLIGIBLE: f64 = 0.05;
 
 /// The part of a GPU that binds a case, in the order in which tables show them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum FleetRoof {
     /// Reads from memory.
+    #[error("memory reads")]
     MemoryReads,
     /// Writes to memory.
+    #[error("memory writes")]
     MemoryWrites,
     /// Both.
+    #[error("memory mixed")]
     MemoryMixed,
     /// The last-level cache.
+    #[error("L2")]
     L2,
     /// Arithmetic of any data type.
+    #[error("compute")]
     Compute,
     /// The bus to the host.
+    #[error("PCIe")]
     Pcie,
     /// The links between GPUs.
+    #[error("P2P")]
     Peer,
     /// None of these: launches, latency, the host.
+    #[error("latency")]
     Latency,
 }
 
@@ -66,20 +72,5 @@ impl FleetRoof {
         } else {
             Self::MemoryMixed
         }
-    }
-}
-
-impl Display for FleetRoof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MemoryReads => "memory reads",
-            Self::MemoryWrites => "memory writes",
-            Self::MemoryMixed => "memory mixed",
-            Self::L2 => "L2",
-            Self::Compute => "compute",
-            Self::Pcie => "PCIe",
-            Self::Peer => "P2P",
-            Self::Latency => "latency",
-        })
     }
 }

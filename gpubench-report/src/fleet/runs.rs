@@ -10,7 +10,7 @@ use gpubench_records::{
     CaseSelection, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record, Run, State,
     Stored, device_info::UUID,
 };
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Nanoseconds, format::joined};
 use rayon::prelude::*;
 
 use super::{FleetGpu, roof::FleetRoof};
@@ -71,7 +71,6 @@ pub(super) struct Reading {
 
 impl FleetRuns {
     /// Reads the selected cases of the runs in `given`, which are files and folders.
-    #[must_use]
     pub fn read(given: &[PathBuf], selection: &CaseSelection) -> Self {
         let (files, unread) = fleet_files(given);
         let mut fleet = Self { files: files.len(), runs: Vec::new(), unread };
@@ -91,7 +90,6 @@ impl FleetRuns {
     }
 
     /// Returns true if there is no run.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -113,10 +111,10 @@ impl FleetRun {
         for record in run.records.iter().filter(|record| is_invalid(record)) {
             // A GPU that could not be opened has no facts, and invalid records alone.
             if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
-                let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+                let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = place(&run, &record.device);
                 let place = format!("{host} {device}");
-                let why = format!("invalid on {} and left out: {}", place.trim_start(), reasons.join("; "));
+                let why = format!("invalid on {} and left out: {reasons}", place.trim_start());
                 missing.push((why, Some(record.case.to_string())));
             }
         }
@@ -154,8 +152,8 @@ impl FleetRun {
 
 /// Returns true if the numbers of a record do not count. A median of zero has no logarithm.
 fn is_invalid(record: &Record) -> bool {
-    let mut all = record.measurement.iter().chain(&record.other_processes);
-    record.verdict.state == State::Invalid || all.any(|measured| measured.median() <= Nanoseconds::ZERO)
+    record.verdict.state == State::Invalid
+        || record.measurements().any(|measured| measured.median() <= Nanoseconds::ZERO)
 }
 
 /// Returns the host of a device, which is empty if it is not known, and the device there.
@@ -189,7 +187,7 @@ impl Model {
 impl Reading {
     /// Returns the reading of each process of a record.
     fn all(record: &Record, info: &DeviceInfo, program: &Program) -> Vec<Self> {
-        let mut all: Vec<&Measurement> = record.measurement.iter().chain(&record.other_processes).collect();
+        let mut all: Vec<&Measurement> = record.measurements().collect();
         all.sort_by(|a, b| a.median().total_cmp(&b.median()));
         let reading = |(process, measured): (usize, &Measurement)| {
             let during = measured.samples.conditions.as_ref().map(|conditions| &conditions.during);
@@ -215,7 +213,6 @@ impl Reading {
 /// Returns the files that `given` names, in the order of their names, and a sentence for each path that cannot be
 /// read. A folder means all
 /// `.json` and `.jsonl` files in it and below.
-#[must_use]
 pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     for path in given {

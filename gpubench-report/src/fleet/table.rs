@@ -15,7 +15,6 @@ const MOST: usize = 20;
 const SHOWN: usize = 16;
 
 /// Returns the answer as lines of `page`.
-#[must_use]
 pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
     let mut text = String::new();

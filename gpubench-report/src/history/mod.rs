@@ -94,7 +94,6 @@ pub struct CaseChange {
 
 impl History {
     /// Finds the changes of all cases.
-    #[must_use]
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let faults = self.faults.clone();
         let (runs, series) = self.series();
@@ -133,19 +132,16 @@ fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<S
 
 impl Series {
     /// Returns true if there are too few times to look for a change.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         self.points.len() < SHORTEST_SERIES
     }
 
     /// Returns the UUID of its device.
-    #[must_use]
     pub fn uuid(&self) -> Option<&str> {
         self.circumstances.gpu()
     }
 
     /// Returns the times, in nanoseconds.
-    #[must_use]
     pub fn times(&self) -> Vec<f64> {
         self.points.iter().map(|point| point.time.as_f64()).collect()
     }
@@ -193,7 +189,6 @@ impl CaseHistory {
 
 impl HistoryReport {
     /// Returns all changes with their cases, the newest first.
-    #[must_use]
     pub fn changes(&self) -> Vec<(&CaseHistory, &CaseChange)> {
         let of = |case| CaseHistory::changes(case).map(move |change| (case, change));
         let mut all: Vec<_> = self.cases.iter().flat_map(of).collect();
@@ -202,7 +197,6 @@ impl HistoryReport {
     }
 
     /// Returns the exit code: 3 if `fails` and a case became slower and still is. Series that are over do not count.
-    #[must_use]
     pub fn exit(&self, fails: bool) -> Exit {
         let series = self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
         let mut changes = series.flat_map(|series| &series.changes);
@@ -214,7 +208,6 @@ impl HistoryReport {
     }
 
     /// Returns true if the case is no longer slower, or faster, than before the change by more than the equivalence margin.
-    #[must_use]
     pub fn is_undone(&self, change: &CaseChange) -> bool {
         if change.ratio > 1.0 {
             change.remains < 1.0 + self.equivalence_margin

@@ -7,10 +7,8 @@ use std::{fs, io};
 
 use gpubench_records::device_info::{DRIVER, UUID};
 use gpubench_records::files::{Checksum, HISTORY, add_checksum, candidates, check_line, create};
-use gpubench_records::{
-    CaseId, DeviceInfo, Measurement, Program, Property, Record, Run, Value, work::Counts,
-};
-use gpubench_stats::Nanoseconds;
+use gpubench_records::{CaseId, DeviceInfo, Measurement, Program, Record, Run, Value, work::Counts};
+use gpubench_stats::{Nanoseconds, format::joined};
 use serde::{Deserialize, Serialize};
 
 /// The contents of a file.
@@ -106,8 +104,7 @@ impl HistoryRun {
 fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
     let first = measured.median();
-    let ratios =
-        std::iter::once(measured).chain(&record.other_processes).map(|process| process.median() / first);
+    let ratios = record.measurements().map(|process| process.median() / first);
     let logs: Vec<f64> = ratios.map(f64::ln).collect();
     let time = first * (logs.iter().sum::<f64>() / logs.len() as f64).exp();
     let own = Circumstances::new(measured, run.device_of(record), &run.program);
@@ -133,7 +130,7 @@ impl Circumstances {
         // A part of a GPU has other counts, such as of multiprocessors, and is another device.
         let counts = info.iter().flat_map(|info| &info.properties);
         let counts = counts.filter(|property| matches!(property.value, Value::Count(_)));
-        let counts: Vec<String> = counts.map(Property::to_string).collect();
+        let counts = joined(counts, ", ");
         let Counts { reads, writes, bytes, flops, items } = measured.counts;
         let number = |count: Option<u64>| count.map(|count| count.to_string());
         let (method, timer) = (&measured.samples.method, &measured.samples.timer);
@@ -142,7 +139,7 @@ impl Circumstances {
             ("bytes", number(bytes)),
             ("bytes read", number(reads)),
             ("bytes written", number(writes)),
-            ("device", (!counts.is_empty()).then(|| counts.join(", "))),
+            ("device", (!counts.is_empty()).then(|| counts)),
             ("driver", property(DRIVER)),
             ("flops", number(flops)),
             ("flush", Some(method.flush.to_string())),

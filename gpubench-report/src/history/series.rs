@@ -59,7 +59,6 @@ pub struct History {
 
 impl History {
     /// Makes a history of these runs, in the order of their times.
-    #[must_use]
     pub fn new(runs: impl IntoIterator<Item = HistoryRun>) -> Self {
         Self { runs: runs.into_iter().collect(), ..Self::default() }.in_order(&CommitOrder::new())
     }
@@ -94,13 +93,11 @@ impl History {
     }
 
     /// Returns the commits of its runs.
-    #[must_use]
     pub fn commits(&self) -> BTreeSet<&str> {
         self.runs.iter().filter_map(|run| run.commit.as_deref()).collect()
     }
 
     /// Returns true if it has no run.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

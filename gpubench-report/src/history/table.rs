@@ -16,7 +16,6 @@ const DIGITS: usize = 8;
 const DEVICE_LETTERS: usize = 12;
 
 /// Returns the changes as lines of `page`.
-#[must_use]
 pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut shown = heading(&answer(report), &format!(" ({})", size(report)), page);
     let mut rows = rows(report);

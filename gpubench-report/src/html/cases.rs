@@ -157,7 +157,7 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
             p { "change: " (format::change(ratio.value)) " " (format::changes(ratio.low, ratio.high)) ", " (answer) }
         }
         @if let Some(measured) = &record.measurement {
-            @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.info(record)));
+            @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.run.device_of(record)));
             @let explained = explained.into_iter().flatten().map(|(what, text)| (what, Some(text)));
             (drawings(view, case, measured))
             details open[case.number == 0 && view.cases.len() == 1] {
@@ -172,7 +172,6 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
 /// it.
 fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
     let Some(drawn) = Drawn::new(&measured.times(), drawn_of(view.cases.len())) else { return html! {} };
-    let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
     let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
     let time = &measured.samples.time;
     let [p99, low_end, high_end] =
@@ -180,7 +179,7 @@ fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Mar
     html! {
         div.drawings
             data-samples=(drawn.all)
-            data-quantiles=(quantiles.join(","))
+            data-quantiles=(format::joined(drawn.quantiles, ","))
             data-p99=(p99)
             data-interval={ (low_end) "," (high_end) }
             data-histogram=(drawn.histogram)
@@ -197,7 +196,7 @@ fn clock(measured: &Measurement) -> Option<String> {
     let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
     let step = clock.over_time.len().div_ceil(MOST_CLOCKS);
     let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.as_f64() / 1e6);
-    Some(clock.over_time.iter().step_by(step).map(shown).collect::<Vec<_>>().join(" "))
+    Some(format::joined(clock.over_time.iter().step_by(step).map(shown), " "))
 }
 
 /// Returns the figures of the samples that have no column.

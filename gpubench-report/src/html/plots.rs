@@ -56,7 +56,7 @@ fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
         let arg = record.case.args.iter().rev().max_by_key(count);
         let Some((arg, value)) = arg.and_then(|arg| Some((arg, value(arg)?))) else { continue };
         let others = record.case.args.iter().filter(|other| other.name != arg.name);
-        let others = others.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let others = format::joined(others, ", ");
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let on = if view.several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = plain(&format!("{}{others}{on} by {}", view.short(&record.case.benchmark), arg.name));
@@ -116,7 +116,8 @@ impl ArgSweep<'_> {
     /// around it.
     fn full_cache(&self, view: &View<'_>) -> Option<Mark> {
         let cache = view
-            .info(self.rows.first()?.1.case.record)?
+            .run
+            .device_of(self.rows.first()?.1.case.record)?
             .last_level_cache
             .filter(|cache| *cache > Bytes::ZERO)?;
         let full = cache.as_f64().ln();

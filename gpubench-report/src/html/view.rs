@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::{Answer, Cache, DeviceInfo, Finding, Measurement, Record, Run, State};
+use gpubench_records::{Answer, Cache, Finding, Measurement, Record, Run, State};
 use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
@@ -72,10 +72,6 @@ impl<'a> View<'a> {
         let measured =
             |case: &PageCase<'a>| Some(MeasuredCase { case: *case, it: case.record.measurement.as_ref()? });
         self.cases.iter().filter(holds).filter_map(measured)
-    }
-
-    pub(super) fn info(&self, record: &Record) -> Option<&'a DeviceInfo> {
-        self.run.devices.iter().find(|info| info.device == record.device)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::stored_runs::NamedRun;
 use gpubench_records::baseline::{MeasuredRecord, differences};
 use gpubench_records::{
-    DeviceInfo, Measurement, Package, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged,
+    DeviceInfo, Package, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged,
 };
 
 pub use self::shares::is_share;
@@ -24,27 +24,22 @@ pub struct Joined {
     pub missing: Option<String>,
 }
 
-/// The reason why runs cannot be joined.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct JoinError(String);
-
 /// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
 /// has the cases of all, and the result lists what is missing.
 ///
 /// # Errors
-/// See [`JoinError`].
-pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+/// If they are neither repetitions nor shares of one split.
+pub fn join(runs: Vec<NamedRun>) -> Result<Joined, String> {
     match &runs[..] {
-        [] => Err(JoinError("there is no run to merge".to_owned())),
+        [] => Err("there is no run to merge".to_owned()),
         all if all.iter().all(|named| is_share(&named.run)) => shares::join(runs),
-        [one] => Err(JoinError(format!("{} is one run: give another, or a file with several", one.name))),
+        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
         _ => repetitions(runs),
     }
 }
 
 /// Joins runs of which a case may be in several, each a repetition.
-fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, String> {
     let remarks = check(&runs)?;
     let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
     let mut whole = runs.remove(0);
@@ -74,7 +69,7 @@ fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
 }
 
 /// Checks that `runs` are repetitions. Returns the differences that do not matter.
-fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
+fn check(runs: &[NamedRun]) -> Result<Vec<String>, String> {
     let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
     for (number, other) in runs.iter().enumerate() {
@@ -100,15 +95,15 @@ fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
 /// A record with its run.
 type OfRun<'a> = (&'a NamedRun, &'a Record);
 
-fn all_measurements(record: &Record) -> impl Iterator<Item = &Measurement> {
-    record.measurement.iter().chain(&record.other_processes)
+fn measured<'a>(named: &'a NamedRun, record: &'a Record) -> Option<MeasuredRecord<'a>> {
+    Some(MeasuredRecord { run: &named.run, record, measurement: record.measurements().next()? })
 }
 
 /// Checks that two records of a case are of the same work, measured twice in the same way by the same build.
-fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
+fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), String> {
     let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
-    let refused = |why: String| Err(JoinError(format!("`{case}` {why}")));
-    if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
+    let refused = |why: String| Err(format!("`{case}` {why}"));
+    if first.measurements().any(|first| second.measurements().any(|second| first == second)) {
         return refused(format!(
             "has the same measurement in {one_name} and in {other_name}: leave out one of the two"
         ));
@@ -119,11 +114,7 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
                 .to_owned(),
         );
     }
-    let measured = |run, record| {
-        let measurement = all_measurements(record).next()?;
-        Some(MeasuredRecord { run, record, measurement })
-    };
-    if let (Some(then), Some(now)) = (measured(&one.run, first), measured(&other.run, second)) {
+    if let (Some(then), Some(now)) = (measured(one, first), measured(other, second)) {
         let differences = differences(now, then).join("; ");
         if !differences.is_empty() {
             return refused(format!(
@@ -172,34 +163,34 @@ pub(crate) fn other_build(one: &Program, other: &Program) -> Option<String> {
 }
 
 /// Checks that both are of the same suite, if both name one.
-fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
+fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), String> {
     let [first, second] = [one, other].map(|named| &named.run.program.suite);
     if first == second || first.is_empty() || second.is_empty() {
         return Ok(());
     }
     let (one, other) = (&one.name, &other.name);
-    Err(JoinError(format!(
+    Err(format!(
         "{one} is a run of `{first}` and {other} one of `{second}`: only runs of the same benchmark binary can be merged. \
          `cargo gpubench report {one} {other}` shows both"
-    )))
+    ))
 }
 
 /// Checks that a device that both have is the same.
-fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
+fn same_devices(one: &Run, other: &Run) -> Result<(), String> {
     let name = |info: &DeviceInfo| match info.text(UUID) {
         Some(uuid) => format!("{} ({uuid})", info.name),
         None => info.name.clone(),
     };
     for info in &other.devices {
-        let Some(first) = one.devices.iter().find(|device| device.device == info.device) else { continue };
+        let Some(first) = one.device(&info.device) else { continue };
         if name(first) != name(info) || first.fake != info.fake {
-            return Err(JoinError(format!(
+            return Err(format!(
                 "{} is {} in one run and {} in another: only runs on the same device can be merged. `cargo gpubench fleet` \
                  compares GPUs",
                 info.device,
                 name(first),
                 name(info)
-            )));
+            ));
         }
     }
     Ok(())

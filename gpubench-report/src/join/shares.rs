@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{JoinError, Joined, repetitions};
+use super::{Joined, repetitions};
 use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::counted;
 
 /// Returns true if `run` is a share of a split.
-#[must_use]
 pub fn is_share(run: &Run) -> bool {
     task(run).is_some()
 }
@@ -19,7 +18,7 @@ fn task(run: &Run) -> Option<&Task> {
 }
 
 /// Joins runs that are all shares of one split.
-pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     let place = |run: &Run| task(run).map_or((0, 0), |task| (task.number, task.restarts.unwrap_or(0)));
     // The run in which a record was made goes before those that were resumed with it.
     runs.sort_by_key(|named| (place(&named.run), named.run.records.len()));
@@ -43,7 +42,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
 }
 
 /// Checks that all were divided in the same way.
-fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
+fn same_split(runs: &[NamedRun]) -> Result<(), String> {
     let division = |named: &NamedRun| task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
     let Some(other) = runs.iter().find(|other| division(other) != division(&runs[0])) else { return Ok(()) };
     let words = |named: &NamedRun| {
@@ -51,10 +50,10 @@ fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
         format!("{} for {}", counted(cases, "case"), counted(of, "task"))
     };
     let (first, one, another) = (&runs[0], words(&runs[0]), words(other));
-    Err(JoinError(format!(
+    Err(format!(
         "{} is a share of {one}, and {} one of {another}: these are not shares of one run",
         first.name, other.name
-    )))
+    ))
 }
 
 /// Returns the case of a record, with the kind of its device in place of the device.
@@ -128,15 +127,15 @@ fn name_devices(runs: &mut [NamedRun]) {
 }
 
 /// Checks that the devices of a kind are of one model.
-fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
+fn same_models(runs: &[NamedRun]) -> Result<(), String> {
     let mut models: BTreeMap<&str, &DeviceInfo> = BTreeMap::new();
     for info in runs.iter().flat_map(|named| &named.run.devices) {
         let first = models.entry(DeviceId::parse(&info.device).kind).or_insert(info);
         if first.name != info.name || first.fake != info.fake {
-            return Err(JoinError(format!(
+            return Err(format!(
                 "{} is {} and {} is {}: shares of one run need GPUs of one model",
                 first.device, first.name, info.device, info.name
-            )));
+            ));
         }
     }
     Ok(())
@@ -224,7 +223,7 @@ mod tests {
         run
     }
 
-    fn joined(runs: &[Run]) -> Result<Joined, JoinError> {
+    fn joined(runs: &[Run]) -> Result<Joined, String> {
         let named = runs.iter().enumerate();
         crate::join::join(
             named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect(),

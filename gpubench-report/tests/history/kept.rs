@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use gpubench_records::NameFilter;
 use gpubench_report::history::History;
 use gpubench_report::history::add;
 
@@ -32,7 +33,11 @@ fn runs_are_kept_in_files_and_read_back() {
     let report = read().report(RULES);
     assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].points.len()), (4, 0, 4));
     assert_eq!(
-        History::read(folder, &["no such case".into()]).expect("a folder").report(RULES).cases.len(),
+        History::read(folder, &[NameFilter::Text("no such case".to_owned())])
+            .expect("a folder")
+            .report(RULES)
+            .cases
+            .len(),
         0
     );
 

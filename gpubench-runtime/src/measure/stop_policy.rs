@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::groups::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
-use gpubench_stats::{Decision, Nanoseconds, StopRule, Summary};
+use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
 /// The stop rule is checked again once the number of samples has grown by a factor between these: each check costs a sort and a search
 /// for the memory's stall, and each is a chance to stop by luck. In between it is this part of what the interval seems to need.
@@ -74,12 +74,11 @@ impl<'a> StopPolicy<'a> {
     ) {
         let mut later = *NEXT_LOOK.start();
         if let Some(time) = time {
-            let decision = match is_last {
+            self.converged = match is_last {
                 true => self.rule.check_last(time, self.resolution),
                 false => self.rule.check(time, self.resolution),
             };
-            self.converged = decision == Decision::Converged;
-            self.is_fine = self.finer.check(time, self.resolution) == Decision::Converged;
+            self.is_fine = self.finer.check(time, self.resolution);
             let growth = self.rule.growth(time, self.resolution);
             // A comparison with what is no number leaves the other one.
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };

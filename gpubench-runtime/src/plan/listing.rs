@@ -10,6 +10,7 @@ use crate::catch::catch;
 use crate::registry::{self, Entry, select, show};
 use gpubench_core::{ArgAxis, Variant, while_listed};
 use gpubench_records::{ArgValues, DeviceId, Failure, Stage, selection::amount};
+use gpubench_stats::format::joined;
 
 /// The cases that an instance offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -211,7 +212,7 @@ fn find<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
         ))),
         (several, None) => Err(PlanError::Usage(format!(
             "--compare-with {path}: several benchmarks are called so; give one whole name: {}",
-            several.iter().map(|entry| entry.path()).collect::<Vec<_>>().join(", ")
+            joined(several.iter().map(|entry| entry.path()), ", ")
         ))),
     }
 }

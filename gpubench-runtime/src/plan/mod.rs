@@ -2,7 +2,6 @@
 //! their axes, never for their inputs, and through a [`Lister`] alone.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::{self, Display};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,8 @@ mod listing;
 mod share;
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{}", shown_name(benchmark, args))]
 #[non_exhaustive]
 pub struct Job {
     /// The benchmark's path, crate first.
@@ -84,12 +84,6 @@ impl From<PlannedCase> for Job {
     fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
         let (caches, timeout, with, shares) = (vec![cache], None, None, SharedResource::Nothing);
         Self { benchmark, args, device, caches, timeout, with, shares }
-    }
-}
-
-impl Display for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown_name(&self.benchmark, &self.args))
     }
 }
 

@@ -302,7 +302,7 @@ impl DeviceThread<'_> {
                 let cache = job.caches.remove(0);
                 let record = match sampled {
                     Some(mut sampled) => {
-                        sampled.verdict = sampled.verdict.and(Reason::FailedAfterwards(failure));
+                        sampled.verdict.add([Reason::FailedAfterwards(failure)]);
                         *sampled
                     }
                     None => Record::failed(job.case(cache), failure),

@@ -7,8 +7,7 @@ use self::validate::MOST_RUNS;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::{
-    BaselineOptions, BenchmarkId, CaseSelection, Sampling, Threshold, files::Place, sampling::MOST_SAMPLES,
-    selection::parse_filters,
+    BenchmarkId, CaseSelection, Sampling, Threshold, sampling::MOST_SAMPLES, selection::parse_filters,
 };
 use gpubench_stats::Nanoseconds;
 
@@ -298,11 +297,5 @@ impl Settings {
     /// Returns the number of times to measure everything.
     pub(crate) fn repeats(&self) -> usize {
         self.runs.unwrap_or(1)
-    }
-
-    /// Returns the places of the baselines.
-    pub(crate) fn baselines(&self) -> BaselineOptions {
-        let place = |name: &Option<String>| name.as_deref().map(Place::of);
-        BaselineOptions { against: place(&self.baseline), save: place(&self.save_baseline) }
     }
 }

@@ -11,6 +11,7 @@ use clap::{
 use super::{SuiteError, bench_targets, measure::Extension};
 use crate::settings::{Settings, ShareChoice, origin};
 use gpubench_records::{selection::split_names, text::did_you_mean};
+use gpubench_stats::format::joined;
 
 pub(crate) use gpubench_records::exit::Exit;
 
@@ -275,8 +276,7 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
                 (Some((_, hint)), _) => (*hint).to_owned(),
                 (None, Some(_)) if error.kind() == ErrorKind::UnknownArgument => {
                     let words = arguments.iter().map(|word| word.to_string_lossy());
-                    let flags =
-                        words.skip_while(|word| !word.starts_with(name)).collect::<Vec<_>>().join(" ");
+                    let flags = joined(words.skip_while(|word| !word.starts_with(name)), " ");
                     format!(
                         "a flag of benchmark binaries: `-- {flags}` at the end of `ab` or `verify`, or `cargo bench -- {flags}`"
                     )

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::{plan::PlanError, runner::RunError, settings::origin, system::stdio::Patient};
 use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
+use gpubench_stats::format;
 
 /// Anything that keeps a benchmark binary from its task.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +38,7 @@ pub enum SuiteError {
         resumable: bool,
     },
     /// The run has ended with problems. Nothing that was measured is lost.
-    #[error("{}", problems.iter().map(Self::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("{}", format::joined(problems, "; "))]
     Incomplete {
         /// Everything that was measured.
         run: Box<Run>,

@@ -23,9 +23,7 @@ use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping:
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{self as store, OpenBaselines};
-use gpubench_records::{
-    BaselineOptions, Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, Threshold,
-};
+use gpubench_records::{Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, Threshold};
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
 
@@ -75,11 +73,14 @@ impl<'a> Prepared<'a> {
         }
         let (peak_sources, remarks) = peaks::sources(task, &entries, options);
         setup.notes.extend(remarks);
-        let (wanted, last) = match task {
-            Task::Extension => (BaselineOptions::default(), None),
-            _ => (options.baselines(), last_baseline(&setup.program.suite, options)?),
+        let baselines = match task {
+            Task::Extension => OpenBaselines::default(),
+            _ => {
+                let last = last_baseline(&setup.program.suite, options)?;
+                OpenBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
+                    .map_err(SuiteError::usage)?
+            }
         };
-        let baselines = wanted.open(last).map_err(SuiteError::usage)?;
         if setup.program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";

@@ -11,7 +11,7 @@ use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
 use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
-use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Method, Record, Stage, Step, Timer, Verdict};
+use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Method, Record, Stage, Step, Timer};
 use gpubench_stats::Nanoseconds;
 
 /// Compares the cases of a job, on one stream.
@@ -113,7 +113,7 @@ fn record(
             let mut afterwards =
                 Afterwards { case: case.reborrow(), device: &mut *device, host_work: options.host_work };
             let reasons = afterwards.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
-            *verdict = reasons.into_iter().fold(verdict.clone(), Verdict::and);
+            verdict.add(reasons);
         }
     }
     let [(own, own_verdict), (measurement, verdict)] = found;

@@ -212,7 +212,8 @@ fn record(
     };
     restore_inputs(case, job.device);
     let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
-    let (mut measurement, verdict) = measurement(options, &sampling, info, sampled, prepared, (cache, hot));
+    let (mut measurement, mut verdict) =
+        measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
@@ -237,11 +238,11 @@ fn record(
             vec![Reason::FailedAfterwards(failure)]
         }
     };
-    let mut verdict = reasons.into_iter().fold(verdict, Verdict::and);
+    verdict.add(reasons);
     // A launch that drifts while it is sampled drifts on.
     let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
     if !verdict.reasons.iter().any(is_unsteady) {
-        verdict = methods_disagree(&measurement.samples).into_iter().fold(verdict, Verdict::and);
+        verdict.add(methods_disagree(&measurement.samples));
     }
     Ok(Record::new(job.task.job.case(cache), Some(measurement), verdict))
 }
@@ -321,10 +322,10 @@ pub(super) fn measurement(
     let claim = measurement.declared_work(cache);
     let Measurement { samples, launch, .. } = &measurement;
     let precision = sampling.precision_on(samples.method.path);
-    let verdict = judge(samples, precision, &claim, info).with_declared_work(&claim, samples, launch, info);
-    let reservations = launched::reservations(launch, samples, host_work);
-    let missing = missing_work(&claim, samples, launch, info);
-    let verdict = reservations.into_iter().chain(missing).fold(verdict, Verdict::and);
+    let mut verdict = judge(samples, precision, &claim, info);
+    verdict.judge_declared_work(&measurement, cache, info);
+    verdict.add(launched::reservations(launch, samples, host_work));
+    verdict.add(missing_work(&claim, samples, launch, info));
     let verdict = if host_work { launched::with_host_work(verdict) } else { verdict };
     (measurement, verdict)
 }

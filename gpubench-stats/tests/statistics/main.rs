@@ -14,7 +14,7 @@ mod stall;
 mod stop_rule;
 
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
+use gpubench_stats::{Drift, Modes, StopRule, Summary};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;

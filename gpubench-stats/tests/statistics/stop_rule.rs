@@ -9,7 +9,7 @@ fn until_stop(group: usize, rng: &mut StdRng, one: &impl Fn(&mut StdRng) -> f64)
     while samples.len() < 10_000 {
         samples.extend(draw(group, rng, one));
         let so_far = summary(&samples, STEP);
-        if rule.check(&so_far, Nanoseconds(STEP)) == Decision::Converged {
+        if rule.check(&so_far, Nanoseconds(STEP)) {
             return Some(so_far);
         }
     }

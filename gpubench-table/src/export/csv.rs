@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use gpubench_records::{Arg, Energy, Measurement, Quantity, Record, Run};
+use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ columns! {
         "cache": |_run, record| record.case.cache,
         "fake": |_run, record| record.fake,
         "verdict": |_run, record| record.verdict.state,
-        "reasons": |_run, record| reasons(record),
+        "reasons": |_run, record| joined(&record.verdict.reasons, "; "),
         "processes": |_run, record| 1 + record.other_processes.len(),
         "processes_low_ns": |_run, record| record.processes().map(|(medians, _)| medians.low),
         "processes_high_ns": |_run, record| record.processes().map(|(medians, _)| medians.high),
@@ -102,7 +103,7 @@ fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::R
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field,
     };
-    writeln!(out, "{}", fields.map(quoted).collect::<Vec<_>>().join(","))
+    writeln!(out, "{}", joined(fields.map(quoted), ","))
 }
 
 /// The names of all arguments, in the order in which they first appear.
@@ -119,10 +120,6 @@ fn arguments(run: &Run) -> Vec<&str> {
 /// The value of the argument `name`.
 fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
-}
-
-fn reasons(record: &Record) -> String {
-    record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {

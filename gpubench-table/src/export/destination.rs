@@ -1,6 +1,6 @@
 //! The destinations that a command line names for formats, such as `--json FILE` and `--csv -`. No two are the same.
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::Format;
 use crate::text::plain_lines;
 
 /// A format with its destination.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Export {
     /// The format.
     pub format: Format,
@@ -19,11 +19,13 @@ pub struct Export {
 }
 
 /// The destination of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportTo {
     /// Standard output, which then carries nothing else.
+    #[error("standard output")]
     StandardOutput,
     /// A file, a pipe or a device.
+    #[error("{}", .0.display())]
     File(PathBuf),
 }
 
@@ -42,17 +44,8 @@ impl ExportTo {
     }
 }
 
-impl Display for ExportTo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StandardOutput => f.write_str("standard output"),
-            Self::File(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
-
 /// Formats the flag as the user gave it.
-impl Display for Export {
+impl fmt::Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flag = self.format.name;
         match &self.to {

@@ -4,7 +4,6 @@ mod csv;
 mod destination;
 mod markdown;
 
-use std::fmt;
 use std::io::{self, Write};
 
 use gpubench_records::Run;
@@ -13,7 +12,7 @@ pub use self::destination::{Export, ExportTo, exports, write_visibly};
 pub use self::markdown::write_markdown;
 
 /// An output format of runs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// The name, which is that of its flag.
     pub name: &'static str,
@@ -42,19 +41,4 @@ impl Format {
         description: "Write the table as Markdown, for a pull request",
         write: markdown::write_run,
     };
-}
-
-/// Formats with the same name are equal.
-impl PartialEq for Format {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Format {}
-
-impl fmt::Debug for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
 }

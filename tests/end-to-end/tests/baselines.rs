@@ -218,7 +218,7 @@ fn a_path_will_do() {
     let ended = ended.with_code(3);
     ended.shows("compared::told[n=1]   hot   33.92 µs  was 32.00 µs  +6.00 %");
     ended.shows("4 regressions of 5.00 % or more");
-    assert_eq!(run.regressions().len(), 4);
+    assert_eq!(run.gate().expect("a gate").regressions().len(), 4);
     fs::write(&then, "{}").expect("it can be written");
     target.run(&arguments, &[]).with_code(2).says_only("then.json: ");
 }

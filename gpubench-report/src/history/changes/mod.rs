@@ -33,7 +33,6 @@ pub struct Change {
 }
 
 /// Returns the changes of a series of positive values, in the order of time.
-#[must_use]
 pub fn changes(values: &[f64]) -> Vec<Change> {
     if values.len() < SHORTEST_SERIES || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
         return Vec::new();

@@ -7,7 +7,7 @@
 //! ```
 
 use gpubench::{gpu_bench, host};
-use gpubench_records::selection::CaseSelection;
+use gpubench_records::selection::{CaseSelection, NameFilter};
 use gpubench_runtime::__private::steps::{Ignored, Selection, plan};
 use protocol::engine::Engine;
 
@@ -24,7 +24,8 @@ fn many(_stream: &host::Stream) {}
 /// Plans them.
 #[gpu_bench]
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
-    let cases = CaseSelection { filters: vec!["::many".into()], ..CaseSelection::default() };
+    let cases =
+        CaseSelection { filters: vec![NameFilter::Text("::many".to_owned())], ..CaseSelection::default() };
     let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
     let plan = plan(&many, &[("host".to_owned(), "host")])?;
     if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
