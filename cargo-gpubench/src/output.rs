@@ -11,13 +11,11 @@ use std::{fmt, io};
 
 use clap::Args;
 use gpubench_records::files::Contents;
-use gpubench_records::{Destination, Exit, Run, text::printable_lines};
+use gpubench_records::{Destination, Exit, Run};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::StoredRuns;
-use gpubench_runtime::__private::{
-    system::{self, Patient},
-    whole_number,
-};
+pub(crate) use gpubench_runtime::__private::system::{say as note, warn};
+use gpubench_runtime::__private::{system, whole_number};
 use gpubench_table::export::{Export, ExportTo, Format, exports};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
 use serde::Serialize;
@@ -130,20 +128,9 @@ pub(crate) fn survive_file_size_limit() {
     _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Prints a warning on standard error.
-pub(crate) fn warn(what: &str) {
-    note(&format!("warning: {what}"));
-}
-
 /// Prints an error on standard error.
 pub(crate) fn error(error: &CommandError) {
     note(&format!("error: {error}"));
-}
-
-/// Prints a note on standard error.
-pub(crate) fn note(what: &str) {
-    // A closed standard error has no reader, and the exit code still reports errors.
-    _ = writeln!(Patient(io::stderr()), "{}", printable_lines(what));
 }
 
 /// Returns the files that these runs are read from.

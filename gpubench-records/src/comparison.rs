@@ -161,6 +161,15 @@ impl FromStr for Threshold {
     }
 }
 
+/// Returns the equivalence margin: the user's, or else `usual`, and then at most a regression, which matters.
+pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usual: f64) -> f64 {
+    match (given, regression) {
+        (Some(given), _) => given,
+        (None, Some(Threshold::Fraction(part))) => part.min(usual),
+        (None, _) => usual,
+    }
+}
+
 impl Threshold {
     /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
     pub fn part(text: &str) -> Option<f64> {

@@ -18,6 +18,7 @@ pub mod machine {
 
 /// For `cargo gpubench`, which prints as suites do and starts them.
 pub mod system {
+    pub use crate::suite::error::{say, warn};
     pub use crate::suite::printer::{print, write_to};
     pub use crate::system::children::{Family, remember_ends};
     pub use crate::system::stdio::Patient;

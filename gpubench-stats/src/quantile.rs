@@ -40,6 +40,11 @@ pub(super) fn at_fractional_index(sorted: &[f64], index: f64) -> f64 {
     }
 }
 
+/// The mean of values; not a number if there are none.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// The median of values in any order. `None` if there are none.
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);

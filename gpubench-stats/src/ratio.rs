@@ -2,7 +2,7 @@
 //! rounds do. All of it is done on logarithms, so that twice as long and half as long are equally far from equal.
 
 use crate::trimmed::{TrimmedMean, moments};
-use crate::{student, summary::Median, units::Nanoseconds};
+use crate::{quantile::mean, student, summary::Median, units::Nanoseconds};
 
 crate::stored! {
     /// The time of one launch over that of another, each a median.
@@ -141,7 +141,7 @@ impl Side {
             distances.sum::<f64>().sqrt() / count
         };
         Some(Self {
-            log: logs.iter().sum::<f64>() / count,
+            log: mean(&logs),
             below: end(|median| median.interval.low),
             above: end(|median| median.interval.high),
             logs,
@@ -191,8 +191,7 @@ pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     }
     let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (*a / *b).ln()).collect();
     logs.sort_unstable_by(f64::total_cmp);
-    let kept = middle(&logs, 4);
-    Some(kept.iter().sum::<f64>() / kept.len() as f64)
+    Some(mean(middle(&logs, 4)))
 }
 
 /// Returns `sorted`, which are not empty, without the first and the last of so many parts; at least one value is left.

@@ -6,6 +6,8 @@
 
 use std::f64::consts::FRAC_2_PI;
 
+use crate::summary::bisect;
+
 /// The t for which a variable of `freedom` degrees of freedom (at least one) lies within ± t with probability `confidence`,
 /// which is above zero and below one.
 pub fn quantile(confidence: f64, freedom: usize) -> f64 {
@@ -13,15 +15,7 @@ pub fn quantile(confidence: f64, freedom: usize) -> f64 {
     while within(high, freedom) < confidence {
         high *= 2.0;
     }
-    let mut low = 0.0;
-    // Until the two ends are neighbours.
-    loop {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            return high;
-        }
-        if within(middle, freedom) < confidence { low = middle } else { high = middle }
-    }
+    bisect((0.0, high), 0.0, |t| within(t, freedom) < confidence)
 }
 
 /// The probability of a value of `freedom` degrees of freedom (at least one) above `t`. Below 10⁻¹⁵ it is not exact.

@@ -105,6 +105,11 @@ impl Summary {
         Self { effective_samples, groups, median, median_ci, ..self }
     }
 
+    /// The same as [`relative_half_width`](Self::relative_half_width); infinite too if there are too few samples for an interval.
+    pub fn known_half_width(&self) -> f64 {
+        if self.samples < SMALLEST_SAMPLE { f64::INFINITY } else { self.relative_half_width() }
+    }
+
     /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.
     /// Infinite where the median is not above zero.
     pub fn relative_half_width(&self) -> f64 {
@@ -368,8 +373,9 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
     f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
 }
 
-/// Finds the place between two ends to its left of which `is_left` is true, to this width.
-fn bisect((mut low, mut high): (f64, f64), width: f64, is_left: impl Fn(f64) -> bool) -> f64 {
+/// Finds the place between two ends to its left of which `is_left` is true, to this width; with a width of 0, to the last bit.
+#[doc(hidden)]
+pub fn bisect((mut low, mut high): (f64, f64), width: f64, is_left: impl Fn(f64) -> bool) -> f64 {
     while high - low > width {
         let middle = f64::midpoint(low, high);
         if middle <= low || middle >= high {

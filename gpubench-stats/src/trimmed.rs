@@ -1,6 +1,6 @@
 //! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
 
-use crate::units::Nanoseconds;
+use crate::{quantile::mean, units::Nanoseconds};
 
 /// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom
 /// (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for location based on a single sample*, Sankhyā A
@@ -25,7 +25,7 @@ impl TrimmedMean {
         sorted.sort_unstable_by(f64::total_cmp);
         let cut = values.len() / 8;
         let kept = &sorted[cut..values.len() - cut];
-        let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+        let mean = mean(kept);
         // Winsorised: each value that was cut counts as the nearest one that was kept.
         let (least, greatest) = (kept[0], kept[kept.len() - 1]);
         let drawn_in: Vec<f64> = values.iter().map(|value| value.clamp(least, greatest)).collect();

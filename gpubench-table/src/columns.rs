@@ -1,7 +1,7 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
 use gpubench_records::{Counters, Energy, Measurement, NcuPass, Run, State};
-use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, Summary, format, units::Range};
+use gpubench_stats::{Nanoseconds, format, units::Range};
 
 use crate::text::{left, plain, right, shortened, width};
 use crate::{roof, rows::Row};
@@ -75,7 +75,7 @@ const COLUMNS: &[Column] = &[
     Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
     Column::new("time", TIME, 0, time).always(),
     Column::new("± %", Room::Number(2, 3, 0), 1, |row| {
-        of(row, |it| bare(format::plus_minus(half_width(&it.samples.time))))
+        of(row, |it| bare(format::plus_minus(it.samples.time.known_half_width())))
     })
     .with_title("95 % interval, ± %")
     .always(),
@@ -184,11 +184,6 @@ fn mark(row: &Row<'_>) -> String {
         State::Valid => "",
     };
     mark.to_owned()
-}
-
-/// Half the interval as a part of the median; infinite if there are too few samples for one.
-fn half_width(time: &Summary) -> f64 {
-    if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
 }
 
 /// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is

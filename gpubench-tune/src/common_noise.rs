@@ -9,7 +9,7 @@
 //! scaled inverse χ² distribution, whose width follows from their spread. Variances of trimmed means spread a little more than χ²
 //! (0.56 in place of 0.49 for the logarithms of eight pairs), so that intervals are rather too wide.
 
-use gpubench_stats::{TrimmedMean, quantile};
+use gpubench_stats::{TrimmedMean, bisect, mean, median_of};
 
 /// The fewest variants with a common noise.
 const FEWEST: usize = 4;
@@ -38,9 +38,7 @@ impl CommonNoise {
             return None;
         }
         let variances: Vec<f64> = means.iter().map(|(mean, pairs)| of_one(mean, *pairs)).collect();
-        let mut sorted = variances.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let middle = quantile(&sorted, 0.5);
+        let middle = median_of(&mut variances.clone())?;
         if !(middle > 0.0 && middle.is_finite()) {
             return None;
         }
@@ -51,7 +49,7 @@ impl CommonNoise {
             .zip(variances)
             .map(|(half, variance)| variance.max(least).ln() - digamma(half) + half.ln())
             .collect();
-        let mean = logs.iter().sum::<f64>() / count;
+        let mean = mean(&logs);
         let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
         // The spread beyond that of so few pairs.
         let half = inverse_trigamma(spread - halves.map(trigamma).sum::<f64>() / count);
@@ -100,15 +98,8 @@ fn trigamma(x: f64) -> f64 {
 /// Returns the x whose [`trigamma`] is `value`; nothing if that is above half of [`MOST_FREEDOM`].
 fn inverse_trigamma(value: f64) -> Option<f64> {
     // It falls from infinity to 0.
-    let (mut low, mut high) = (1e-3, MOST_FREEDOM / 2.0);
-    if value <= trigamma(high) {
-        return None;
-    }
-    for _ in 0..100 {
-        let middle = f64::midpoint(low, high);
-        if trigamma(middle) > value { low = middle } else { high = middle }
-    }
-    Some(f64::midpoint(low, high))
+    let (low, high) = (1e-3, MOST_FREEDOM / 2.0);
+    (value > trigamma(high)).then(|| bisect((low, high), 0.0, |x| trigamma(x) > value))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
-use gpubench_report::history::{Added, add};
 use gpubench_report::history::{History, HistoryRules};
+use gpubench_report::history::{add, is_hash};
 use gpubench_report::stored_runs::StoredRuns;
 use gpubench_report::{fleet, history};
 use gpubench_runtime::__private::whole_number;
@@ -109,7 +109,6 @@ fn add_all(
     for name in names {
         runs.extend(load_all(stored, name)?);
     }
-    let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     let refused = match commit {
         Some(commit) if !is_hash(commit) => {
             format!("--commit {commit}: give the hash of a commit, of 7 digits or more")
@@ -124,7 +123,7 @@ fn add_all(
     }
     let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let Added { file, was_there, .. } = add(folder, &named.run, commit.as_deref())
+        let (file, was_there) = add(folder, &named.run, commit.as_deref())
             .map_err(|error| CommandError::failed(error).within(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{
-    ArgValues, Cache, CaseSelection, Exit, Finding, Run, Threshold, files::TUNING, selection::parse_filters,
+    ArgValues, CaseSelection, Exit, Finding, Run, Threshold, comparison::equivalence_margin, files::TUNING,
+    selection::parse_filters,
 };
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
@@ -103,17 +104,12 @@ pub(super) struct SelectionArgs {
 impl SelectionArgs {
     /// Reads the selection as a benchmark binary does.
     pub(super) fn selection(&self) -> Result<CaseSelection, CommandError> {
-        let caches = match self.cache {
-            None | Some(CacheStates::Both) => None,
-            Some(CacheStates::Hot) => Some(vec![Cache::Hot]),
-            Some(CacheStates::Cold) => Some(vec![Cache::Cold]),
-        };
         Ok(CaseSelection {
             filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
             exact: self.exact,
             skip: parse_filters(&self.skip, self.exact).map_err(CommandError::usage)?,
             args: ArgValues::by_name(&self.args),
-            caches,
+            caches: self.cache.filter(|it| *it != CacheStates::Both).map(CacheStates::list),
             device: self.device.clone(),
         })
     }
@@ -178,13 +174,9 @@ fn read_tuning(file: &str) -> Option<Vec<u8>> {
 impl LimitArgs {
     /// Sets the limits of a comparison. The equivalence margin is the user's, else that of the run, and at most a regression.
     pub(super) fn set(&self, run: &mut Run) {
-        let margin = &mut run.sampling.equivalence_margin;
-        *margin = match (self.equivalence_margin, self.fail_on_regression) {
-            (Some(given), _) => given,
-            (None, Some(Threshold::Fraction(fraction))) => fraction.min(*margin),
-            (None, _) => *margin,
-        };
-        run.regression_threshold = self.fail_on_regression;
+        let (margin, threshold) = (&mut run.sampling.equivalence_margin, self.fail_on_regression);
+        *margin = equivalence_margin(self.equivalence_margin, threshold, *margin);
+        run.regression_threshold = threshold;
     }
 }
 

@@ -129,10 +129,11 @@ impl CeilingCache {
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
         let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: merged };
-        match write(&place, &contents) {
-            Ok(()) => Ok(Some(place)),
-            Err(error) => Err(not_kept(&place, &error)),
-        }
+        let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
+        let written =
+            folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
+        written.map_err(|error| not_kept(&place, &error))?;
+        Ok(Some(place))
     }
 }
 
@@ -160,13 +161,6 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
         Some(ceiling) => Err(format!("`{}` is no ceiling that was measured", ceiling.name)),
         None => Ok(contents.ceilings),
     }
-}
-
-fn write(place: &Path, contents: &StoredCeilings) -> io::Result<()> {
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    replace(place, &|out| Ok(serde_json::to_writer_pretty(out, contents)?))
 }
 
 #[cfg(test)]

@@ -139,14 +139,17 @@ impl FileFormat {
     }
 
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
-        serde_json::from_slice(json).map_err(|error| {
-            let (line, column, why) = (error.line(), error.column(), fault(&error));
-            self.foreign(match error.classify() {
-                Category::Eof if json.trim_ascii().is_empty() => "it is empty".to_owned(),
-                Category::Eof => format!("line {line}, column {column}: it is cut off there"),
-                Category::Syntax => format!("line {line}, column {column}: it is not JSON ({why})"),
-                Category::Data | Category::Io => format!("line {line}, column {column}: {why}"),
-            })
+        serde_json::from_slice(json).map_err(|error| self.refused(&error, json))
+    }
+
+    /// Returns the error of a document that cannot be parsed. It is not part of [`parse`](Self::parse), which is compiled for each type.
+    fn refused(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
+        let (line, column, why) = (error.line(), error.column(), fault(error));
+        self.foreign(match error.classify() {
+            Category::Eof if json.trim_ascii().is_empty() => "it is empty".to_owned(),
+            Category::Eof => format!("line {line}, column {column}: it is cut off there"),
+            Category::Syntax => format!("line {line}, column {column}: it is not JSON ({why})"),
+            Category::Data | Category::Io => format!("line {line}, column {column}: {why}"),
         })
     }
 }

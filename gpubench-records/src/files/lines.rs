@@ -83,12 +83,15 @@ impl Stored {
 /// # Errors
 /// If the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, ReadError> {
-    let mut from = BufReader::new(from);
-    let Head { mut run, is_summed } = head(&mut from)?;
+    read_lines(&mut BufReader::new(from))
+}
+
+fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
+    let Head { mut run, is_summed } = head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
-        let line = next_line(&mut from)?;
+        let line = next_line(from)?;
         if !line.ends_with(b"\n") {
             is_cut_off = !line.is_empty();
             break;
@@ -119,7 +122,7 @@ pub fn head_of(path: &Path) -> Result<Run, ReadError> {
 }
 
 /// Reads a line with its end, if it has one; nothing at the end of the file.
-fn next_line(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
+fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line).map(|_| line)
 }
@@ -144,7 +147,7 @@ struct Head {
     is_summed: bool,
 }
 
-fn head(from: &mut impl BufRead) -> Result<Head, ReadError> {
+fn head(from: &mut dyn BufRead) -> Result<Head, ReadError> {
     let line = &*next_line(from)?;
     if !line.is_empty() && !line.ends_with(b"\n") {
         return Err(RUN.foreign("its first line has no end").into());

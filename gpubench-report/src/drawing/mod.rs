@@ -28,6 +28,7 @@ mod unit;
 pub use self::axis::{Axis, Scale};
 pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
 pub use self::canvas::{Drawing, Style};
+pub(crate) use self::plot::points;
 pub use self::plot::{Mark, Panel, Panels, Point, Series};
 pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;

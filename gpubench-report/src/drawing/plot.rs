@@ -52,6 +52,11 @@ impl Series {
     }
 }
 
+/// Returns the points of several series.
+pub(crate) fn points(series: &[Series]) -> impl Iterator<Item = &Point> {
+    series.iter().flat_map(|series| &series.points)
+}
+
 /// A line across the plot.
 #[derive(Clone, Debug)]
 pub struct Mark {
@@ -86,13 +91,13 @@ pub struct Panel {
 impl Panel {
     /// Returns all values of the horizontal axis.
     pub(super) fn xs(&self) -> impl Iterator<Item = f64> {
-        let points = self.series.iter().flat_map(|series| &series.points).map(|point| point.x);
+        let points = points(&self.series).map(|point| point.x);
         points.chain(self.marks.iter().filter(|mark| mark.upright).map(|mark| mark.value))
     }
 
     /// Places the vertical axis between these heights.
     pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
-        let values = self.series.iter().flat_map(|series| &series.points).map(|point| point.y);
+        let values = points(&self.series).map(|point| point.y);
         let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
         self.y.over(values.chain(marks), bottom, top)
     }

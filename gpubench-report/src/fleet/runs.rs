@@ -1,8 +1,9 @@
 //! The runs of a fleet, read from their files without samples, so that thousands fit into memory.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeSet, fs, io};
 
+use crate::entries_or_fault;
 use crate::history::Circumstances;
 use crate::stored_runs::load_all;
 use gpubench_records::files::LoadRunError;
@@ -227,13 +228,7 @@ pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
 
 /// Adds the files of runs below `folder`. A part of it that cannot be read is a fault, and the rest is read.
 fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<String>) {
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let entries = entries.unwrap_or_else(|error| {
-        faults.push(format!("{}: {error}", folder.display()));
-        Vec::new()
-    });
-    for entry in entries.into_iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
-        let path = entry.path();
+    for path in entries_or_fault(folder, faults) {
         let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl");
         if path.is_dir() {
             // A link to a folder may lead back here.
@@ -250,6 +245,7 @@ fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn folders_are_their_files() {

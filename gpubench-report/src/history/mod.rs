@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
-pub use self::run::{AddError, Added, Circumstances, HistoryCase, HistoryRun, add};
+pub use self::run::{Circumstances, HistoryCase, HistoryRun, add, is_hash};
 pub use self::series::{CaseOfSuite, CommitOrder, History, Point, Series};
 pub use self::table::render;
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 use gpubench_records::device_info::{DRIVER, UUID};
 use gpubench_records::files::{Checksum, HISTORY, add_checksum, candidates, check_line, create};
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Program, Record, Run, Value, work::Counts};
-use gpubench_stats::{Nanoseconds, format::joined};
+use gpubench_stats::{Nanoseconds, format::joined, mean};
 use serde::{Deserialize, Serialize};
 
 /// The contents of a file.
@@ -106,7 +106,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
     let first = measured.median();
     let ratios = record.measurements().map(|process| process.median() / first);
     let logs: Vec<f64> = ratios.map(f64::ln).collect();
-    let time = first * (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    let time = first * mean(&logs).exp();
     let own = Circumstances::new(measured, run.device_of(record), &run.program);
     let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
         all.push(own);
@@ -173,62 +173,39 @@ const NO_COMMIT: &str = "no-commit";
 /// The end of a file's name.
 const ENDING: &str = "json";
 
-/// A run that was added to a history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Added {
-    /// Its file.
-    pub file: PathBuf,
-    /// The number of its cases that have a number.
-    pub cases: usize,
-    /// True if the same run was there already.
-    pub was_there: bool,
-}
-
-/// The reason that a run was not added.
-#[derive(Debug, thiserror::Error)]
-pub enum AddError {
-    /// It has no case with a number.
-    #[error("no case of the run has a number that could be kept")]
-    NoCases,
-    /// The folder or the file cannot be written.
-    #[error("{}: {error}", path.display())]
-    NotWritten {
-        /// The folder or the file.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
-}
-
-/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. Returns its file, and true if the same run
+/// was there already.
 ///
 /// # Errors
 /// If it has no number, or the file cannot be written.
-pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddError> {
+pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, bool), String> {
     let mut kept = HistoryRun::new(run);
     if let Some(commit) = commit {
         (kept.commit, kept.dirty) = (Some(commit.to_owned()), false);
     }
     if kept.cases.is_empty() {
-        return Err(AddError::NoCases);
+        return Err("no case of the run has a number that could be kept".to_owned());
     }
-    let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
+    let written = |error: io::Error, path: &Path| format!("{}: {error}", path.display());
     let line = kept.line().map_err(|error| written(error.into(), folder))?;
     // Tasks of one second have a number each; a run that is added twice is there once.
-    let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
-    let below = folder.join(commit);
+    let below = folder.join(folder_name(kept.commit.as_deref()));
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
     let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.{ENDING}")));
     let mut there = paths().take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
-        return Ok(Added { file, cases, was_there: true });
+        return Ok((file, true));
     }
     let file = create(paths(), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
-    Ok(Added { file, cases, was_there: false })
+    Ok((file, false))
 }
 
 /// Returns the name of the folder of a commit: its hash, or none if it is no hash.
 fn folder_name(commit: Option<&str>) -> &str {
-    let is_hash = |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    commit.filter(is_hash).unwrap_or(NO_COMMIT)
+    commit.filter(|commit| is_hash(commit)).unwrap_or(NO_COMMIT)
+}
+
+/// Returns true if a text can be the hash of a commit, or its first 7 digits or more.
+pub fn is_hash(commit: &str) -> bool {
+    commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

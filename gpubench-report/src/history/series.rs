@@ -1,7 +1,7 @@
 //! The series of a history: the times of each case in the order of their runs, apart where the circumstances differ.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use super::run::{Circumstances, HistoryCase, HistoryRun};
@@ -10,6 +10,7 @@ use gpubench_stats::Nanoseconds;
 use serde::Serialize;
 
 use super::{CaseChange, RunLabel};
+use crate::{entries, entries_or_fault};
 
 /// The place of each commit in their order, by its hash as runs have it.
 pub type CommitOrder = HashMap<String, usize>;
@@ -74,10 +75,7 @@ impl History {
             filters.is_empty() || filters.iter().any(|filter| filter.takes(&name, false))
         };
         for commit in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
-            let files = entries(&commit).unwrap_or_else(|error| {
-                history.faults.push(format!("{}: {error}", commit.display()));
-                Vec::new()
-            });
+            let files = entries_or_fault(&commit, &mut history.faults);
             for file in files.into_iter().filter(|file| file.extension().is_some_and(|it| it == "json")) {
                 let contents = fs::read(&file).map_err(|error| error.to_string());
                 match contents.and_then(|contents| HistoryRun::parse(&contents)) {
@@ -152,16 +150,4 @@ impl History {
         }
         (labels, cases)
     }
-}
-
-/// Returns the paths in `folder` whose names do not begin with a dot, shorter names first: of runs of one second, the later ones have
-/// longer names.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        paths.extend((!entry.file_name().to_string_lossy().starts_with('.')).then(|| entry.path()));
-    }
-    paths.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
-    Ok(paths)
 }

@@ -2,7 +2,7 @@
 //! own, with a second line for its details. In a large run some rows have less, which the page says.
 
 use gpubench_records::{Answer, GroupClock, Measurement, Record, State};
-use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, format};
+use gpubench_stats::{Nanoseconds, format};
 use gpubench_table::{roof, sentences, text::plain};
 use maud::{Markup, html};
 
@@ -25,8 +25,7 @@ type Column = (&'static str, bool, Cell);
 const COLUMNS: [Column; 7] = [
     ("time", false, |it| Some((format::time(it.median()), it.median().as_f64()))),
     ("95 % interval", true, |it| {
-        let time = &it.samples.time;
-        let half = if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() };
+        let half = it.samples.time.known_half_width();
         Some((format::plus_minus(half), half))
     }),
     ("GB/s", true, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),

@@ -10,7 +10,7 @@ use gpubench_table::{roof, text::plain};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit};
+use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit, points};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
@@ -83,7 +83,7 @@ impl ArgSweep<'_> {
     fn drawing(&self, view: &View<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.series(|row| Some(row.it.median().as_f64()));
-        let times = || time.iter().flat_map(|series| &series.points).map(|point| point.y);
+        let times = || points(&time).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
         let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
         let marks = Vec::from_iter(self.full_cache(view));
@@ -91,7 +91,7 @@ impl ArgSweep<'_> {
         let bandwidth = self.series(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
         let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
-        let rate = rate.into_iter().find(|(.., rate)| rate.iter().any(|series| !series.points.is_empty()));
+        let rate = rate.into_iter().find(|(.., rate)| points(rate).next().is_some());
         let mut panels = vec![panel(y, time)];
         panels.extend(rate.map(|(name, unit, rate)| panel(Axis::linear(name, unit), rate)));
         let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
@@ -169,7 +169,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     };
     let shown = rows.iter().step_by(rows.len().div_ceil(MOST_POINTS).max(1));
     let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), Style::Points);
-    let xs = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
+    let xs = || points(&series).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let memory = info.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
     if high <= 0.0 {

@@ -14,19 +14,19 @@ fn runs_are_kept_in_files_and_read_back() {
     let folder = folder.path();
     let template = template();
     let run = run_of(&template, 7, 1, 1e5);
-    let first = add(folder, &run, None).expect("it can be added");
-    assert!(first.file.starts_with(folder.join(format!("{:040x}", 7))) && !first.was_there);
+    let (first, first_was_there) = add(folder, &run, None).expect("it can be added");
+    assert!(first.starts_with(folder.join(format!("{:040x}", 7))) && !first_was_there);
     let again = add(folder, &run, None).expect("it is there");
-    assert_eq!((&again.file, again.was_there), (&first.file, true));
+    assert_eq!(again, (first.clone(), true));
     // Another task of the same second.
-    let other = add(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
-    assert_ne!(other.file, first.file);
-    let named = add(folder, &run, Some("0123456789")).expect("it can be added");
-    assert!(named.file.starts_with(folder.join("0123456789")));
+    let (other, _) = add(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
+    assert_ne!(other, first);
+    let (named, _) = add(folder, &run, Some("0123456789")).expect("it can be added");
+    assert!(named.starts_with(folder.join("0123456789")));
     let mut unknown = run_of(&template, 8, 2, 1e5);
     unknown.program.package = None;
     add(folder, &unknown, None).expect("it can be added");
-    let contents = fs::read(&first.file).expect("a file");
+    let contents = fs::read(&first).expect("a file");
     assert!(contents.len() < 1500, "{} bytes for one case", contents.len());
 
     let read = || History::read(folder, &[]).expect("a folder");
@@ -43,8 +43,8 @@ fn runs_are_kept_in_files_and_read_back() {
 
     // A byte that was changed, a file that was cut, and one of another kind are told, and the others are read.
     let text = String::from_utf8(contents.clone()).expect("JSON");
-    fs::write(&first.file, text.replace("100000", "100001")).expect("it can be written");
-    fs::write(&other.file, &contents[..contents.len() / 2]).expect("it can be written");
+    fs::write(&first, text.replace("100000", "100001")).expect("it can be written");
+    fs::write(&other, &contents[..contents.len() / 2]).expect("it can be written");
     fs::write(folder.join("0123456789/foreign.json"), "{\"schema\": \"gpubench/3\"}")
         .expect("it can be written");
     let report = read().report(RULES);

@@ -7,7 +7,8 @@ use self::validate::MOST_RUNS;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::{
-    BenchmarkId, CaseSelection, Sampling, Threshold, sampling::MOST_SAMPLES, selection::parse_filters,
+    BenchmarkId, CaseSelection, Sampling, Threshold, comparison::equivalence_margin, sampling::MOST_SAMPLES,
+    selection::parse_filters,
 };
 use gpubench_stats::Nanoseconds;
 
@@ -261,12 +262,7 @@ impl Settings {
         let is_quick = self.quick.unwrap_or_default();
         let usual = if is_quick { QUICK } else { Sampling::USUAL };
         let min_time = self.min_time.map_or(usual.min_time, Into::into);
-        let band = match (self.equivalence_margin, self.fail_on_regression) {
-            (Some(margin), _) => margin.fraction(),
-            // A difference that is a regression matters.
-            (None, Some(Threshold::Fraction(part))) => part.min(usual.equivalence_margin),
-            (None, _) => usual.equivalence_margin,
-        };
+        let margin = self.equivalence_margin.map(Percent::fraction);
         let (warm_up, warm_up_launches) = match self.warmup {
             Some(WarmUp::Time(time)) => (time.into(), None),
             Some(WarmUp::Launches(launches)) => (usual.min_warm_up_time, Some(launches)),
@@ -285,7 +281,7 @@ impl Settings {
             flush: self.flush.map(Into::into),
             path: self.path.and_then(PathChoice::path),
             energy: self.energy.or(usual.energy),
-            equivalence_margin: band,
+            equivalence_margin: equivalence_margin(margin, self.fail_on_regression, usual.equivalence_margin),
         }
     }
 

@@ -108,7 +108,7 @@ pub enum CacheStates {
 
 impl CacheStates {
     /// Returns the states in the order in which they are measured.
-    pub(super) fn list(self) -> Vec<Cache> {
+    pub fn list(self) -> Vec<Cache> {
         match self {
             Self::Hot => vec![Cache::Hot],
             Self::Cold => vec![Cache::Cold],

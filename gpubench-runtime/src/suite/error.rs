@@ -133,11 +133,12 @@ pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
 }
 
 /// Prints a warning.
-pub(super) fn warn(warning: &str) {
+pub fn warn(warning: &str) {
     say(&format!("warning: {warning}"));
 }
 
 /// Prints a message. Names, paths and driver messages in it cannot control a terminal.
-pub(super) fn say(message: &str) {
+pub fn say(message: &str) {
+    // A closed standard error has no reader, and the exit code still reports errors.
     _ = writeln!(Patient(io::stderr()), "{}", printable_lines(message));
 }

@@ -18,7 +18,7 @@ pub use self::error::SuiteError;
 
 mod bench_targets;
 pub(crate) mod cli;
-mod error;
+pub(crate) mod error;
 mod list;
 pub(crate) mod measure;
 mod peaks;
