@@ -8,8 +8,8 @@ use gpubench_stats::{Bytes, Nanoseconds, format, units::Range};
 use crate::work::{Counts, Link};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
-    Energy, Failure, LaunchInfo, Metrics, NcuPass, PlannedCase, Reason, Relaunch, Samples, Sampling, State,
-    Task, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Energy, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling, State, Task,
+    Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
 };
 
 /// The name of this format.
@@ -374,23 +374,6 @@ impl Record {
         if let Some(measured) = &mut self.measurement {
             (measured.samples.event_times, measured.samples.start_intervals) = (Vec::new(), Vec::new());
         }
-    }
-
-    /// Stores the counters of its launches, and judges its claim by them.
-    #[doc(hidden)]
-    pub fn set_ncu(&mut self, pass: NcuPass, info: Option<&DeviceInfo>) {
-        let cache = self.case.cache;
-        let Some(measured) = &mut self.measurement else { return };
-        let reasons = match &pass {
-            NcuPass::Counted(counters) => {
-                let last_level_cache = info.and_then(|info| info.last_level_cache);
-                let claim = (&measured.counts, measured.link, &*measured.data_type);
-                counters.contradict(cache, claim, (&measured.launch.kernels, last_level_cache))
-            }
-            NcuPass::Failed(_) => Vec::new(),
-        };
-        measured.verification.get_or_insert_default().ncu = Some(pass);
-        self.verdict.add(reasons);
     }
 
     /// Returns the measurements of all processes that measured the case.

@@ -1,14 +1,14 @@
 //! The cases of a run that the user names: by filters of names, values of arguments, cache states and devices. Records do not
 //! contain the attribute's options, such as tags.
 
-use std::{collections::HashSet, iter, str::FromStr};
+use std::{iter, str::FromStr};
 
 use gpubench_stats::format::joined;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{did_you_mean, printable, split_outside_brackets};
-use crate::{Arg, Cache, DeviceInfo, Record, Run, device_info::UUID, id::shown_name};
+use crate::{Arg, Cache, id::shown_name};
 
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,64 +55,6 @@ impl CaseSelection {
         self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
-    /// Returns true if the device of `info` is selected.
-    fn takes_device(&self, info: &DeviceInfo) -> bool {
-        let named = |wanted: &str| wanted == "all" || names_device(wanted, &info.device, info.text(UUID));
-        self.device.as_deref().is_none_or(named)
-    }
-
-    /// Keeps the selected cases of `run`. A device without a selected case is removed too.
-    pub fn narrow(&self, run: &mut Run) {
-        let named = run.devices.iter().filter(|info| self.takes_device(info));
-        let named: Vec<String> = named.map(|info| info.device.clone()).collect();
-        let on_one = |device: &String| self.device.is_none() || named.contains(device);
-        let (had, before) = (devices_with_cases(run), run.records.len());
-        run.records.retain(|Record { case, device, .. }| {
-            on_one(device)
-                && self.takes_cache(case.cache)
-                && self.takes_benchmark(&case.benchmark, &case.args)
-        });
-        run.planned_cases = run.planned_cases.saturating_sub(before - run.records.len());
-        run.skipped.retain(|skipped| {
-            on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args)
-        });
-        let have = devices_with_cases(run);
-        run.devices.retain(|DeviceInfo { device, .. }| {
-            on_one(device) && (have.contains(device) || !had.contains(device))
-        });
-        let Some(check) = &mut run.baseline_comparison else { return };
-        let cases = run.records.iter().map(|it| (it.case.name(), &it.device, it.case.cache));
-        let cases: HashSet<_> = cases.collect();
-        check.findings.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
-        // Cases of the baseline that the run lacks are known by their names alone.
-        check.missing.retain(|missing| match missing.rsplit_once(' ') {
-            Some((name, cache)) => {
-                let takes_cache = |taken: &Vec<Cache>| taken.iter().any(|taken| taken.to_string() == cache);
-                self.matches(name) && self.caches.as_ref().is_none_or(takes_cache)
-            }
-            None => self.matches(missing),
-        });
-    }
-
-    /// Returns the name of a given argument that no case of `run` has, if there is one.
-    pub fn unknown_arg(&self, run: &Run) -> Option<&str> {
-        let measured = run.records.iter().flat_map(|record| &record.case.args);
-        let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
-        self.args.iter().map(|given| &*given.name).find(|name| !all().any(|arg| arg.name == *name))
-    }
-
-    /// Describes the selection in words, as in "`saxpy` without `cold` on host".
-    pub fn describe(&self) -> String {
-        let mut words = self.describe_names();
-        let values = self.args.iter().map(|given| format!("with {}={}", given.name, given.values.join(",")));
-        words.extend(values);
-        if let Some(caches) = &self.caches {
-            words.push(joined(caches, " or "));
-        }
-        words.extend(self.device.iter().map(|device| format!("on {device}")));
-        words.join(" ")
-    }
-
     /// Suggests how to mend the filters, which match none of the `benchmarks`: their paths.
     pub fn hint<'a>(&self, benchmarks: &'a [String]) -> String {
         let is_regex = |text: &str| text.contains(['*', '|', '^', '$', '\\']);
@@ -145,11 +87,6 @@ impl CaseSelection {
         }
         words
     }
-}
-
-fn devices_with_cases(run: &Run) -> HashSet<String> {
-    let measured = run.records.iter().map(|record| &record.device);
-    measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
 /// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.
@@ -314,8 +251,6 @@ pub fn is_value(given: &str, value: &str) -> bool {
 #[cfg(test)]
 mod selection_tests {
     use super::*;
-    use crate::baseline::{Baseline, check};
-    use gpubench_stats::DECISION_ERROR;
 
     fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
         let owned = |names: &[&str]| names.iter().map(|name| NameFilter::Text((*name).to_owned())).collect();
@@ -346,36 +281,6 @@ mod selection_tests {
         assert!(!names_device("0,host", "cuda:1", Some("GPU-7")));
         assert!(names_device("host,cuda", "cuda:1", None) && names_device("host", "host", None));
         assert!(!names_device("", "host", None) && !names_device("cud", "cuda:1", None));
-    }
-
-    /// A comparison of cases that are left out is left out with them.
-    #[test]
-    fn the_comparison_with_a_baseline_is_narrowed_too() {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        let mut run = crate::files::read(&lines[..]).expect("a run").run;
-        let baseline = Baseline::of("main".to_owned(), run.clone());
-        run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));
-        let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
-        run.baseline_comparison.as_mut().expect("it was compared").missing = missing.to_vec();
-        let first = run.records[0].case.clone();
-        let mut hot = run.clone();
-        CaseSelection { caches: Some(vec![first.cache]), ..selection(&[&first.name(), "gone"], false, &[]) }
-            .narrow(&mut hot);
-        let check = hot.baseline_comparison.expect("it was compared");
-        let lines: Vec<_> = check.findings.iter().map(|line| (line.name.clone(), line.cache)).collect();
-        let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();
-        assert!(!records.is_empty() && records.len() < run.records.len());
-        assert_eq!((lines, check.missing), (records, vec![format!("gone[n=1] {}", first.cache)]));
-    }
-
-    #[test]
-    fn a_selection_is_told_in_words() {
-        let told = CaseSelection {
-            caches: Some(vec![Cache::Cold]),
-            device: Some("host".to_owned()),
-            ..selection(&["a", "b"], false, &["c"])
-        };
-        assert_eq!(told.describe(), "`a` or `b` without `c` cold on host");
     }
 }
 

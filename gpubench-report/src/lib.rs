@@ -7,11 +7,13 @@ use std::{fs, io};
 use gpubench_table::text::plain_lines;
 use maud::html;
 
+pub mod counters;
 pub mod drawing;
 pub mod export;
 pub mod fleet;
 pub mod history;
 pub mod join;
+pub mod selection;
 pub mod stored_runs;
 
 mod html;

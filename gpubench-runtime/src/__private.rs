@@ -66,7 +66,6 @@ pub mod steps {
 }
 
 /// Returns the package of a suite, as cargo describes it to its compiler. Its commit is found when a run begins.
-#[must_use]
 pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let (version, folder) = (text(version), text(folder));
@@ -74,7 +73,6 @@ pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) 
 }
 
 /// Returns true if the module of this path is the crate itself.
-#[must_use]
 pub const fn is_crate_root(module_path: &str) -> bool {
     let (path, mut at) = (module_path.as_bytes(), 0);
     while at < path.len() {
@@ -87,7 +85,6 @@ pub const fn is_crate_root(module_path: &str) -> bool {
 }
 
 /// Returns the build of a suite: its package, where cargo builds it, its module, and gpubench.
-#[must_use]
 pub fn build(package: Option<Package>, module: &str) -> Program {
     let suite = package.as_ref().map(|package| format!("{}/{module}", package.name));
     Program {

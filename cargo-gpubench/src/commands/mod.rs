@@ -18,6 +18,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
+use gpubench_report::selection::{describe, narrow, unknown_arg};
 use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 use gpubench_stats::format::counted;
 
@@ -189,16 +190,16 @@ fn with_warnings(name: String, stored: Stored) -> NamedRun {
 
 /// Returns the selected cases of a run.
 fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
-    if let Some(arg) = selection.unknown_arg(&run) {
+    if let Some(arg) = unknown_arg(selection, &run) {
         let message = format!("--arg {arg}=…: no benchmark of {name} has an argument of this name");
         return Err(CommandError::usage(message));
     }
     let results = run.records.len() + run.skipped.len();
-    selection.narrow(&mut run);
+    narrow(selection, &mut run);
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         let message = format!(
             "{name}: the selection ({}) matches none of its {}: `cargo gpubench report {name}` shows them all",
-            selection.describe(),
+            describe(selection),
             counted(results, "result")
         );
         return Err(CommandError::new(Exit::Nothing, message));

@@ -12,6 +12,7 @@ use gpubench_records::{
 };
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
+use gpubench_report::selection::narrow;
 use gpubench_runtime::CacheStates;
 use gpubench_stats::DECISION_ERROR;
 use gpubench_tune::Tuning;
@@ -195,7 +196,7 @@ pub(super) fn compare(
         Some(earlier) => load(stored, earlier)?,
         None => stored.before(&run.program.suite, run.started)?,
     };
-    selection.narrow(&mut before.run);
+    narrow(&selection, &mut before.run);
     args.limits.set(&mut run);
     let message = format!("{} and {later} have no result in common", before.name);
     let baseline = Baseline::of(before.name, before.run);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::entries_or_fault;
 use crate::history::Circumstances;
+use crate::selection::narrow;
 use crate::stored_runs::load_all;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::{
@@ -108,7 +109,7 @@ impl FleetRun {
         let (measured, planned) = (run.records.len(), run.planned_cases);
         let unfinished =
             (planned > measured).then(|| format!("unfinished: {measured} of {planned} cases are there"));
-        selection.narrow(&mut run);
+        narrow(selection, &mut run);
         for record in run.records.iter().filter(|record| is_invalid(record)) {
             // A GPU that could not be opened has no facts, and invalid records alone.
             if run.device_of(record).is_none_or(|info| !info.runs_program_code) {

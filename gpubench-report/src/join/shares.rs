@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{Joined, repetitions};
 use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
-use gpubench_stats::format::counted;
+use gpubench_stats::format::{counted, joined};
 
 /// Returns true if `run` is a share of a split.
 pub fn is_share(run: &Run) -> bool {
@@ -87,10 +87,10 @@ fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
         None => Some("left no run"),
         Some((has, planned)) => (has.len() < *planned).then_some("ended early"),
     };
-    let shares: Vec<String> =
-        (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?))).collect();
+    let shares = (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?)));
     let verb = if lost == 1 { "is" } else { "are" };
-    let sentence = || format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), shares.join(", "));
+    let sentence =
+        || format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), joined(shares, ", "));
     // A share that is empty leaves no run.
     (lost, (lost > 0).then(sentence))
 }

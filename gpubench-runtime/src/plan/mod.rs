@@ -72,7 +72,6 @@ impl SharedResource {
 
 impl Job {
     /// Returns its case of this cache state.
-    #[must_use]
     pub fn case(&self, cache: Cache) -> PlannedCase {
         let Self { benchmark, args, device, .. } = self;
         PlannedCase { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
@@ -191,7 +190,6 @@ impl Plan {
     }
 
     /// Returns the number of cases that will be measured, or that have already failed.
-    #[must_use]
     pub fn cases(&self) -> usize {
         self.planned_cases().count()
     }
@@ -414,7 +412,6 @@ impl Ignored {
 impl Selection {
     /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
     /// decides.
-    #[must_use]
     pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
         let options = options_of(entries, benchmark);
         self.cases.takes_cache(cache)

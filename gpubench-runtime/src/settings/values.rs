@@ -12,7 +12,6 @@ pub struct Percent(pub f64);
 
 impl Percent {
     /// Returns the percentage as a fraction.
-    #[must_use]
     pub fn fraction(self) -> f64 {
         self.0 / 100.0
     }
@@ -203,7 +202,6 @@ pub enum ShareChoice {
 
 impl ShareChoice {
     /// Returns true if a task measures only a part of the cases.
-    #[must_use]
     pub fn splits(self) -> bool {
         matches!(self, Self::Scheduled(ShareMode::Split) | Self::Given(ShareMode::Split, _))
     }

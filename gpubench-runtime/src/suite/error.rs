@@ -69,7 +69,6 @@ impl SuiteError {
     }
 
     /// Returns the exit code of a program that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             Self::Message { exit, .. } => *exit,

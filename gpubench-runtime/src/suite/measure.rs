@@ -329,7 +329,6 @@ impl Session<'_> {
     }
 
     /// Returns the facts of the devices that were used so far, and notes on their peaks.
-    #[must_use]
     pub fn used_devices(&self) -> (&[DeviceInfo], &[String]) {
         (&self.cases.devices, &self.cases.notes)
     }
@@ -353,7 +352,6 @@ impl Session<'_> {
     }
 
     /// Returns the page that text is printed on.
-    #[must_use]
     pub fn page(&self) -> Page {
         self.printer.page()
     }

@@ -154,13 +154,11 @@ pub struct Error(Box<SuiteError>);
 
 impl Error {
     /// Returns the exit code of a program that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         self.0.exit()
     }
 
     /// Returns everything that was measured, if the run began.
-    #[must_use]
     pub fn run(&self) -> Option<&Run> {
         match &*self.0 {
             SuiteError::Incomplete { run, .. } => Some(run),

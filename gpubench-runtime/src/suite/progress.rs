@@ -29,7 +29,6 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Shows warnings and no progress.
-    #[must_use]
     pub fn quiet() -> Self {
         let mut progress = Self::default();
         progress.is_quiet = true;

@@ -9,6 +9,7 @@ use std::{env, fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
+use gpubench_report::counters::set_ncu;
 use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::load;
 use gpubench_runtime::__private::parse_positive_time;
@@ -134,10 +135,10 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
             output::warn(&format!("no counters of {cache} cases on `{device}`: {why}"));
             vec![NcuPass::Failed(why); cases.len()]
         });
-        let info = run.devices.iter().find(|info| info.device == device);
+        let last_level_cache = run.device(device).and_then(|info| info.last_level_cache);
         for (case, pass) in cases.iter().zip(passes) {
             let record = run.records.iter_mut().find(|record| record.planned() == *case);
-            record.into_iter().for_each(|record| record.set_ncu(pass.clone(), info));
+            record.into_iter().for_each(|record| set_ncu(record, pass.clone(), last_level_cache));
         }
     }
 }

@@ -1,0 +1,161 @@
+//! Declared work compared with the counters of Nsight Compute.
+
+use gpubench_records::work::{Counts, Link};
+use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
+use gpubench_stats::Bytes;
+
+/// The part by which a declaration and the counters may differ.
+const SAME: f64 = 0.1;
+/// Code, arguments and page tables come from memory too.
+const SLACK: f64 = 256.0 * 1024.0;
+/// The operations with which a thread may begin and end, beside those that its author counts: sums from several accumulators, indices.
+const FLOPS_PER_THREAD: u64 = 32;
+/// The pipe of square roots, divisions and conversions, whose instructions are no operations by the counters.
+const SPECIAL: &str = "xu";
+const WARP: u64 = 32;
+
+/// Stores the counters of the launches of `record`, and compares its declared work with them. The last-level cache has this size.
+pub fn set_ncu(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
+    let Some(measured) = &mut record.measurement else { return };
+    if let NcuPass::Counted(counters) = &pass {
+        record.verdict.add(contradict(counters, measured, record.case.cache, last_level_cache));
+    }
+    measured.verification.get_or_insert_default().ncu = Some(pass);
+}
+
+/// Returns the reservations about the declared work of a launch that these counters contradict.
+fn contradict(
+    counters: &Counters,
+    measured: &Measurement,
+    cache: Cache,
+    last_level_cache: Option<Bytes>,
+) -> Vec<Reason> {
+    let moved = (cache == Cache::Cold && matches!(measured.link, None | Some(Link::D2d)))
+        .then(|| moved_otherwise(counters, &measured.counts, last_level_cache))
+        .flatten();
+    moved.into_iter().chain(counted_otherwise(counters, measured)).collect()
+}
+
+/// A cold launch reads all of its data from memory, and leaves in the last-level cache what fits of its writes.
+fn moved_otherwise(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
+    let moved = counters.moved()?;
+    let bytes = counts.bytes?;
+    let written = match (counts.reads, counts.writes) {
+        (None, None) => bytes,
+        (_, writes) => writes.unwrap_or_default(),
+    };
+    let stays = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
+    let least = bytes - stays.min(bytes);
+    let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
+    let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
+    off.then_some(Reason::TrafficMismatch {
+        declared: Bytes(bytes),
+        counted: moved,
+        min_traffic: Bytes(least),
+    })
+}
+
+/// Operations of a precision that the counters tell apart are what is declared. Whether a square root is one is the author's choice.
+fn counted_otherwise(counters: &Counters, measured: &Measurement) -> Option<Reason> {
+    let declared = measured.counts.flops?;
+    let counted = counters.flops.iter().find(|counted| counted.data_type == measured.data_type)?.flops;
+    let special = counters.pipes.iter().find(|pipe| pipe.pipe == SPECIAL);
+    let most = counted + special.map_or(0, |pipe| WARP * pipe.instructions);
+    let kernels = &measured.launch.kernels;
+    let threads: u64 = kernels.iter().map(|kernel| kernel.blocks() * kernel.threads()).sum();
+    let beyond = |a: u64, b: u64| a as f64 > (1.0 + SAME) * b as f64;
+    let off = beyond(declared, most) || beyond(counted, declared + FLOPS_PER_THREAD * threads);
+    off.then_some(Reason::FlopsMismatch { declared, counted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_records::verification::{CountedFlops, PipeInstructions};
+    use gpubench_records::{Kernel, files};
+
+    /// A measurement of this work, over this link.
+    fn measured(counts: Counts, link: Option<Link>) -> Measurement {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let mut measured = run.records.swap_remove(0).measurement.expect("it was measured");
+        (measured.counts, measured.link) = (counts, link);
+        "f32".clone_into(&mut measured.data_type);
+        measured.launch.kernels.clear();
+        measured
+    }
+
+    const MIB: u64 = 1 << 20;
+    const L2: Option<Bytes> = Some(Bytes(60 * MIB));
+
+    fn reasons(reads: u64, writes: u64, moved: [u64; 2]) -> Vec<Reason> {
+        let counts = Counts {
+            reads: Some(reads * MIB),
+            writes: Some(writes * MIB),
+            bytes: Some((reads + writes) * MIB),
+            ..Counts::default()
+        };
+        let [read, written] = moved.map(|bytes| Some(Bytes(bytes * MIB)));
+        let counters = Counters { read, written, ..Counters::default() };
+        contradict(&counters, &measured(counts, None), Cache::Cold, L2)
+    }
+
+    #[test]
+    fn writes_may_stay_in_the_cache_and_reads_may_not() {
+        assert_eq!(reasons(16, 16, [16, 0]), []);
+        assert_eq!(reasons(1024, 1024, [1024, 964]), []);
+        assert_eq!(reasons(1024, 1024, [1024, 1024]), []);
+        let is_moved = |found: &[Reason]| matches!(found, [Reason::TrafficMismatch { .. }]);
+        // It declares twice what it reads, or half.
+        assert!(is_moved(&reasons(128, 0, [64, 0])) && is_moved(&reasons(64, 0, [128, 0])));
+        assert!(is_moved(&reasons(0, 1024, [0, 512])));
+        // A few kilobytes are code.
+        assert_eq!(reasons(0, 0, [0, 0]), []);
+    }
+
+    #[test]
+    fn hot_launches_and_links_move_what_they_like() {
+        let counts = Counts { reads: Some(MIB), bytes: Some(MIB), ..Counts::default() };
+        let counters =
+            Counters { read: Some(Bytes(9 * MIB)), written: Some(Bytes(0)), ..Counters::default() };
+        for (cache, link) in
+            [(Cache::Hot, None), (Cache::Cold, Some(Link::H2d)), (Cache::Cold, Some(Link::L2))]
+        {
+            assert_eq!(contradict(&counters, &measured(counts, link), cache, L2), []);
+        }
+    }
+
+    #[test]
+    fn operations_are_held_against_those_of_their_precision() {
+        let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: 1000 }];
+        let counters = Counters { flops, ..Counters::default() };
+        let found = |flops, precision| {
+            let counts = Counts { flops: Some(flops), ..Counts::default() };
+            let measured = Measurement { data_type: String::from(precision), ..measured(counts, None) };
+            contradict(&counters, &measured, Cache::Hot, None).len()
+        };
+        assert_eq!(
+            [found(1000, "f32"), found(1090, "f32"), found(2000, "f32"), found(500, "f32")],
+            [0, 0, 1, 1]
+        );
+        assert_eq!(found(2000, "f16 tensor"), 0);
+    }
+
+    /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
+    #[test]
+    fn threads_begin_and_end_and_square_roots_may_count() {
+        let kernel = Kernel::new([4, 1, 1], [256, 1, 1], 8);
+        let found = |counted, special, declared| {
+            let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
+            let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];
+            let counters = Counters { flops, pipes, ..Counters::default() };
+            let counts = Counts { flops: Some(declared), ..Counts::default() };
+            let mut measured = measured(counts, None);
+            measured.launch.kernels.push(kernel.clone());
+            contradict(&counters, &measured, Cache::Hot, None).len()
+        };
+        assert_eq!([found(32_768 + 1000, 0, 1000), found(40_000, 0, 1000)], [0, 1]);
+        // 18 operations and a square root are declared as 20.
+        assert_eq!([found(18_000, 1000 / 32, 20_000), found(18_000, 0, 20_000)], [0, 1]);
+    }
+}
