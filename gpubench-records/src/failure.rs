@@ -1,7 +1,7 @@
 //! The failure of one case. In: an error of the user's code, of a device, or a panic; out: one sentence with
 //! the stage it happened in, which becomes the case's row. A failure costs its case and nothing else.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 use gpubench_stats::format;
 
@@ -62,16 +62,15 @@ gpubench_stats::stored! {
         #[error("after all {}", format::counted(*.0, "sample"))]
         Afterwards(usize),
     }
-}
 
-/// Describes how far a step has come, or that it begins.
-fn progress(number: usize, first: &str, after: &str, what: &str) -> String {
-    if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
-}
-
-gpubench_stats::stored! {
     /// The reason that a case has no result.
-    #[derive(Eq)]
+    #[derive(Eq, thiserror::Error)]
+    #[error("{stage}{}: {message}", match step {
+        None => String::new(),
+        // A worker reports its samples only now and then, and may have taken more.
+        Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => format!(" ({step} or more)"),
+        Some(step) => format!(" ({step})"),
+    })]
     #[non_exhaustive]
     pub struct Failure {
         /// The stage of the protocol in which it happened.
@@ -83,20 +82,9 @@ gpubench_stats::stored! {
     }
 }
 
-impl std::error::Error for Failure {}
-
-impl Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stage, step, message } = self;
-        match step {
-            None => write!(f, "{stage}: {message}"),
-            // A worker reports its samples only now and then, and may have taken more.
-            Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => {
-                write!(f, "{stage} ({step} or more): {message}")
-            }
-            Some(step) => write!(f, "{stage} ({step}): {message}"),
-        }
-    }
+/// Describes how far a step has come, or that it begins.
+fn progress(number: usize, first: &str, after: &str, what: &str) -> String {
+    if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
 }
 
 impl Failure {

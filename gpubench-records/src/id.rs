@@ -46,6 +46,22 @@ gpubench_stats::stored! {
         /// Its arguments in the order of its axes.
         pub args: Vec<Arg>,
     }
+
+    /// The identity of a case, from one run to another: a case is the same on every device of a model.
+    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[error("{} {cache}", self.name())]
+    pub struct CaseId {
+        /// The benchmark's path, crate first.
+        pub benchmark: String,
+        /// Its arguments in the order of its axes.
+        pub args: Vec<Arg>,
+        /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
+        /// it from the run's devices where a record lacks it.
+        #[serde(default)]
+        pub model: String,
+        /// Hot or cold.
+        pub cache: Cache,
+    }
 }
 
 /// Reads `sum`, or `sum[BLOCK=128, n=1024]`.
@@ -64,24 +80,6 @@ impl FromStr for BenchmarkId {
             .filter(|_| !name.trim().is_empty())
             .ok_or("give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]")?;
         Ok(Self { benchmark: name.trim().to_owned(), args })
-    }
-}
-
-gpubench_stats::stored! {
-    /// The identity of a case, from one run to another: a case is the same on every device of a model.
-    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
-    #[error("{} {cache}", self.name())]
-    pub struct CaseId {
-        /// The benchmark's path, crate first.
-        pub benchmark: String,
-        /// Its arguments in the order of its axes.
-        pub args: Vec<Arg>,
-        /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
-        /// it from the run's devices where a record lacks it.
-        #[serde(default)]
-        pub model: String,
-        /// Hot or cold.
-        pub cache: Cache,
     }
 }
 

@@ -1,8 +1,6 @@
 //! What a launch does beside its work on the stream that it is given. In: the driver's calls, as a device saw them; out: named
 //! observations. Kept in records, judged by `verdict`, shown by `--explain`.
 
-use std::fmt::{self, Display};
-
 use gpubench_stats::{Bytes, format};
 
 gpubench_stats::stored! {
@@ -81,7 +79,11 @@ gpubench_stats::stored! {
     }
 
     /// Calls of the driver of one kind.
-    #[derive(Eq)]
+    #[derive(Eq, thiserror::Error)]
+    #[error("{first}{}", match count {
+        1 => String::new(),
+        count => format!(" and {}", format::counted(count - 1, "call")),
+    })]
     pub struct DriverCalls {
         /// The C name of the function that was called first.
         pub first: String,
@@ -94,14 +96,5 @@ impl DriverCalls {
     /// Returns `count` calls of this function.
     pub fn of(first: impl Into<String>, count: usize) -> Self {
         Self { first: first.into(), count }
-    }
-}
-
-impl Display for DriverCalls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.count {
-            1 => f.write_str(&self.first),
-            count => write!(f, "{} and {}", self.first, format::counted(count - 1, "call")),
-        }
     }
 }

@@ -266,15 +266,14 @@ impl Record {
     /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let device = case.device.clone();
-        let (other_processes, compared) = (Vec::new(), None);
         Self {
             case: case.on(""),
             device,
             fake: false,
             measurement,
-            other_processes,
+            other_processes: Vec::new(),
             remeasured: 0,
-            compared,
+            compared: None,
             verdict,
         }
     }

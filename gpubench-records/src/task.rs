@@ -12,6 +12,28 @@ gpubench_stats::stored! {
         /// The cases are distributed over the tasks.
         Split,
     }
+
+    /// The task that a run is.
+    #[derive(Eq, thiserror::Error)]
+    #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
+    pub struct Task {
+        /// The way in which the tasks divide the work.
+        pub share: ShareMode,
+        /// The number of this task, from 1.
+        pub number: usize,
+        /// The number of all tasks.
+        pub of: usize,
+        /// The number of cases of all tasks together, each counted once. Of a split alone.
+        pub cases: Option<usize>,
+        /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
+        pub scheduler: Option<String>,
+        /// The scheduler's number of the job, the same for all tasks and after each requeue.
+        pub job: Option<String>,
+        /// The scheduler's name of the node.
+        pub node: Option<String>,
+        /// The number of times that the job was started again.
+        pub restarts: Option<u32>,
+    }
 }
 
 /// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
@@ -60,30 +82,6 @@ impl FromStr for Part {
         let (number, of) = text.split_once('/').ok_or(NO_PART)?;
         let count = |text: &str| text.trim().parse::<usize>().map_err(|_| NO_PART);
         Self::new(count(number)?, count(of)?).ok_or(NO_PART)
-    }
-}
-
-gpubench_stats::stored! {
-    /// The task that a run is.
-    #[derive(Eq, thiserror::Error)]
-    #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
-    pub struct Task {
-        /// The way in which the tasks divide the work.
-        pub share: ShareMode,
-        /// The number of this task, from 1.
-        pub number: usize,
-        /// The number of all tasks.
-        pub of: usize,
-        /// The number of cases of all tasks together, each counted once. Of a split alone.
-        pub cases: Option<usize>,
-        /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
-        pub scheduler: Option<String>,
-        /// The scheduler's number of the job, the same for all tasks and after each requeue.
-        pub job: Option<String>,
-        /// The scheduler's name of the node.
-        pub node: Option<String>,
-        /// The number of times that the job was started again.
-        pub restarts: Option<u32>,
     }
 }
 

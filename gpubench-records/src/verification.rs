@@ -57,78 +57,7 @@ gpubench_stats::stored! {
         /// Its mean time.
         pub time: Nanoseconds,
     }
-}
 
-/// The difference between the time of a row and that of another clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
-    /// The time by the other clock, slowdown included.
-    pub other: Nanoseconds,
-    /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
-    pub slowdown: Option<Slowdown>,
-    /// The row's time less that of the other clock, after subtraction of the slowdown.
-    pub by: Nanoseconds,
-    /// Half of its 95 % interval, which combines those of the row, of the other clock and of the slowdown.
-    pub half_width: Nanoseconds,
-    /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
-    /// work that CUPTI has no record of, such as a graph's start or the host.
-    pub allowed: Option<Nanoseconds>,
-}
-
-impl Difference {
-    /// Returns true if the two clocks agree within their intervals; nothing if that is not judged.
-    pub fn agrees(&self) -> Option<bool> {
-        self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
-    }
-}
-
-impl CuptiTimes {
-    /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
-    /// counts as zero; its interval stays.
-    pub fn slowdown(&self) -> Option<Slowdown> {
-        let by = self.slowdown?.max(Nanoseconds::ZERO);
-        Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
-    }
-
-    /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
-    ///
-    /// A row whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean; it is compared with CUPTI's
-    /// mean, and every other row with its median. A launch of several pieces that was sampled in a graph is compared by its time on a
-    /// stream, where CUPTI saw it, if that is known.
-    ///
-    /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
-    pub fn difference(&self, samples: &Samples) -> Difference {
-        let (other, other_ci) = match samples.dram_stall {
-            Some(_) => (self.time.mean, self.mean_ci),
-            None => (self.time.median, self.time.median_ci),
-        };
-        let ours = samples.stream_time.filter(|_| self.activity_count > 1).unwrap_or(samples.time.median);
-        let slowdown = self.slowdown();
-        let slowed = slowdown.unwrap_or_default();
-        let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
-        let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
-        let known = samples.cross_check_error().unwrap_or(AGREED);
-        let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
-        let allowed = (samples.method.path == Path::Graph).then_some(allowed);
-        let by = ours - (other - slowed.by);
-        Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
-    }
-
-    /// Returns the reservation about a time that CUPTI contradicts, if the slowdown does not explain the difference.
-    pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
-        let difference = self.difference(samples);
-        let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
-        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
-        let time = cupti - slowdown.unwrap_or_default().by + by;
-        Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
-    }
-}
-
-/// A row's time is not held to be better known than this: a bound says how far two ways of using events are apart, and CUPTI's stamps
-/// contain errors of their own.
-const LEAST: Nanoseconds = Nanoseconds(150.0);
-
-gpubench_stats::stored! {
     /// The launches of a case as Nsight Compute counted them.
     pub enum NcuPass {
         /// They were counted.
@@ -203,6 +132,75 @@ gpubench_stats::stored! {
         pub flops: u64,
     }
 }
+
+/// The difference between the time of a row and that of another clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The time by the other clock, slowdown included.
+    pub other: Nanoseconds,
+    /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
+    pub slowdown: Option<Slowdown>,
+    /// The row's time less that of the other clock, after subtraction of the slowdown.
+    pub by: Nanoseconds,
+    /// Half of its 95 % interval, which combines those of the row, of the other clock and of the slowdown.
+    pub half_width: Nanoseconds,
+    /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
+    /// work that CUPTI has no record of, such as a graph's start or the host.
+    pub allowed: Option<Nanoseconds>,
+}
+
+impl Difference {
+    /// Returns true if the two clocks agree within their intervals; nothing if that is not judged.
+    pub fn agrees(&self) -> Option<bool> {
+        self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
+    }
+}
+
+impl CuptiTimes {
+    /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
+    /// counts as zero; its interval stays.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        let by = self.slowdown?.max(Nanoseconds::ZERO);
+        Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
+    }
+
+    /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
+    ///
+    /// A row whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean; it is compared with CUPTI's
+    /// mean, and every other row with its median. A launch of several pieces that was sampled in a graph is compared by its time on a
+    /// stream, where CUPTI saw it, if that is known.
+    ///
+    /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
+    pub fn difference(&self, samples: &Samples) -> Difference {
+        let (other, other_ci) = match samples.dram_stall {
+            Some(_) => (self.time.mean, self.mean_ci),
+            None => (self.time.median, self.time.median_ci),
+        };
+        let ours = samples.stream_time.filter(|_| self.activity_count > 1).unwrap_or(samples.time.median);
+        let slowdown = self.slowdown();
+        let slowed = slowdown.unwrap_or_default();
+        let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
+        let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
+        let known = samples.cross_check_error().unwrap_or(AGREED);
+        let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
+        let allowed = (samples.method.path == Path::Graph).then_some(allowed);
+        let by = ours - (other - slowed.by);
+        Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
+    }
+
+    /// Returns the reservation about a time that CUPTI contradicts, if the slowdown does not explain the difference.
+    pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
+        let difference = self.difference(samples);
+        let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
+        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+        let time = cupti - slowdown.unwrap_or_default().by + by;
+        Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
+    }
+}
+
+/// A row's time is not held to be better known than this: a bound says how far two ways of using events are apart, and CUPTI's stamps
+/// contain errors of their own.
+const LEAST: Nanoseconds = Nanoseconds(150.0);
 
 impl Counters {
     /// Returns the bytes that crossed the memory's bus.

@@ -37,6 +37,7 @@ pub mod student;
 pub mod units;
 
 mod autocorrelation;
+mod bisection;
 mod decisions;
 mod drift;
 mod modes;
@@ -48,6 +49,7 @@ mod stop;
 mod summary;
 mod trimmed;
 
+pub use self::bisection::bisect;
 pub use self::decisions::{
     DECISION_ERROR, MOST_ROUNDS, Side, benjamini_hochberg, last_look, look_after, process_looks,
     process_order,
@@ -60,7 +62,7 @@ pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, r
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::StopRule;
 pub use self::summary::{
-    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, bisect, interval_of_mean,
+    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, interval_of_mean,
     median_below_step, timer_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};

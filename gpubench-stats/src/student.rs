@@ -6,7 +6,7 @@
 
 use std::f64::consts::FRAC_2_PI;
 
-use crate::summary::bisect;
+use crate::bisection::bisect;
 
 /// The t for which a variable of `freedom` degrees of freedom (at least one) lies within ± t with probability `confidence`,
 /// which is above zero and below one.

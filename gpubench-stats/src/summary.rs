@@ -5,6 +5,7 @@
 //! is made anew moves a time by some 50 ns. So the samples of one group, however many, agree with each other better than with
 //! those of the next, and the number that narrows an interval is that of the groups.
 
+use crate::bisection::bisect;
 use crate::quantile::{ascending, at_fractional_index, quantile};
 use crate::trimmed::{TrimmedMean, moments, standard_error};
 use crate::{autocorrelation::effective_samples, student, units::Nanoseconds};
@@ -371,19 +372,6 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
     let ends = (sorted[0] - half, sorted[sorted.len() - 1] + half);
     let end = |is_left: &dyn Fn(f64) -> bool| bisect(ends, PART * half, |time| is_left(below(time)));
     f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
-}
-
-/// Finds the place between two ends to its left of which `is_left` is true, to this width; with a width of 0, to the last bit.
-#[doc(hidden)]
-pub fn bisect((mut low, mut high): (f64, f64), width: f64, is_left: impl Fn(f64) -> bool) -> f64 {
-    while high - low > width {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if is_left(middle) { low = middle } else { high = middle }
-    }
-    f64::midpoint(low, high)
 }
 
 /// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP`]

@@ -150,16 +150,20 @@ gpubench_stats::stored! {
 
 impl TuningMethod {
     pub(crate) fn new(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
-        let (error, coarse_factor) = (RACE_ERROR, COARSE_FACTOR);
-        Self { equivalence_margin: sampling.equivalence_margin, error, coarse_factor, budget, sampling }
+        Self {
+            equivalence_margin: sampling.equivalence_margin,
+            error: RACE_ERROR,
+            coarse_factor: COARSE_FACTOR,
+            budget,
+            sampling,
+        }
     }
 }
 
 impl TunedProblem {
     /// Returns a problem without variants.
     pub(crate) fn new(args: Vec<Arg>) -> Self {
-        let (ended, wall) = (RaceEnd::Stopped, Nanoseconds::ZERO);
-        Self { args, ended, variants: Vec::new(), skipped: 0, wall_time: wall }
+        Self { args, ended: RaceEnd::Stopped, variants: Vec::new(), skipped: 0, wall_time: Nanoseconds::ZERO }
     }
 
     /// Returns the winner, if every variant was measured and one of them works.
@@ -177,7 +181,6 @@ impl TunedVariant {
     /// Returns a variant that is not measured, or that has failed already.
     pub(crate) fn new(args: Vec<Arg>, failure: Option<Failure>) -> Self {
         let standing = if failure.is_some() { Standing::Failed } else { Standing::NotMeasured };
-        let (counts, checked) = (Counts::default(), false);
         Self {
             args,
             standing,
@@ -185,8 +188,8 @@ impl TunedVariant {
             pairs: 0,
             decided_at: None,
             coarse_time: None,
-            counts,
-            checked,
+            counts: Counts::default(),
+            checked: false,
             failure,
         }
     }

@@ -7,13 +7,13 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
+use std::mem;
+
 use crate::limits::{self, AGREED_PER_PIECE, ImpossibleSpeed};
 use crate::{
     Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
     metrics::resolved,
 };
-use std::mem;
-
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
 pub use self::launched::missing_work;

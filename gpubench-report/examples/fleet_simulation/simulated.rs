@@ -28,6 +28,9 @@ const ROOFS: [(FleetRoof, f64, f64); 7] = [
     (FleetRoof::Pcie, 0.0070, 0.0070),
     (FleetRoof::Latency, 0.0025, 0.0043),
 ];
+/// The rules that `cargo gpubench fleet` has unless the user gives others.
+pub(crate) const RULES: FleetRules = FleetRules { least: 0.01, false_discoveries: 0.01 };
+
 /// GPUs of a host.
 const ON_HOST: usize = 8;
 /// The standard deviation between processes, on a roof.
@@ -112,7 +115,7 @@ impl Simulated {
     pub(crate) fn judged(&self) -> Vec<Vec<Standing>> {
         let roofs: Vec<FleetRoof> = self.roofs.iter().map(|roof| ROOFS[*roof].0).collect();
         let fleet = Fleet { observations: &self.observations, roofs: &roofs, hosts: &self.hosts };
-        judge(fleet, FleetRules::default())
+        judge(fleet, RULES)
     }
 
     /// Adds what `found` has of the truth to `score`; `found` tells if a GPU is slow.

@@ -108,8 +108,12 @@ pub struct Drawing {
 impl Drawing {
     /// Returns a drawing with a title and the text below it, each in as many lines as it takes.
     pub(super) fn new(title: &str, subtitle: &str) -> Self {
-        let (title, description) = (title.to_owned(), subtitle.to_owned());
-        let mut drawing = Self { title, description, height: 28.0, body: String::new() };
+        let mut drawing = Self {
+            title: title.to_owned(),
+            description: subtitle.to_owned(),
+            height: 28.0,
+            body: String::new(),
+        };
         let most = WIDTH - 2.0 * EDGE;
         for line in wrapped(&drawing.title, most / BOLD) {
             drawing.text((EDGE, drawing.height), Anchor::Start, "ink title", &line);

@@ -107,8 +107,13 @@ fn tests(run: &Run) -> Vec<Test> {
 
 impl Test {
     fn new(class: &str, name: &str, outcome: Outcome) -> Self {
-        let (class, name) = (class.to_owned(), name.to_owned());
-        Self { class, name, took: Nanoseconds::ZERO, outcome, text: String::new() }
+        Self {
+            class: class.to_owned(),
+            name: name.to_owned(),
+            took: Nanoseconds::ZERO,
+            outcome,
+            text: String::new(),
+        }
     }
 
     fn of_record(record: &Record, name: &str) -> Self {

@@ -34,12 +34,6 @@ pub struct FleetRules {
     pub false_discoveries: f64,
 }
 
-impl Default for FleetRules {
-    fn default() -> Self {
-        Self { least: 0.01, false_discoveries: 0.01 }
-    }
-}
-
 /// A verdict on a GPU, on one roof or on all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]

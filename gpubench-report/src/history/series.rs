@@ -129,12 +129,11 @@ impl History {
                 let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == *circumstances);
                 let place = known.unwrap_or_else(|| {
-                    let (changes, points) = (Vec::new(), Vec::new());
                     all.push(Series {
                         circumstances: circumstances.clone(),
                         is_over: false,
-                        changes,
-                        points,
+                        changes: Vec::new(),
+                        points: Vec::new(),
                     });
                     all.len() - 1
                 });

@@ -13,8 +13,11 @@ use serde_json::{Value, json};
 
 use self::made::{Place, four_h200s, run_at, template, write};
 
+/// The rules that `cargo gpubench fleet` has unless the user gives others.
+const RULES: FleetRules = FleetRules { least: 0.01, false_discoveries: 0.01 };
+
 fn report(given: &[PathBuf]) -> FleetReport {
-    FleetReport::new(FleetRuns::read(given, &CaseSelection::default()), FleetRules::default())
+    FleetReport::new(FleetRuns::read(given, &CaseSelection::default()), RULES)
 }
 
 fn folder() -> tempfile::TempDir {

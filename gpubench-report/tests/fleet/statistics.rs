@@ -6,10 +6,10 @@ mod simulated;
 use std::fs;
 use std::path::Path;
 
-use gpubench_report::fleet::{Fleet, FleetRoof, FleetRules, Lack, Observation, Standing, Verdict, judge};
+use gpubench_report::fleet::{Fleet, FleetRoof, Lack, Observation, Standing, Verdict, judge};
 use serde_json::Value;
 
-use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
+use self::simulated::{RULES, Scenario, Score, Simulated, USUAL, slow};
 
 /// A fleet of one roof and case, from the times of each GPU's processes.
 fn one_case(times: &[&[f64]]) -> Vec<Vec<Standing>> {
@@ -21,10 +21,7 @@ fn one_case(times: &[&[f64]]) -> Vec<Vec<Standing>> {
         }
     }
     let hosts = vec![0; times.len()];
-    judge(
-        Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts },
-        FleetRules::default(),
-    )
+    judge(Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts }, RULES)
 }
 
 fn standing(result: &[Vec<Standing>], gpu: usize) -> Standing {
@@ -96,9 +93,9 @@ fn a_small_difference_is_not_slow_however_sure() {
 #[test]
 fn nothing_measured_is_nothing_judged() {
     let roofs = [FleetRoof::MemoryReads, FleetRoof::Compute];
-    let result = judge(Fleet { observations: &[], roofs: &roofs, hosts: &[0; 3] }, FleetRules::default());
+    let result = judge(Fleet { observations: &[], roofs: &roofs, hosts: &[0; 3] }, RULES);
     assert_eq!(result, [[]; 3]);
-    let none = judge(Fleet { observations: &[], roofs: &[], hosts: &[] }, FleetRules::default());
+    let none = judge(Fleet { observations: &[], roofs: &[], hosts: &[] }, RULES);
     assert_eq!(none.len(), 0);
 }
 
@@ -179,10 +176,8 @@ fn a_slow_host_is_found_by_its_gpus() {
         }
     }
     let hosts: Vec<usize> = (0..64).map(|gpu| gpu / 8).collect();
-    let result = judge(
-        Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts },
-        FleetRules::default(),
-    );
+    let result =
+        judge(Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts }, RULES);
     let found: Vec<usize> = (0..64).filter(|gpu| standing(&result, *gpu).verdict == Verdict::Slow).collect();
     assert_eq!(found, (24..32).collect::<Vec<_>>());
 }

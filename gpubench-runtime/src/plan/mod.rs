@@ -81,8 +81,15 @@ impl Job {
 /// The job of one case, with nothing that its benchmark declares.
 impl From<PlannedCase> for Job {
     fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
-        let (caches, timeout, with, shares) = (vec![cache], None, None, SharedResource::Nothing);
-        Self { benchmark, args, device, caches, timeout, with, shares }
+        Self {
+            benchmark,
+            args,
+            device,
+            caches: vec![cache],
+            timeout: None,
+            with: None,
+            shares: SharedResource::Nothing,
+        }
     }
 }
 
@@ -273,8 +280,7 @@ struct Instance<'a> {
 
 impl Instance<'_> {
     fn variant(&self) -> ListedVariant {
-        let (benchmark, device) = (self.entry.path(), self.device.to_owned());
-        ListedVariant { benchmark, variant: self.number, device }
+        ListedVariant { benchmark: self.entry.path(), variant: self.number, device: self.device.to_owned() }
     }
 }
 

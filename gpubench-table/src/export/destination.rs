@@ -1,16 +1,19 @@
 //! The destinations that a command line names for formats, such as `--json FILE` and `--csv -`. No two are the same.
 
-use std::fmt;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gpubench_records::files::is_one_file;
 
 use super::Format;
 use crate::text::plain_lines;
 
-/// A format with its destination.
-#[derive(Clone, Debug)]
+/// A format with its destination. Its text is the flag as the user gave it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("--{} {}", format.name, match to {
+    ExportTo::StandardOutput => Path::new("-").display(),
+    ExportTo::File(path) => path.display(),
+})]
 pub struct Export {
     /// The format.
     pub format: Format,
@@ -40,17 +43,6 @@ impl ExportTo {
         match (self, other) {
             (Self::File(one), Self::File(other)) => is_one_file(one, other),
             (one, other) => one == other,
-        }
-    }
-}
-
-/// Formats the flag as the user gave it.
-impl fmt::Display for Export {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flag = self.format.name;
-        match &self.to {
-            ExportTo::StandardOutput => write!(f, "--{flag} -"),
-            ExportTo::File(path) => write!(f, "--{flag} {}", path.display()),
         }
     }
 }
