@@ -139,7 +139,7 @@ impl Circumstances {
             ("bytes", number(bytes)),
             ("bytes read", number(reads)),
             ("bytes written", number(writes)),
-            ("device", (!counts.is_empty()).then(|| counts)),
+            ("device", (!counts.is_empty()).then_some(counts)),
             ("driver", property(DRIVER)),
             ("flops", number(flops)),
             ("flush", Some(method.flush.to_string())),
