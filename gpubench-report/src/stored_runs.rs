@@ -73,7 +73,7 @@ impl StoredRuns {
         let found = runs_in(&self.runs).find(|(_, path)| head_of(path).is_ok_and(is_of_package));
         found.map(|(name, _)| name).ok_or_else(|| {
             LoadRunError::Unusable(format!(
-                "no run in {} is of the package `{package}`: `last` is the newest run of any package",
+                "no run of the package `{package}` in {}: measure first, or name a RUN; `last` is the newest of any package",
                 self.runs.display()
             ))
         })

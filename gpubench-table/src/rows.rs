@@ -277,7 +277,10 @@ impl Notes {
         let counts: Vec<String> =
             shared.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
         (!counts.is_empty()).then(|| {
-            format!("reasons of several cases: {} (with the figures of the first)", counts.join(", "))
+            format!(
+                "reasons of several cases: {}; figures are those of the first (--explain has those of each)",
+                counts.join(", ")
+            )
         })
     }
 }

@@ -289,7 +289,7 @@ impl TableWriter {
         }
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");
-            lines.push(format!("not shown: {dropped} (on a wider terminal, or in --csv)"));
+            lines.push(format!("left out of some tables: {dropped} (a wider terminal, or --csv, has all)"));
         }
         lines.extend(self.notes.shared());
         lines.iter().map(|line| paragraph(line, self.page)).collect()

@@ -82,7 +82,10 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         changes.push(change.to_owned());
     }
     if manifest.leave_unoptimized() {
-        changes.push("a profile that builds faster".to_owned());
+        changes.push(
+            "a bench profile that leaves what prints and stores results unoptimised, to build faster"
+                .to_owned(),
+        );
     }
     let text = template.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
     let kernel = if binding.is_some() { &KERNEL[..] } else { &[] };
@@ -111,8 +114,8 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
         )
     });
     options.print_paragraph(&format!(
-        "{}: {}\n{}: a first benchmark, on {device}\n{next}\n\
-         cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, as long as it takes\n\
+        "changed {}: {}\ncreated {}: a first benchmark, on {device}\n{next}\n\
+         cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, precisely\n\
          cargo gpubench run                       # measures all benchmark binaries of a workspace\n\n\
          To annotate functions of the library itself, add gpubench to [dependencies] too, without the feature `runtime`.\n",
         manifest.path.display(),

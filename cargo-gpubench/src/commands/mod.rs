@@ -129,8 +129,9 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         }
         Command::Compare(compare) => {
             let stored = stored()?;
+            let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
             let later = compare.later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
-            stored::compare(&stored, &later, compare, options)
+            stored::compare(&stored, earlier, &later, compare, options)
         }
         Command::Merge(args) => stored::merge(&stored()?, args, options),
         Command::Fleet(args) => over_time::fleet(args, options),

@@ -134,11 +134,11 @@ fn add_all(
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
     let results = Results::json(&args.json, &[], options)?;
-    const MAKE: &str = "`cargo gpubench history add RUN` adds runs";
+    const MAKE: &str = "`cargo gpubench history add RUN` adds a run";
     let shown = folder.display();
     let history = History::read(folder, &filters).map_err(|error| {
-        let hint = "The first argument is the folder, and filters follow it";
-        CommandError::usage(format!("{shown} is no history: {error}. {hint}; {MAKE}"))
+        let hint = "The first argument is the folder of a history; filters follow it";
+        CommandError::usage(format!("no history in {shown}: {error}. {MAKE}. {hint}"))
     })?;
     if history.is_empty() {
         history.faults.iter().for_each(|fault| output::warn(fault));

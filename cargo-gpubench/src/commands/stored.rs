@@ -184,6 +184,7 @@ impl LimitArgs {
 /// Compares the run `later` with the earlier run of `args`, or with the complete run of the same benchmark binary before it.
 pub(super) fn compare(
     stored: &StoredRuns,
+    earlier: Option<NamedRun>,
     later: &String,
     args: &CompareArgs,
     options: PrintOptions,
@@ -192,8 +193,8 @@ pub(super) fn compare(
     let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
     let results = Results::new(&args.exports, &output::sources(&read, stored), options)?;
     let mut run = select(load(stored, later)?, &selection)?;
-    let mut before = match &args.earlier {
-        Some(earlier) => load(stored, earlier)?,
+    let mut before = match earlier {
+        Some(earlier) => earlier,
         None => stored.before(&run.program.suite, run.started)?,
     };
     narrow(&selection, &mut before.run);

@@ -131,9 +131,12 @@ impl Cargo {
         let answer =
             self.output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
         if !answer.status.success() {
-            return Err(CommandError::usage(
-                "cargo cannot read a workspace, see its message above: run this command in the folder of a package",
-            ));
+            let is_in_package = env::current_dir()
+                .is_ok_and(|here| here.ancestors().any(|it| it.join("Cargo.toml").is_file()));
+            let remedy = if is_in_package { "" } else { ": run this command in the folder of a package" };
+            return Err(CommandError::usage(format!(
+                "`cargo metadata` failed with the message above{remedy}"
+            )));
         }
         serde_json::from_slice(&answer.stdout)
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
