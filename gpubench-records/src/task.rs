@@ -5,16 +5,17 @@ use std::str::FromStr;
 
 gpubench_stats::stored! {
     /// The way in which the tasks of a set divide the work.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Default, Eq)]
     pub enum ShareMode {
         /// Each task measures every case, on its own GPUs.
+        #[default]
         Replicate,
         /// The cases are distributed over the tasks.
         Split,
     }
 
     /// The task that a run is.
-    #[derive(Eq, thiserror::Error)]
+    #[derive(Default, Eq, thiserror::Error)]
     #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
     pub struct Task {
         /// The way in which the tasks divide the work.

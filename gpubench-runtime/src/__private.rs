@@ -12,7 +12,7 @@ pub mod machine {
     pub use crate::device::finding::{Finding, Level};
     #[cfg(feature = "doctor")]
     pub use crate::doctor::examine;
-    pub use crate::runner::clock_lock::{ClockedDevice, clocked_devices};
+    pub use crate::runner::clock_lock::{clocked_devices, reset_clocks};
     pub use crate::suite::run_as_child;
 }
 
@@ -41,9 +41,9 @@ pub mod extension {
 /// For tests of single steps.
 pub mod steps {
     pub use crate::devices::select::asks_for;
-    pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
+    pub use crate::measure::{Placement, Rounds, compare, measure};
     pub use crate::plan::{Ignored, Selection};
-    pub use crate::registry::{CaughtCase, entries};
+    pub use crate::registry::entries;
     pub use crate::runner::resume::ResumedRecords;
     pub use crate::suite::cli::{Caller, parse};
     pub use crate::worker::{FLAG, Reply, Request, serve};
@@ -52,16 +52,10 @@ pub mod steps {
     ///
     /// # Errors
     /// Returns the reason that there is none, in words.
-    pub fn plan(selection: &Selection, devices: &[(String, &str)]) -> Result<crate::Plan, String> {
+    pub fn plan(selection: &Selection, devices: &[crate::device::Available]) -> Result<crate::Plan, String> {
         let supervisor = crate::runner::supervisor::Supervisor::new(true, None, &|| false, Box::new(drop));
         let mut lister = crate::runner::lister::WorkerLister::new(supervisor, std::time::Duration::MAX);
         crate::Plan::new(&entries(), selection, devices, &[], &mut lister).map_err(|error| error.to_string())
-    }
-
-    /// Returns a plan in which just these cases are measured.
-    pub fn plan_of(cases: impl Iterator<Item = gpubench_records::id::PlannedCase>) -> crate::Plan {
-        let jobs = cases.map(|case| (case.into(), crate::JobStatus::Measured)).collect();
-        crate::Plan { jobs, ..crate::Plan::default() }
     }
 }
 

@@ -3,16 +3,15 @@
 
 use std::{env, path::Path};
 
-pub(crate) use crate::system::machine::host;
 use crate::{devices::cpu_name, system::machine};
 use gpubench_records::{Environment, Task};
 
 /// Reads the environment of this process, which is `task` of several.
 pub fn environment(task: Option<Task>) -> Environment {
     Environment {
-        host: host(),
+        host: machine::host(),
         system: machine::system(),
-        kernel: machine::kernel(),
+        kernel: Some(machine::kernel()),
         cpu: Some(cpu_name()),
         command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
         task,

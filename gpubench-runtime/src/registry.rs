@@ -1,6 +1,5 @@
 //! The benchmarks of this program, and the steps of a case with the user's errors and panics as failures of their stage.
 
-use std::ops::{Deref, DerefMut};
 use std::{any::Any, fmt::Display, rc::Rc};
 
 use gpubench_core::{ArgAxis, Case, Counts, Generic, Variant, inventory};
@@ -21,14 +20,15 @@ pub fn entries() -> Vec<&'static Entry> {
     entries
 }
 
-/// Returns the choice of a type or constant as an argument of a job.
-pub(crate) fn arg(generic: &Generic) -> Arg {
-    Arg { name: generic.name.to_owned(), value: (generic.value)() }
+/// Returns the choices of types and constants of `variant` as arguments of a job.
+pub(crate) fn generics(variant: &Variant) -> Vec<Arg> {
+    let arg = |generic: &Generic| Arg { name: generic.name.to_owned(), value: (generic.value)() };
+    variant.generics.iter().map(arg).collect()
 }
 
 /// Returns true if `args` have the choices of types and constants of `variant`.
 pub(crate) fn is_chosen(variant: &Variant, args: &[Arg]) -> bool {
-    variant.generics.iter().all(|generic| args.contains(&arg(generic)))
+    generics(variant).iter().all(|arg| args.contains(arg))
 }
 
 /// Passes the axes and the case of `variant` to `visit`, and returns the result.
@@ -62,21 +62,7 @@ pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Fai
 
 /// A case whose errors are failures of their stage. Panics of `setup`, counts and `check` are, too; the worker catches those of
 /// a launch with the device's own errors. Steps that cannot fail are those of the [`Case`].
-pub struct CaughtCase<'a>(&'a mut (dyn Case + 'a));
-
-impl<'a> Deref for CaughtCase<'a> {
-    type Target = dyn Case + 'a;
-
-    fn deref(&self) -> &Self::Target {
-        self.0
-    }
-}
-
-impl DerefMut for CaughtCase<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        self.0
-    }
-}
+pub(crate) struct CaughtCase<'a>(pub &'a mut (dyn Case + 'a));
 
 impl CaughtCase<'_> {
     /// Returns the case for a part of its life.

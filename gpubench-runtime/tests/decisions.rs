@@ -9,7 +9,7 @@ use gpubench_records::comparison::{Answer, USUAL_BAND};
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
-use gpubench_runtime::__private::steps::{Placement, Rounds, StepObserver, compare};
+use gpubench_runtime::__private::steps::{Placement, Rounds, compare};
 use gpubench_runtime::device::{SampledGroup, Sampler};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Median, ProcessRatio};
@@ -45,7 +45,11 @@ const NONE: Noise = Noise { placement: 0.0, graphs: 0.0 };
 const USUAL: Noise = Noise { placement: 0.005, graphs: 0.0015 };
 
 impl Rounds for Known<'_> {
-    fn begin(&mut self, Placement { place, swapped }: Placement) -> Result<Box<dyn Sampler + '_>, Failure> {
+    fn begin(
+        &mut self,
+        Placement { place, swapped }: Placement,
+        _: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Sampler + '_>, Failure> {
         // Both rounds of a pair have the same two places.
         let mut there = StdRng::seed_from_u64(place);
         let mut places = [0, 1].map(|_| normal(0.0, self.noise.placement).sample(&mut there));
@@ -54,7 +58,10 @@ impl Rounds for Known<'_> {
         }
         let mut graphs = || normal(0.0, self.noise.graphs).sample(&mut *self.rng);
         let errors = places.map(|place| 1.0 + place + graphs());
-        let times = [self.times[0] * errors[0], self.times[1] * errors[1]];
+        let mut times = [self.times[0] * errors[0], self.times[1] * errors[1]];
+        if swapped {
+            times.reverse();
+        }
         Ok(Box::new(Round { times, group: self.group, rng: self.rng }))
     }
 }
@@ -164,32 +171,6 @@ fn two_percent_are_found() {
         let right = if ratio > 1.0 { slower } else { faster };
         assert!(right >= count - count / 50, "{ratio}, {noise:?}: {found:?}");
     }
-}
-
-/// A comparison tells its interval after each pair of rounds but the first, which has none, as its progress shows it.
-#[test]
-fn the_interval_of_a_comparison_is_told_while_it_narrows() {
-    #[derive(Default)]
-    struct Intervals(Vec<(usize, f64)>);
-
-    impl StepObserver for Intervals {
-        fn step_reached(&mut self, _: Step) {}
-
-        fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-            self.0.push((samples, half_width));
-        }
-    }
-
-    let mut rng = StdRng::seed_from_u64(11);
-    let mut rounds = Known { times: [20_000.0; 2], noise: USUAL, group: 16, rng: &mut rng };
-    let (limit, mut told) = (Duration::from_secs(60), Intervals::default());
-    let compared =
-        compare(&mut rounds, 11, &Sampling::USUAL, limit, None, &mut told).expect("nothing can fail");
-    let Intervals(told) = told;
-    assert_eq!(told.len(), compared.comparison.rounds.len() / 2 - 1);
-    assert!(told.is_sorted_by(|one, next| one.0 < next.0), "{told:?}");
-    let (first, last) = (told.first().expect("there are some").1, told.last().expect("there are some").1);
-    assert!(0.0 < last && last < first, "{told:?}");
 }
 
 /// The median that a process finds for a launch of 20 µs, with its interval of 99 %; `process` is the process's own relative

@@ -95,9 +95,8 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
         benchmarks: Vec::new(),
     };
     let ended = race_all(session, &mut tuning, budget.map(|budget| began + budget));
-    let (devices, notes) = session.used_devices();
-    tuning.devices.extend_from_slice(devices);
-    tuning.notes.extend_from_slice(notes);
+    tuning.devices.extend_from_slice(&session.cases.devices);
+    tuning.notes.extend_from_slice(&session.cases.notes);
     tuning.wall_time = began.elapsed().into();
     if is_standard_output {
         let mut json = Vec::new();
@@ -168,7 +167,7 @@ fn race_all(
     let count = problems.len();
     for (number, Problem { entry, device, cache, jobs, race: mut raced }) in problems.into_iter().enumerate()
     {
-        let model = session.info(&device)?.name;
+        let model = session.cases.info(&device)?.name;
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let budget = left.map(|left| Nanoseconds::from(left) / (count - number) as f64);
         let ended =

@@ -52,7 +52,7 @@ impl Racers for Variants<'_, '_> {
     }
 
     fn check(&mut self, variant: usize) -> Answer<bool> {
-        self.session.test(&self.jobs[variant])
+        self.session.cases.test(&self.jobs[variant])
     }
 
     fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds> {

@@ -3,7 +3,8 @@
 
 use clap::Args;
 use gpubench_records::Exit;
-use gpubench_runtime::__private::machine::{ClockedDevice, Finding, Level, clocked_devices, examine};
+use gpubench_runtime::__private::machine::{self, Finding, Level, clocked_devices, examine};
+use gpubench_runtime::device::Available;
 use gpubench_stats::format::counted;
 use serde_json::json;
 
@@ -59,7 +60,7 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit, Comman
         if !wanted.is_empty() && !wanted.iter().any(|name| is_called(device, name)) {
             continue;
         }
-        match device.reset() {
+        match machine::reset_clocks(device) {
             Ok(()) => {
                 let done = format!("{} ({}): clocks reset\n", device.device, device.name);
                 options.print_paragraph(&done)?;
@@ -74,7 +75,7 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit, Comman
 }
 
 /// Returns true if this is a name of the device: `cuda:0`, or `0` for short.
-fn is_called(device: &ClockedDevice, name: &str) -> bool {
+fn is_called(device: &Available, name: &str) -> bool {
     device.device == name || device.device.rsplit_once(':').is_some_and(|(_, number)| number == name)
 }
 

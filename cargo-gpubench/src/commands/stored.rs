@@ -40,7 +40,7 @@ pub(super) struct ReportArgs {
 pub(super) struct CompareArgs {
     /// The earlier run [default: the last complete run of the same benchmark binary before LATER]
     #[arg(value_name = "EARLIER")]
-    earlier: Option<String>,
+    pub(super) earlier: Option<String>,
     /// The later run [default: the last run of this package]
     #[arg(value_name = "LATER")]
     pub(super) later: Option<String>,

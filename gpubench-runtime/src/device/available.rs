@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
-    pub(crate) device: String,
+    pub device: String,
     /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND), which a process that it is sent to knows.
     #[serde(skip)]
     pub(crate) kind: &'static str,
     /// The name its maker gave it; empty if only the opened device knows it.
-    pub(crate) name: String,
+    pub name: String,
     /// The UUID, if the device has one.
     pub(crate) uuid: Option<String>,
     /// The reason that the driver says nothing of it, though it lists it.
@@ -44,7 +44,6 @@ impl Available {
     }
 
     /// Returns the device and the name its maker gave it, in words.
-    #[must_use]
     pub(crate) fn describe(&self) -> String {
         if self.name.is_empty() {
             format!("`{}`", self.device)

@@ -25,17 +25,8 @@ pub(super) fn time<D: LaunchTimer>(
 ) -> Result<Nanoseconds, Failure> {
     match launches {
         1 => device.time(work),
-        _ => Ok(together(device, work, launches)? / launches as f64),
+        _ => Ok(device.time(&mut || (0..launches).try_for_each(|_| work.launch()))? / launches as f64),
     }
-}
-
-/// Returns the event time of `launches` back-to-back launches.
-fn together<D: LaunchTimer>(
-    device: &mut D,
-    work: &mut dyn Work,
-    launches: usize,
-) -> Result<Nanoseconds, Failure> {
-    device.time(&mut || (0..launches).try_for_each(|_| work.launch()))
 }
 
 /// Returns the smallest power of two of launches that are long enough for the timer, by trying.
@@ -46,11 +37,11 @@ pub(super) fn size<D: LaunchTimer>(
 ) -> Result<usize, Failure> {
     let mut launches = 1;
     while launches < LARGEST {
-        let mut fastest = together(device, work, launches)?;
+        let mut fastest = time(device, work, launches)?;
         for _ in 1..TRIES {
-            fastest = fastest.min(together(device, work, launches)?);
+            fastest = fastest.min(time(device, work, launches)?);
         }
-        if !is_short(fastest, timer) {
+        if !is_short(launches as f64 * fastest, timer) {
             break;
         }
         launches *= 2;

@@ -15,11 +15,6 @@ pub enum ClockTarget {
     Megahertz(u32),
 }
 
-/// A text that is no [`ClockTarget`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give `base`, `max`, or a clock in MHz such as 1500")]
-pub struct UnknownClock;
-
 impl Display for ClockTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -31,15 +26,15 @@ impl Display for ClockTarget {
 }
 
 impl FromStr for ClockTarget {
-    type Err = UnknownClock;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, UnknownClock> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         match text {
             "base" => Ok(Self::Base),
             "max" => Ok(Self::Max),
             _ => match text.trim_end_matches("MHz").trim_end().parse() {
                 Ok(clock @ 1..) => Ok(Self::Megahertz(clock)),
-                _ => Err(UnknownClock),
+                _ => Err("give `base`, `max`, or a clock in MHz such as 1500"),
             },
         }
     }

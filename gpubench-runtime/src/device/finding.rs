@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// One thing that measuring needs or is affected by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Finding {
     /// The thing, such as `persistence`.
     pub topic: String,
@@ -23,7 +22,6 @@ pub struct Finding {
 /// The meaning of a [`Finding`], from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Level {
     /// As it should be.
     Good,
@@ -52,7 +50,6 @@ impl Finding {
     }
 
     /// States the device that has it.
-    #[must_use]
     pub fn on(self, device: &str) -> Self {
         Self { device: Some(device.to_owned()), ..self }
     }

@@ -65,11 +65,6 @@ impl Interruptions {
         (self.cost / (READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
-    /// Reads the times before samples. What was waited for since the last ones is none of theirs.
-    pub(super) fn before<D: LaunchTimer>(&mut self, device: &mut D) {
-        self.read(device);
-    }
-
     /// Reads the times behind so many samples, the first of which began `time` ago. With `back_to_back` they followed the ones before
     /// at once, so that a wait that is longer began in those.
     pub(super) fn behind<D: LaunchTimer>(
@@ -105,12 +100,9 @@ impl Interruptions {
     /// Returns the part of their time in which all threads together have waited since the first sample.
     pub(super) fn waited<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
         self.read(device);
-        let sum = |times: &[ThreadTime]| {
-            let add = |sum: ThreadTime, one: &ThreadTime| ThreadTime {
-                ran: sum.ran + one.ran,
-                waited: sum.waited + one.waited,
-            };
-            times.iter().fold(ThreadTime::default(), add)
+        let sum = |times: &[ThreadTime]| ThreadTime {
+            ran: times.iter().map(|time| time.ran).sum(),
+            waited: times.iter().map(|time| time.waited).sum(),
         };
         sum(&self.now).waited_since(sum(&self.first))
     }
@@ -123,7 +115,7 @@ impl Interruptions {
     }
 
     /// Returns the longest that a thread has waited since the last reading.
-    fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
+    pub(super) fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
         std::mem::swap(&mut self.last, &mut self.now);
         self.now.clear();
         device.thread_times(&mut self.now);
@@ -275,7 +267,7 @@ mod tests {
         waits.cost = Nanoseconds(25e3);
         assert_eq!(waits.samples_for(Nanoseconds(100e3)), 3);
         assert_eq!(waits.samples_for(Nanoseconds(1e9)), 1);
-        waits.before(&mut device);
+        waits.read(&mut device);
         for _ in 0..2 {
             for _ in 0..3 {
                 device.time(&mut Idle).expect("nothing fails");

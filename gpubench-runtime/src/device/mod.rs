@@ -19,7 +19,7 @@ use std::any::Any;
 
 pub use available::Available;
 pub(crate) use available::Missing;
-pub use clock_target::{ClockTarget, UnknownClock};
+pub use clock_target::ClockTarget;
 pub use error::DeviceError;
 pub use kind::DeviceKind;
 pub use monitor::Monitor;
@@ -221,17 +221,6 @@ pub trait Device: Any {
     fn set_allocation_seed(&mut self, place: u64) {
         _ = place;
     }
-
-    /// Makes the inputs of `work` anew at addresses that depend on `place`, as [`Device::set_allocation_seed`] has it, and launches on them. Returns
-    /// false if they stay where they are, which is the default.
-    ///
-    /// # Errors
-    /// Returns an error if the device fails.
-    #[doc(hidden)]
-    fn relocate_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
-        _ = (work, place);
-        Ok(false)
-    }
 }
 
 /// The state of a launch's inputs.
@@ -304,9 +293,9 @@ pub(crate) fn not_left<T>(
     );
     match done {
         Ok(_) => Err(Failure::new(stage, left)),
-        Err(failure) => {
-            let message = format!("{}; it {left}", failure.message);
-            Err(failure.with_message(message))
+        Err(mut failure) => {
+            failure.message += &format!("; it {left}");
+            Err(failure)
         }
     }
 }

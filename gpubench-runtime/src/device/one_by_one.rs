@@ -123,17 +123,6 @@ fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) ->
     Ok(device.make_ready())
 }
 
-/// Resets, flushes, and returns the event time of a launch, or of one of several that are timed together.
-fn sample<D: LaunchTimer>(
-    device: &mut D,
-    work: &mut dyn Work,
-    flush: Flush,
-    launches: usize,
-) -> Result<Nanoseconds, Failure> {
-    prepare(device, work, flush)?;
-    batch::time(device, work, launches)
-}
-
 impl<D: LaunchTimer> OneByOne<'_, D> {
     /// Takes samples, between readings of the times that threads waited.
     fn watched(
@@ -159,7 +148,7 @@ impl<D: LaunchTimer> OneByOne<'_, D> {
             }
             // What was waited for until now is none of these samples'.
             if !follows {
-                waits.before(self.device);
+                waits.read(self.device);
             }
             let (before, begin) = (events.len(), Instant::now());
             let mut ready = true;
@@ -190,7 +179,8 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D> {
             }
             None => {
                 for _ in 0..samples {
-                    events.push(sample(self.device, self.work, self.flush, self.launches)?);
+                    prepare(self.device, self.work, self.flush)?;
+                    events.push(batch::time(self.device, self.work, self.launches)?);
                 }
             }
         }
@@ -244,7 +234,8 @@ impl<D: LaunchTimer> Sampler for Pairs<'_, D> {
                 if self.cache == Cache::Hot {
                     work.launch()?;
                 }
-                pair[whose] = sample(self.device, work, self.method.flush, 1)?;
+                prepare(self.device, work, self.method.flush)?;
+                pair[whose] = self.device.time(work)?;
             }
             events.extend(pair);
         }

@@ -8,7 +8,7 @@ use gpubench_stats::{Nanoseconds, median_below_step};
 
 /// Takes groups, and remembers the faults of their clock.
 pub(super) struct CheckedGroups {
-    timer: Timer,
+    pub timer: Timer,
     /// The launches that each sample times: 2 for a pair.
     launches: usize,
     faults: ClockFaults,
@@ -18,19 +18,20 @@ pub(super) struct CheckedGroups {
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
     /// The number of its samples or pairs, those that are no times included.
-    pub(super) samples: usize,
+    pub samples: usize,
     /// Its time by the device's clock, or by this machine's if that of the device is none.
-    pub(super) device: Nanoseconds,
+    pub device: Nanoseconds,
     /// The time that it takes from a budget: that, or its time by this machine's clock if the device is not simulated and that is more.
-    pub(super) spent: Nanoseconds,
+    pub spent: Nanoseconds,
 }
 
 impl CheckedGroups {
-    /// Returns no groups yet, of a sampler with this timer.
+    /// Measures the sampler's timer, and returns no groups yet.
     ///
     /// # Errors
     /// Returns an error if the timer's own readings are no times.
-    pub(super) fn new(sampler: &dyn Sampler, timer: Timer) -> Result<Self, Failure> {
+    pub(super) fn new(sampler: &mut dyn Sampler) -> Result<Self, Failure> {
+        let timer = sampler.timer()?;
         if timer.is_valid() {
             let launches = if sampler.partner_method().is_some() { 2 } else { 1 };
             return Ok(Self { timer, launches, faults: ClockFaults::default() });

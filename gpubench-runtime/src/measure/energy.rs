@@ -2,13 +2,11 @@
 //! [`Energy`], or the reason why there is none. The device updates its counter a few times a second, so launches run
 //! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::device::{Monitor, Sampler};
-use gpubench_records::{Energy, EnergyMeasurement, Failure, threads};
+use gpubench_records::{EnergyMeasurement, threads};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
 /// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST` or than
@@ -33,72 +31,38 @@ pub(crate) fn energy(
     each: Nanoseconds,
     left: Duration,
     mut monitor: Box<dyn Monitor>,
-) -> Energy {
-    let measured = match monitor.energy() {
-        None => Err(EnergyError::NotCounted),
-        Some(_) => launch_and_read(sampler, each, left.min(LONGEST), monitor),
-    };
-    measured.map_or_else(|error| Energy::Unavailable(error.to_string()), Energy::Measured)
-}
-
-/// The reason why the energy of a launch is not known.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-enum EnergyError {
-    #[error("the device does not count its energy")]
-    NotCounted,
-    #[error("a launch needs a reset before the next")]
-    NeedsReset,
-    #[error("{0}")]
-    Launch(Failure),
-    #[error("{0}")]
-    NoThread(String),
-    #[error("the counter of energy could not be read")]
-    Unreadable,
-    #[error(
-        "the device's counter of energy was updated {updates} times in {:.1} s, and less than {LEAST_UPDATES} say little",
-        elapsed.as_secs_f64()
-    )]
-    FewUpdates { updates: usize, elapsed: Duration },
-}
-
-fn launch_and_read(
-    sampler: &mut dyn Sampler,
-    each: Nanoseconds,
-    longest: Duration,
-    monitor: Box<dyn Monitor>,
-) -> Result<EnergyMeasurement, EnergyError> {
-    let deadline = Instant::now() + longest;
+) -> Result<EnergyMeasurement, String> {
+    monitor.energy().ok_or("the device does not count its energy")?;
+    let deadline = Instant::now() + left.min(LONGEST);
     let together = (TOGETHER / each.max(Nanoseconds(1.0))).clamp(1.0, MOST_TOGETHER) as usize;
     let mut launch = || {
-        let launched = sampler.back_to_back(together).map_err(EnergyError::Launch)?;
-        launched.ok_or(EnergyError::NeedsReset)
+        let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
+        launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
     };
     // The capture, and a device that has idled since the last sample, stay outside the measurement.
     launch()?;
-    let seen = Arc::new(AtomicUsize::new(0));
-    let (end, ended) = channel();
-    let counter = threads::start("energy", {
-        let seen = Arc::clone(&seen);
-        move || read(monitor, &seen, &ended)
-    })
-    .map_err(|error| EnergyError::NoThread(error.to_string()))?;
+    let ((end, ended), (update, updates)) = (channel(), channel());
+    let counter = threads::start("energy", move || read(monitor, &update, &ended))
+        .map_err(|error| error.to_string())?;
     let begin = Instant::now();
-    let mut launches = 0;
+    let (mut launches, mut seen) = (0, Vec::new());
     let launched = loop {
         match launch() {
             Ok(number) => launches += number,
             Err(why) => break Err(why),
         }
-        let enough = seen.load(Ordering::Relaxed) > LEAST_UPDATES && begin.elapsed() >= SHORTEST;
+        seen.extend(updates.try_iter());
+        let enough = seen.len() > LEAST_UPDATES && begin.elapsed() >= SHORTEST;
         if enough || Instant::now() >= deadline {
             break Ok(());
         }
     };
     let elapsed = begin.elapsed();
     drop(end);
-    let updates = counter.join().map_err(|_| EnergyError::Unreadable)?;
+    counter.join().map_err(|_| "the counter of energy could not be read")?;
+    seen.extend(updates);
     launched?;
-    evaluate(&updates, launches, elapsed)
+    evaluate(&seen, launches, elapsed)
 }
 
 /// An update of the counter: when it was seen, the counter's value, and the power sensor's reading.
@@ -109,9 +73,8 @@ struct Update {
     sensor: Option<Watts>,
 }
 
-/// Reads the counter until the channel `end` closes, and returns its updates. `seen` is the number so far.
-fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -> Vec<Update> {
-    let mut updates = Vec::new();
+/// Reads the counter until the channel `end` closes, and sends each update.
+fn read(mut monitor: Box<dyn Monitor>, updates: &Sender<Update>, end: &Receiver<()>) {
     let mut last = monitor.energy();
     let mut asked: Option<Instant> = None;
     while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(PERIOD) {
@@ -121,26 +84,21 @@ fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -
             let due = asked.is_none_or(|asked| when - asked >= SENSOR_PERIOD);
             let sensor = due.then(|| monitor.read().power).flatten();
             asked = if due { Some(when) } else { asked };
-            updates.push(Update { when, counted, sensor });
-            seen.fetch_add(1, Ordering::Relaxed);
+            _ = updates.send(Update { when, counted, sensor });
         }
         last = now;
     }
-    updates
 }
 
 /// Computes the energy of a launch from `updates` and the number of launches.
-fn evaluate(
-    updates: &[Update],
-    launches: usize,
-    elapsed: Duration,
-) -> Result<EnergyMeasurement, EnergyError> {
+fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<EnergyMeasurement, String> {
     let between = updates.len().saturating_sub(1);
-    let few = EnergyError::FewUpdates { updates: between, elapsed };
-    let [first, .., last] = updates else { return Err(few) };
-    if between < LEAST_UPDATES {
-        return Err(few);
-    }
+    let ([first, .., last], LEAST_UPDATES..) = (updates, between) else {
+        return Err(format!(
+            "the device's counter of energy was updated {between} times in {:.1} s, and less than {LEAST_UPDATES} say little",
+            elapsed.as_secs_f64()
+        ));
+    };
     let counted = Nanoseconds::from(last.when - first.when);
     let power = (last.counted - first.counted).over(counted);
     let elapsed = Nanoseconds::from(elapsed);
@@ -161,12 +119,14 @@ fn evaluate(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
     use crate::device::SampledGroup;
     use gpubench_records::conditions::Reading;
-    use gpubench_records::failure::Stage;
+    use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::{Method, Timer};
 
     /// Makes `number` updates, `period` apart, at a constant `watts`.
@@ -227,9 +187,9 @@ mod tests {
     #[test]
     fn launches_that_cannot_follow_one_another_are_refused_in_words() {
         let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST, Box::new(Counts));
-        assert_eq!(refused(None), Energy::Unavailable("a launch needs a reset before the next".to_owned()));
+        assert_eq!(refused(None), Err("a launch needs a reset before the next".to_owned()));
         let failure = Failure::new(Stage::Launch, "out of paper");
-        assert_eq!(refused(Some(failure)), Energy::Unavailable("launch: out of paper".to_owned()));
+        assert_eq!(refused(Some(failure)), Err("launch: out of paper".to_owned()));
     }
 
     /// A counter that grows by 700 W, and is updated when so much time has passed.
@@ -281,7 +241,7 @@ mod tests {
         }
     }
 
-    fn measured(period: Duration, longest: Duration) -> (Energy, Sleeps, usize) {
+    fn measured(period: Duration, longest: Duration) -> (Result<EnergyMeasurement, String>, Sleeps, usize) {
         let (mut sampler, sensor_reads) = (Sleeps::default(), Arc::default());
         let counter = Grows { begin: Instant::now(), period, sensor_reads: Arc::clone(&sensor_reads) };
         let energy = energy(&mut sampler, Nanoseconds(1e6), longest, Box::new(counter));
@@ -292,7 +252,7 @@ mod tests {
     #[test]
     fn launches_go_on_for_a_second_while_the_counter_grows() {
         let (energy, sampler, sensor_reads) = measured(Duration::from_millis(20), Duration::from_secs(9));
-        let Energy::Measured(measured) = energy else { panic!("{energy:?}") };
+        let measured = energy.expect("there are updates enough");
         assert_eq!(sampler.launches, 50 * sampler.calls);
         assert_eq!(measured.launches, sampler.launches - 50);
         let second = Nanoseconds::from(SHORTEST);
@@ -311,7 +271,7 @@ mod tests {
     #[test]
     fn launches_wait_for_a_slow_counter() {
         let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_secs(9));
-        let Energy::Measured(measured) = energy else { panic!("{energy:?}") };
+        let measured = energy.expect("there are updates enough");
         assert!(measured.updates >= LEAST_UPDATES, "{measured:?}");
     }
 
@@ -321,7 +281,7 @@ mod tests {
         let begin = Instant::now();
         let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_millis(400));
         let took = begin.elapsed();
-        let Energy::Unavailable(why) = &energy else { panic!("{energy:?}") };
+        let why = energy.expect_err("there are too few");
         assert!(why.contains("was updated ") && why.contains("less than 10 say little"), "{why}");
         assert!((0.4..1.5).contains(&took.as_secs_f64()), "{took:?}");
     }
@@ -331,7 +291,7 @@ mod tests {
         let period = Duration::from_millis(200);
         let refused = |number| evaluate(&updates(number, 700.0, period), 9, Duration::from_secs(2)).err();
         assert_eq!(
-            refused(10).map(|error| error.to_string()).as_deref(),
+            refused(10).as_deref(),
             Some("the device's counter of energy was updated 9 times in 2.0 s, and less than 10 say little")
         );
         assert_eq!(refused(11), None);

@@ -22,13 +22,13 @@ const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 /// The size of the next group.
 #[derive(Clone, Copy)]
 pub(super) struct GroupSize {
-    samples: usize,
+    pub samples: usize,
     fewest: usize,
     target: Nanoseconds,
     /// The time that a group of the fewest samples may take.
     longest: Nanoseconds,
     /// The time that a sample of the last group took from the budget; nothing before the first.
-    cost: Option<Nanoseconds>,
+    pub cost: Option<Nanoseconds>,
 }
 
 /// A group may be longer than what is left of a budget by this fraction: the last one was no exact measure of it.
@@ -58,15 +58,6 @@ impl GroupSize {
     /// Returns the least size of a group whose samples cost so much each.
     fn least(&self, cost: Nanoseconds) -> usize {
         power_of_two(fitting(self.longest, cost).min(self.fewest)).max(1)
-    }
-
-    /// Returns the time that a sample of the last group took; nothing before the first.
-    pub(super) fn cost(self) -> Option<Nanoseconds> {
-        self.cost
-    }
-
-    pub(super) fn next(self) -> usize {
-        self.samples
     }
 
     /// Returns the size of the next group if it must end within `left`, or after that by no more than a usual group takes:
@@ -111,9 +102,9 @@ mod tests {
     fn after(groups: usize, cost: f64) -> usize {
         let mut size = GroupSize::default();
         for _ in 0..groups {
-            size.learn(&group(size.next(), cost));
+            size.learn(&group(size.samples, cost));
         }
-        size.next()
+        size.samples
     }
 
     /// A group whose samples cost so many nanoseconds each.
@@ -135,7 +126,7 @@ mod tests {
         let mut size = GroupSize::default();
         assert_eq!(size.within(Nanoseconds(1.0)), 1, "nothing is known of it");
         for _ in 0..20 {
-            size.learn(&group(size.next(), 100e3));
+            size.learn(&group(size.samples, 100e3));
         }
         let within = |left| size.within(Nanoseconds(left));
         assert_eq!([within(1e9), within(1.0)], [64, 64], "a usual group may overdraw it");
@@ -154,10 +145,10 @@ mod tests {
         let mut size = GroupSize::of_budget(Nanoseconds(50e6));
         let mut long = GroupSize::of_budget(Nanoseconds(3e9));
         for _ in 0..5 {
-            size.learn(&group(size.next(), 500e3));
-            long.learn(&group(long.next(), 500e3));
+            size.learn(&group(size.samples, 500e3));
+            long.learn(&group(long.samples, 500e3));
         }
-        assert_eq!((size.next(), long.next()), (8, 16));
+        assert_eq!((size.samples, long.samples), (8, 16));
     }
 
     /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s has room for twelve groups of 250 ms.
@@ -166,11 +157,11 @@ mod tests {
         let of = |cost: f64| {
             let mut size = GroupSize::of_budget(Nanoseconds(3e9));
             size.learn(&group(1, cost));
-            let warm_up = size.next();
+            let warm_up = size.samples;
             size.begin_samples();
-            let first = size.next();
+            let first = size.samples;
             size.learn(&group(first, cost));
-            (warm_up, first, size.next())
+            (warm_up, first, size.samples)
         };
         let found = [100e3, 4e6, 60e6, 70e6, 200e6, 2e9].map(of);
         assert_eq!(found, [(8, 8, 64), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
@@ -183,6 +174,6 @@ mod tests {
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
         size.learn(&GroupCost { samples: 1, device, spent: wall });
         let within = |left| size.within(Nanoseconds(left));
-        assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
+        assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
     }
 }

@@ -1,20 +1,10 @@
 //! Samples that other programs interrupted. In: event times, and a mark for each of those that were; out: the event times to judge a launch
 //! by, and the others.
 
-use std::borrow::Cow;
-
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
-/// Returns those of `events` that nothing interrupted. `marks` are true for those that something did, and may begin before the first. All
-/// are returned if too few would be left for an interval.
-pub(super) fn undisturbed<'a>(events: &'a [Nanoseconds], marks: Option<&[bool]>) -> Cow<'a, [Nanoseconds]> {
-    match split(events, marks) {
-        Some([undisturbed, _]) => Cow::Owned(undisturbed),
-        None => Cow::Borrowed(events),
-    }
-}
-
-/// Returns the undisturbed ones and the interrupted ones of `events`; nothing if none is left out.
+/// Returns the undisturbed ones and the interrupted ones of `events`; nothing if none is left out, or if too few would be left for an
+/// interval. `marks` are true for those that something interrupted, and may begin before the first.
 pub(super) fn split(events: &[Nanoseconds], marks: Option<&[bool]>) -> Option<[Vec<Nanoseconds>; 2]> {
     let marks = marks?;
     let marks = &marks[marks.len().checked_sub(events.len())?..];
@@ -50,7 +40,6 @@ mod tests {
             [0.0, 2.0, 3.0, 4.0, 5.0, 7.0]
         );
         assert_eq!(interrupted, [Nanoseconds(1.0), Nanoseconds(6.0)]);
-        assert_eq!(super::undisturbed(&events, Some(&marks)), undisturbed);
     }
 
     #[test]
@@ -60,7 +49,6 @@ mod tests {
         assert_eq!(split(&events, Some(&[false; 7])), None);
         assert_eq!(split(&events, Some(&[true; 6])), None, "some have no mark");
         assert_eq!(split(&events, None), None);
-        assert_eq!(undisturbed(&events, None), events);
         assert_eq!(among(3, Some(&[true, false, true, true])), 2);
         assert_eq!((among(3, Some(&[true])), among(3, None)), (1, 0));
     }

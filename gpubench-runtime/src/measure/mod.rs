@@ -27,8 +27,7 @@ use self::clock::ClockReadings;
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
-use self::second_clock::Correction;
-use self::taken::{Limits, TakenSamples};
+use self::taken::TakenSamples;
 pub use self::turns::{Placement, Rounds, compare};
 use self::watch::Watch;
 
@@ -42,22 +41,6 @@ pub(crate) const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
-/// Follows the measurement of a case.
-pub trait StepObserver {
-    /// Called before the warm-up, before every group and after the last.
-    fn step_reached(&mut self, step: Step);
-    /// Called when the interval of the result is computed from the samples so far. `half_width` is the half of it, as a part of
-    /// the result.
-    #[expect(unused_variables, reason = "the default ignores it")]
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {}
-}
-
-impl<F: FnMut(Step)> StepObserver for F {
-    fn step_reached(&mut self, step: Step) {
-        self(step);
-    }
-}
-
 /// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
 /// `sampling`, by the device's clock or by this machine's, whichever counts more. All launches of the case count. Ends before
 /// `deadline`, with room for two launches after the samples. Reports to `progress`.
@@ -69,24 +52,23 @@ pub fn measure(
     sampling: &Sampling,
     deadline: Instant,
     monitor: Option<Box<dyn Monitor>>,
-    progress: &mut dyn StepObserver,
+    report_step: &mut dyn FnMut(Step),
 ) -> Result<Samples, Failure> {
     let precision = sampling.precision_on(sampler.method().path);
     let sampling = &Sampling { precision, ..*sampling };
-    let timer = sampler.timer()?;
-    let mut checked = CheckedGroups::new(sampler, timer)?;
+    let mut checked = CheckedGroups::new(sampler)?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::of_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
-    let mut report_step = |step| progress.step_reached(step);
-    let timing = (timer, &mut checked);
-    let warmed = warm_up::warm_up(sampler, timing, sampling, &mut size, &mut warming, &mut report_step)?;
+    let warmed = warm_up::warm_up(sampler, &mut checked, sampling, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
     let others = LAUNCHES_BESIDE as f64 * warmed.launch_time().unwrap_or_default();
     let mut limit = sampling.max_time - warmed.beyond - others;
     let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
     let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
-    let mut timer = if only.is_some() { timer } else { sampler.begin(timer)? };
+    if only.is_none() {
+        checked.timer = sampler.begin(checked.timer)?;
+    }
     let taken = match only {
         Some(last) => {
             warm_up.launches -= last.cost.samples;
@@ -94,9 +76,14 @@ pub fn measure(
             TakenSamples::of_warm_up(last, std::mem::take(&mut warming), sampling)
         }
         None => loop {
-            let timing = (timer, &mut checked);
-            let limits = Limits { budget: limit, deadline };
-            let taken = TakenSamples::take(sampler, timing, sampling, limits, &mut size, progress)?;
+            let taken = TakenSamples::take(
+                sampler,
+                &mut checked,
+                sampling,
+                (limit, deadline),
+                &mut size,
+                report_step,
+            )?;
             let spent = taken.spent();
             if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(sampling) {
                 break taken;
@@ -134,21 +121,21 @@ pub fn measure(
         }
     };
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
-    progress.step_reached(Step::Afterwards(events.len()));
+    report_step(Step::Afterwards(events.len()));
     let method = sampler.method();
     let is_number = |time: &Nanoseconds| time.is_finite();
     let stall = match last_look {
-        Some(look) if look.samples == events.len() => look.stall,
-        _ => samples::stall(&events, &starts, &overheads, timer),
+        Some((samples, stall)) if samples == events.len() => stall,
+        _ => samples::stall(&events, &starts, &overheads, checked.timer),
     };
-    let correction = Correction::new(&beyond_overhead).map(|found| found.apply(&mut overheads, &mut timer));
-    let time = samples::summary(&events, &starts, &overheads, timer, stall.as_ref());
+    let correction = second_clock::correct(&beyond_overhead, &mut overheads, &mut checked.timer);
+    let time = samples::summary(&events, &starts, &overheads, checked.timer, stall.as_ref());
     let time = time.ok_or_else(|| took_none(checked.faults()))?;
     // The time by events alone.
     let cross_check = correction.map(|by| time.median + by);
     let mut samples = Samples {
         method,
-        timer,
+        timer: checked.timer,
         warm_up,
         conditions,
         device_clock: clocks.after(&warming),

@@ -16,7 +16,7 @@ const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
 /// Moves a case's inputs before its groups.
 pub(super) struct Places {
     seed: u64,
-    moves: usize,
+    pub moves: usize,
     /// False once it is known that they stay where they are.
     may_move: bool,
     /// True if the device's time has nothing to do with this machine's, whose clock then decides nothing.
@@ -49,11 +49,6 @@ impl Places {
         self.may_move = moved && !(is_first && slow);
         self.moves += usize::from(self.may_move);
         Ok(())
-    }
-
-    /// Returns how often the inputs were moved.
-    pub(super) fn moves(&self) -> usize {
-        self.moves
     }
 }
 
@@ -121,7 +116,7 @@ mod tests {
             for _ in 0..20 {
                 places.next(&mut sampler, None).expect("it moves");
             }
-            assert_eq!((places.moves(), sampler.places.len()), (20, 20));
+            assert_eq!((places.moves, sampler.places.len()), (20, 20));
             sampler.places
         };
         let all: BTreeSet<u64> = [places(), places()].concat().into_iter().collect();
@@ -136,7 +131,7 @@ mod tests {
         }
         sampler.left = 1;
         places.next(&mut sampler, None).expect("it stays");
-        assert_eq!((places.moves(), sampler.left, sampler.taken_back), (3, 1, false));
+        assert_eq!((places.moves, sampler.left, sampler.taken_back), (3, 1, false));
     }
 
     /// Each move launches once on the new inputs.
@@ -144,7 +139,7 @@ mod tests {
     fn inputs_of_long_launches_stay() {
         let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, Duration::ZERO));
         places.next(&mut sampler, Some(Nanoseconds::from_seconds(0.3))).expect("it stays");
-        assert_eq!((places.moves(), sampler.places.len()), (0, 0));
+        assert_eq!((places.moves, sampler.places.len()), (0, 0));
     }
 
     /// On a simulated device this machine's clock decides nothing.
@@ -155,9 +150,9 @@ mod tests {
         for _ in 0..3 {
             places.next(&mut sampler, None).expect("it stays");
         }
-        assert_eq!((places.moves(), sampler.places.len(), sampler.taken_back), (0, 1, true));
+        assert_eq!((places.moves, sampler.places.len(), sampler.taken_back), (0, 1, true));
         let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, slowly));
         places.next(&mut sampler, None).expect("it moves");
-        assert_eq!((places.moves(), sampler.taken_back), (1, false));
+        assert_eq!((places.moves, sampler.taken_back), (1, false));
     }
 }

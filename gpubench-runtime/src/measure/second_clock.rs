@@ -9,39 +9,24 @@ use super::groups::MIN_GROUPS;
 /// of groups. Without it, 278 of 300 intervals hold the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
 const NOT_CANCELLED: f64 = 0.1;
 
-/// The correction of a time.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Correction {
-    /// The bias of the first clock: its time minus that of the second.
-    by: Nanoseconds,
-    /// Its standard error.
-    error: Nanoseconds,
-    /// The number of groups that it is from.
-    groups: usize,
-}
-
-impl Correction {
-    /// Estimates the correction from what each group contains beyond its overhead; nothing for fewer than [`MIN_GROUPS`] groups.
-    pub(super) fn new(beyond: &[Nanoseconds]) -> Option<Self> {
-        // A median would add half of the noise of the groups to the time.
-        let by = trimmed_mean(beyond).filter(|by| by.is_finite() && beyond.len() >= MIN_GROUPS)?;
-        Some(Self { by, error: trimmed_error(beyond), groups: beyond.len() })
-    }
-
-    /// Adds the correction to the overheads, and its error to the error that all samples share. Returns the correction.
-    ///
-    /// A group has as many samples by each clock, and the same noise. Where all groups have both, the corrected time is that of the second
-    /// clock, with nearly the interval of the first. Otherwise the error of these groups as a part of all is added.
-    pub(super) fn apply(self, overheads: &mut [GroupOverhead], timer: &mut Timer) -> Nanoseconds {
-        for group in overheads.iter_mut() {
-            group.overhead += self.by;
-        }
-        let others = 1.0 - self.groups as f64 / overheads.len().max(self.groups) as f64;
-        let own = (others + NOT_CANCELLED).min(1.0).sqrt() * self.error;
-        let shared = timer.shared_error.unwrap_or_default();
-        timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
-        self.by
-    }
+/// Corrects the overheads by what each group contains `beyond` its own, and adds the correction's error to the error that all samples share. Returns
+/// the correction: the bias of the first clock, its time minus that of the second. Nothing for fewer than [`MIN_GROUPS`] groups.
+///
+/// A group has as many samples by each clock, and the same noise. Where all groups have both, the corrected time is that of the second
+/// clock, with nearly the interval of the first. Otherwise the error of these groups as a part of all is added.
+pub(super) fn correct(
+    beyond: &[Nanoseconds],
+    overheads: &mut [GroupOverhead],
+    timer: &mut Timer,
+) -> Option<Nanoseconds> {
+    // A median would add half of the noise of the groups to the time.
+    let by = trimmed_mean(beyond).filter(|by| by.is_finite() && beyond.len() >= MIN_GROUPS)?;
+    overheads.iter_mut().for_each(|group| group.overhead += by);
+    let others = 1.0 - beyond.len() as f64 / overheads.len().max(beyond.len()) as f64;
+    let own = (others + NOT_CANCELLED).min(1.0).sqrt() * trimmed_error(beyond);
+    let shared = timer.shared_error.unwrap_or_default();
+    timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
+    Some(by)
 }
 
 #[cfg(test)]
@@ -51,7 +36,7 @@ mod tests {
     fn corrected(beyond: &[f64]) -> Option<(f64, f64)> {
         let beyond: Vec<Nanoseconds> = beyond.iter().copied().map(Nanoseconds).collect();
         let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }];
-        let by = Correction::new(&beyond)?.apply(&mut overheads, &mut Timer::new(Nanoseconds(32.0)));
+        let by = correct(&beyond, &mut overheads, &mut Timer::new(Nanoseconds(32.0)))?;
         Some((overheads[0].overhead.0, by.0))
     }
 
@@ -66,12 +51,19 @@ mod tests {
 
     #[test]
     fn the_error_of_some_groups_is_in_the_interval_of_all() {
-        let shared = |groups| {
+        let shared = |groups: usize| {
             let mut timer = Timer::new(Nanoseconds(32.0));
             timer.shared_error = Some(Nanoseconds(30.0));
             let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }; 32];
-            let correction = Correction { by: Nanoseconds(300.0), error: Nanoseconds(40.0), groups };
-            assert_eq!(correction.apply(&mut overheads, &mut timer), Nanoseconds(300.0));
+            // Around 300 ns; the standard error of their trimmed mean is 40 ns.
+            let kept = (groups - groups / 8 * 2) as f64;
+            let distance = 40.0 * (kept * (kept - 1.0) / groups as f64).sqrt();
+            let one = |number: usize| {
+                Nanoseconds(if number % 2 == 0 { 300.0 - distance } else { 300.0 + distance })
+            };
+            let beyond: Vec<Nanoseconds> = (0..groups).map(one).collect();
+            let by = correct(&beyond, &mut overheads, &mut timer).expect("the groups are enough");
+            assert!((by.0 - 300.0).abs() < 1e-9, "{by:?}");
             timer.shared_error.expect("it had one").0
         };
         assert!((shared(8) - 47.5).abs() < 0.1, "{}", shared(8));

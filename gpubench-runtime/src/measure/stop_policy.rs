@@ -32,7 +32,8 @@ pub(super) struct StopPolicy<'a> {
     finer: StopRule,
     /// The number of samples at which the next look is due.
     next_look: usize,
-    converged: bool,
+    /// True if the samples are as precise as the user wants.
+    pub converged: bool,
     is_fine: bool,
     is_hopeless: bool,
 }
@@ -51,11 +52,6 @@ impl<'a> StopPolicy<'a> {
             is_fine: false,
             is_hopeless: false,
         }
-    }
-
-    /// Returns true if the samples are as precise as the user wants.
-    pub(super) fn converged(&self) -> bool {
-        self.converged
     }
 
     /// Returns true if another look is due after this number of samples.
@@ -135,9 +131,9 @@ mod tests {
 
     #[test]
     fn two_narrow_intervals_end_a_case() {
-        assert!(!after(&[(30, 0.004, 0.01)]).converged());
+        assert!(!after(&[(30, 0.004, 0.01)]).converged);
         let policy = after(&[(30, 0.004, 0.01), (40, 0.004, 0.02)]);
-        assert!(policy.converged());
+        assert!(policy.converged);
         // Up to 50 ms, half of that width costs little.
         assert!(!policy.ends(seconds(0.04), || false) && policy.ends(seconds(0.06), || false));
         let fine = after(&[(30, 0.002, 0.01), (40, 0.002, 0.02)]);

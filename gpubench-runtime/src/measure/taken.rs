@@ -1,14 +1,13 @@
 //! The samples of a case, while they are taken: groups, until the stop policy says that they are enough or that more would not help, or
 //! the budget is spent.
 
-use std::{borrow::Cow, time::Instant};
+use std::time::Instant;
 
 use super::checked::{CheckedGroups, GroupCost};
 use super::clock::{ClockReadings, USUAL_GROUPS};
 use super::groups::{GroupSize, MIN_GROUPS};
 use super::{
-    LAUNCHES_BESIDE, StepObserver, budget::Budget, interrupted, places::Places, stop_policy::StopPolicy,
-    warm_up::LastGroup,
+    LAUNCHES_BESIDE, budget::Budget, interrupted, places::Places, stop_policy::StopPolicy, warm_up::LastGroup,
 };
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::samples::{self, OWN_DELAYS};
@@ -20,45 +19,28 @@ use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
 pub(super) struct TakenSamples {
     /// The number of samples, those whose readings are no times included.
     read: usize,
-    pub(super) begin: Instant,
-    pub(super) end: Instant,
-    pub(super) events: Vec<Nanoseconds>,
+    pub begin: Instant,
+    pub end: Instant,
+    pub events: Vec<Nanoseconds>,
     /// The time from the start of the first sample to that of each, if that is known.
-    pub(super) starts: Vec<Nanoseconds>,
-    pub(super) overheads: Vec<GroupOverhead>,
+    pub starts: Vec<Nanoseconds>,
+    pub overheads: Vec<GroupOverhead>,
     /// For each group with stamps its overhead according to them, less that according to empty launches.
-    pub(super) beyond_overhead: Vec<Nanoseconds>,
-    pub(super) groups: usize,
+    pub beyond_overhead: Vec<Nanoseconds>,
+    pub groups: usize,
     /// How often the inputs were moved.
-    pub(super) moves: usize,
-    pub(super) elapsed: Nanoseconds,
-    pub(super) clocks: ClockReadings,
-    pub(super) converged: bool,
+    pub moves: usize,
+    pub elapsed: Nanoseconds,
+    pub clocks: ClockReadings,
+    pub converged: bool,
     /// The last look, if it was at all samples until then: the same are not searched twice.
-    pub(super) last_look: Option<Look>,
+    pub last_look: Option<(usize, Option<DramStall>)>,
 }
 
-/// What a look found in so many samples.
-pub(super) struct Look {
-    pub(super) samples: usize,
-    pub(super) stall: Option<DramStall>,
-}
-
-/// The limits of sampling.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// The time for all samples; a number of samples that the user set ignores it.
-    pub(super) budget: Nanoseconds,
-    /// The end of the case, after which all of it is lost.
-    pub(super) deadline: Instant,
-}
-
-impl Limits {
-    /// Returns the number of samples that end before the deadline, with the launches after them, if each takes this long.
-    fn room(self, each: Nanoseconds) -> usize {
-        let left = Nanoseconds::from(self.deadline.saturating_duration_since(Instant::now()));
-        ((left / each.max(Nanoseconds(1.0))) as usize).saturating_sub(LAUNCHES_BESIDE)
-    }
+/// Returns the number of samples that end before the deadline, with the launches after them, if each takes this long.
+fn room(deadline: Instant, each: Nanoseconds) -> usize {
+    let left = Nanoseconds::from(deadline.saturating_duration_since(Instant::now()));
+    ((left / each.max(Nanoseconds(1.0))) as usize).saturating_sub(LAUNCHES_BESIDE)
 }
 
 impl TakenSamples {
@@ -86,25 +68,26 @@ impl TakenSamples {
     /// Takes groups until the stop policy ends them, the limits are reached, or there are as many samples as the user wants.
     pub(super) fn take(
         sampler: &mut dyn Sampler,
-        (timer, checked): (Timer, &mut CheckedGroups),
+        checked: &mut CheckedGroups,
         sampling: &Sampling,
-        limits: Limits,
+        (budget, deadline): (Nanoseconds, Instant),
         size: &mut GroupSize,
-        progress: &mut dyn StepObserver,
+        report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
-        let mut policy = StopPolicy::new(sampling, limits.budget, timer.effective_resolution());
-        let mut budget = Budget::of(limits.budget, timer);
+        let timer = checked.timer;
+        let mut policy = StopPolicy::new(sampling, budget, timer.effective_resolution());
+        let mut budget = Budget::of(budget, timer);
         let mut places = Places::of(timer);
         let most = sampling.samples.unwrap_or(MAX_AUTOMATIC_SAMPLES);
         let mut origin = None;
         size.begin_samples();
         let mut taken = Self::new(sampling);
         loop {
-            progress.step_reached(Step::Samples(taken.read));
-            places.next(sampler, size.cost())?;
+            report_step(Step::Samples(taken.read));
+            places.next(sampler, size.cost)?;
             let fitting =
-                if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
-            let room = limits.room(taken.cost().or(size.cost()).unwrap_or_default());
+                if sampling.samples.is_some() { size.samples } else { size.within(budget.left()).max(1) };
+            let room = room(deadline, taken.cost().or(size.cost).unwrap_or_default());
             let wanted = fitting.min(most - taken.read).min(room).max(1);
             let (group, cost) = checked.take(sampler, wanted)?;
             taken.add(&group, &cost, checked.overhead(&group), &mut origin);
@@ -122,13 +105,13 @@ impl TakenSamples {
             let goes_beyond =
                 taken.read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
             let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || is_complete || no_time;
-            taken.look(sampler, timer, &mut policy, (budget.spent(), is_last), progress);
-            taken.converged = policy.converged();
+            taken.look(sampler, timer, &mut policy, (budget.spent(), is_last));
+            taken.converged = policy.converged;
             if is_last || policy.ends(budget.spent(), || is_kept_waiting(sampler)) {
                 break;
             }
         }
-        (taken.end, taken.moves) = (Instant::now(), places.moves());
+        (taken.end, taken.moves) = (Instant::now(), places.moves);
         Ok(taken)
     }
 
@@ -164,24 +147,20 @@ impl TakenSamples {
         timer: Timer,
         policy: &mut StopPolicy<'_>,
         (spent, is_last): (Nanoseconds, bool),
-        progress: &mut dyn StepObserver,
     ) {
-        let undisturbed = interrupted::undisturbed(&self.events, sampler.interrupted());
+        let split = interrupted::split(&self.events, sampler.interrupted());
+        let undisturbed = split.as_ref().map_or(&self.events, |[undisturbed, _]| undisturbed);
         let enough_groups = self.overheads.is_empty() || self.groups >= MIN_GROUPS;
         if !(is_last || enough_groups && policy.is_due(undisturbed.len())) {
             return;
         }
-        let stall = samples::stall(&undisturbed, &self.starts, &self.overheads, timer);
+        let stall = samples::stall(undisturbed, &self.starts, &self.overheads, timer);
         // More samples do not narrow what they all share.
         let mut alone = timer;
         alone.shared_error = None;
-        let time = samples::summary(&undisturbed, &self.starts, &self.overheads, alone, stall.as_ref());
-        if let Some(time) = &time {
-            progress.interval_narrowed(time.samples, time.relative_half_width());
-        }
+        let time = samples::summary(undisturbed, &self.starts, &self.overheads, alone, stall.as_ref());
         policy.look(undisturbed.len(), time.as_ref(), (spent, is_last), || shares_processors(sampler));
-        let of_all = matches!(undisturbed, Cow::Borrowed(_));
-        self.last_look = of_all.then_some(Look { samples: self.events.len(), stall });
+        self.last_look = split.is_none().then_some((self.events.len(), stall));
     }
 
     /// Returns the time that they took, by the device's clock or by this machine's, whichever is more.

@@ -9,13 +9,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{
-    StepObserver, clock::ClockReadings, groups::GroupSize, took_none, warm_up::warm_up, watch::Watch,
-};
+use super::{clock::ClockReadings, groups::GroupSize, took_none, warm_up::warm_up, watch::Watch};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
-    Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, Timer, WarmUp, comparison::Round,
-    samples,
+    Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
 };
 use gpubench_stats::{
     DECISION_ERROR, MOST_ROUNDS, Nanoseconds, Ratio, last_look, log_ratio_of_pairs, look_after,
@@ -36,7 +33,11 @@ pub trait Rounds {
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
-    fn begin(&mut self, placement: Placement) -> Result<Box<dyn Sampler + '_>, Failure>;
+    fn begin(
+        &mut self,
+        placement: Placement,
+        report_step: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
 /// The place of a round's inputs.
@@ -50,7 +51,6 @@ pub struct Placement {
 
 impl Placement {
     /// Returns the place of a round, counted from zero, in a comparison with this seed.
-    #[must_use]
     pub fn of(round: usize, seed: u64) -> Self {
         Self { place: Self::place(round / 2, seed), swapped: round % 2 == 1 }
     }
@@ -61,7 +61,6 @@ impl Placement {
     }
 
     /// Returns the random number of a place, of those that follow from a seed.
-    #[must_use]
     pub(crate) fn place(number: usize, seed: u64) -> u64 {
         mixed(seed.wrapping_add(mixed(number as u64)))
     }
@@ -97,7 +96,7 @@ pub fn compare(
     sampling: &Sampling,
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
-    progress: &mut dyn StepObserver,
+    report_step: &mut dyn FnMut(Step),
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(Watch::over);
@@ -105,18 +104,16 @@ pub fn compare(
     let mut turns: Option<RunningComparison> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
-        progress.step_reached(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
-        let mut sampler = rounds.begin(Placement::of(number, seed))?;
+        report_step(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
+        let mut sampler = rounds.begin(Placement::of(number, seed), report_step)?;
         let turns = match &mut turns {
             Some(turns) => turns,
-            None => turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, progress)?),
+            None => {
+                turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, report_step)?)
+            }
         };
         turns.round(number, sampler.as_mut(), sampling, &mut size)?;
         let is_whole_pair = number % 2 == 1;
-        if is_whole_pair && let Some(ratio) = turns.ratio(1.0 - DECISION_ERROR) {
-            let half_width = (ratio.high - ratio.low) / (2.0 * ratio.value);
-            progress.interval_narrowed(turns.events.len(), half_width);
-        }
         let done = match sampling.samples {
             Some(wanted) => turns.read >= wanted,
             None => is_whole_pair && (turns.spent >= sampling.max_time || begin.elapsed() >= limit),
@@ -148,10 +145,10 @@ pub fn compare(
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
         let events: Vec<_> = turns.events.iter().map(|pair| pair[whose]).collect();
-        let time = samples::summary(&events, &[], &[], turns.timer, None);
+        let time = samples::summary(&events, &[], &[], turns.checked.timer, None);
         Ok(Samples {
             method: turns.methods[whose].clone(),
-            timer: turns.timer,
+            timer: turns.checked.timer,
             warm_up: turns.warm_up,
             conditions: conditions.clone(),
             device_clock: turns.clocks.after(&turns.warming),
@@ -185,7 +182,6 @@ pub fn compare(
 /// A comparison under way.
 struct RunningComparison {
     methods: [Method; 2],
-    timer: Timer,
     checked: CheckedGroups,
     warm_up: WarmUp,
     warming: ClockReadings,
@@ -210,9 +206,9 @@ impl RunningComparison {
         sampler: &mut dyn Sampler,
         sampling: &Sampling,
         size: &mut GroupSize,
-        progress: &mut dyn StepObserver,
+        report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
-        let (method, timer) = (sampler.method(), sampler.timer()?);
+        let method = sampler.method();
         let partner = sampler.partner_method().ok_or_else(|| {
             Failure::new(
                 Stage::Sampling,
@@ -220,13 +216,10 @@ impl RunningComparison {
             )
         })?;
         let mut warming = ClockReadings::default();
-        let mut report_step = |step| progress.step_reached(step);
-        let mut checked = CheckedGroups::new(sampler, timer)?;
-        let timing = (timer, &mut checked);
-        let warmed = warm_up(sampler, timing, sampling, size, &mut warming, &mut report_step)?;
+        let mut checked = CheckedGroups::new(sampler)?;
+        let warmed = warm_up(sampler, &mut checked, sampling, size, &mut warming, report_step)?;
         Ok(Self {
             methods: [method, partner],
-            timer,
             checked,
             warm_up: warmed.warm_up,
             warming,
@@ -258,7 +251,9 @@ impl RunningComparison {
         let mut round = GroupCost::default();
         while round.samples < wanted {
             let (group, cost) = self.checked.take(sampler, wanted - round.samples)?;
-            self.events.extend(group.events.as_chunks().0);
+            let is_swapped = number % 2 == 1;
+            let in_order = |&[a, b]: &[_; 2]| if is_swapped { [b, a] } else { [a, b] };
+            self.events.extend(group.events.as_chunks().0.iter().map(in_order));
             round.samples += cost.samples;
             round.device += cost.device;
             round.spent += cost.spent;
@@ -268,14 +263,14 @@ impl RunningComparison {
         self.read += round.samples;
         self.elapsed += round.device;
         self.spent += round.spent;
-        let overhead = self.timer.overhead;
+        let overhead = self.checked.timer.overhead;
         let pairs: Vec<_> =
             self.events[before..].iter().map(|pair| pair.map(|event| event - overhead)).collect();
         match log_ratio_of_pairs(&pairs) {
             Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
             None => self.resolved = false,
         }
-        self.unresolved += resolution_of_pairs(&pairs, self.timer.resolution);
+        self.unresolved += resolution_of_pairs(&pairs, self.checked.timer.resolution);
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::device::Sampler;
-use gpubench_records::{Failure, Sampling, Step, Timer, WarmUp};
+use gpubench_records::{Failure, Sampling, Step, WarmUp};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
 
@@ -32,11 +32,11 @@ pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
 
 /// A warm-up that is over.
 pub(super) struct WarmedUp {
-    pub(super) warm_up: WarmUp,
+    pub warm_up: WarmUp,
     /// The time that it took beyond what the user asked for, which is missing from that of the samples.
-    pub(super) beyond: Nanoseconds,
+    pub beyond: Nanoseconds,
     /// Its last group, if there was one.
-    pub(super) last: Option<LastGroup>,
+    pub last: Option<LastGroup>,
 }
 
 impl WarmedUp {
@@ -48,17 +48,17 @@ impl WarmedUp {
 
 /// The last group of a warm-up.
 pub(super) struct LastGroup {
-    pub(super) begin: Instant,
-    pub(super) end: Instant,
-    pub(super) cost: GroupCost,
-    pub(super) events: Vec<Nanoseconds>,
-    pub(super) overhead: Option<Nanoseconds>,
+    pub begin: Instant,
+    pub end: Instant,
+    pub cost: GroupCost,
+    pub events: Vec<Nanoseconds>,
+    pub overhead: Option<Nanoseconds>,
 }
 
 /// Warms up for the time asked for, and longer until the case is steady; or with the number of launches asked for.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
-    (timer, checked): (Timer, &mut CheckedGroups),
+    checked: &mut CheckedGroups,
     sampling: &Sampling,
     size: &mut GroupSize,
     clocks: &mut ClockReadings,
@@ -66,12 +66,12 @@ pub(super) fn warm_up(
 ) -> Result<WarmedUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let own = longest(sampling);
-    let mut budget = Budget::of(own, timer);
+    let mut budget = Budget::of(own, checked.timer);
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
         let wanted = match sampling.warm_up_launches {
-            Some(launches) => size.next().min(launches.saturating_sub(warm_up.launches)),
+            Some(launches) => size.samples.min(launches.saturating_sub(warm_up.launches)),
             None if (warm_up.steady || is_long(&medians)) && budget.spent() >= sampling.min_warm_up_time => 0,
             None => size.within(budget.left()),
         };
@@ -93,7 +93,7 @@ pub(super) fn warm_up(
         clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
         let (events, overhead) = (checked.of_first(&group), checked.overhead(&group));
         medians.extend(stats::median(&events));
-        let times_agree = !events.is_empty() && agree(&medians, timer.resolution);
+        let times_agree = !events.is_empty() && agree(&medians, checked.timer.resolution);
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, cost, events, overhead });
     }

@@ -1,11 +1,11 @@
 //! Peaks that a device does not report: those that the user states in `gpubench.toml`,
 //! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use crate::device::{Device, DeviceError};
 use crate::settings::{StatedPeak, peaks_of};
-use crate::{devices::kinds, environment::host};
+use crate::{devices::kinds, system::machine::host};
 use gpubench_records::{Ceiling, DeviceInfo, Peak, Quantity};
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
@@ -54,32 +54,30 @@ pub(crate) fn device_of(
 impl PeakSources {
     /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
-    pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
+    pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
         let known: Vec<&str> = used.chain(kinds::data_types()).collect();
-        let mut warnings = Vec::new();
-        for peak in &self.stated {
-            if let Quantity::Compute(data_type) = Quantity::named(&peak.quantity)
-                && !known.contains(&&*data_type)
-            {
-                warnings.push(format!("peaks: no benchmark of this program has the data type `{data_type}`"));
+        let unknown = self.stated.iter().filter_map(|peak| match Quantity::named(&peak.quantity) {
+            Quantity::Compute(data_type) if !known.contains(&&*data_type) => {
+                Some(format!("peaks: no benchmark of this program has the data type `{data_type}`"))
             }
-        }
-        warnings.sort();
-        warnings.dedup();
-        warnings
+            _ => None,
+        });
+        unknown.collect()
     }
 
-    /// Adds the known peaks of this device. Returns notes for the reader of its results.
-    pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Vec<String> {
+    /// Adds the known peaks of this device. Returns a note for the reader of its results, if stored ones cannot be used.
+    pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Option<String> {
         let mut peaks = peaks_of(&self.stated, info);
         let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
-        let (measured, note) = match measured {
-            Ok(measured) => (measured, None),
-            Err(unusable) => (Vec::new(), Some(unusable)),
+        let note = match measured {
+            Ok(measured) => {
+                peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
+                None
+            }
+            Err(unusable) => Some(unusable),
         };
-        peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
         info.add(peaks);
-        note.into_iter().collect()
+        note
     }
 }
 
@@ -126,7 +124,7 @@ mod tests {
     fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
         let mut info = device_of(cpu, ceilings.as_ref()).expect("nothing fails");
         let sources = PeakSources { ceilings, ..PeakSources::default() };
-        assert_eq!(sources.add_to(&mut info), [""; 0]);
+        assert_eq!(sources.add_to(&mut info), None);
         info.peaks.iter().map(|peak| peak.value.0 / 1e9).collect()
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Arg, BenchmarkId, Job, JobStatus, Lister, PlanError, SharedResource};
 use crate::catch::catch;
 use crate::registry::{self, Entry, select, show};
-use gpubench_core::{ArgAxis, Variant, while_listed};
+use gpubench_core::{ArgAxis, Variant};
 use gpubench_records::{ArgValues, DeviceId, Failure, Stage, selection::amount};
 use gpubench_stats::format::joined;
 
@@ -38,12 +38,12 @@ pub(super) fn list(
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
         let status = |args: &[Arg]| {
-            if refused.is_some() || !case.skips() {
+            if refused.is_some() || !case.0.skips() {
                 return JobStatus::Measured;
             }
             let skipped = catch(Stage::Args, || {
                 select(args, sweeps)?;
-                Ok(case.skipped())
+                Ok(case.0.skipped())
             });
             match skipped {
                 Ok(None) => JobStatus::Measured,
@@ -230,10 +230,8 @@ pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> R
         .first()
         .ok_or_else(|| format!("that does not run on {device}; only what runs on one device is compared"))?;
     let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
-    let axes = while_listed(DeviceId::parse(device).ordinal, || {
-        show(first, |sweeps, _| {
-            Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
-        })
+    let axes = show(first, |sweeps, _| {
+        Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
     });
     let generics = first.generics.iter().map(|generic| generic.name.to_owned());
     let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();
@@ -259,11 +257,9 @@ pub(crate) fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> R
         let generics = generics.join(", ");
         format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
     })?;
-    let skipped = while_listed(DeviceId::parse(device).ordinal, || {
-        show(variant, |sweeps, case| {
-            select(&args, sweeps)?;
-            Ok(case.skipped().map(str::to_owned))
-        })
+    let skipped = show(variant, |sweeps, case| {
+        select(&args, sweeps)?;
+        Ok(case.0.skipped().map(str::to_owned))
     });
     Ok((args, skipped.map_err(refused)?))
 }

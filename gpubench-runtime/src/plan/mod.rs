@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::listing::list;
+use crate::device::{Available, Missing};
+use crate::devices::kinds;
 use crate::registry::{self, BenchmarkOptions, Entry};
-use crate::{device::Missing, devices::kinds};
 use gpubench_core::{Variant, while_listed};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, NameFilter, PlannedCase, Stage,
@@ -128,7 +129,7 @@ impl Plan {
     pub(crate) fn new(
         entries: &[&Entry],
         selection: &Selection,
-        devices: &[(String, &str)],
+        devices: &[Available],
         missing: &[Missing],
         lister: &mut dyn Lister,
     ) -> Result<Self, PlanError> {
@@ -136,27 +137,30 @@ impl Plan {
             return Err(PlanError::Empty);
         }
         refuse_duplicates(entries)?;
-        let there = devices.iter().map(|(device, kind)| (device.as_str(), *kind, None));
-        let absent = missing.iter().map(|Missing { kind, why, .. }| (*kind, *kind, Some(why.as_str())));
-        let instances: Vec<Instance<'_>> = there
-            .chain(absent)
-            .flat_map(|(device, kind, missing)| {
-                let selected = entries.iter().filter(|entry| selection.takes_tags_of(&entry.options));
-                let all =
-                    selected.flat_map(|entry| entry.variants.iter().enumerate().map(move |one| (entry, one)));
-                all.filter(move |(_, (_, variant))| variant.device == kind).map(
-                    move |(entry, (number, variant))| Instance { entry, variant, number, device, missing },
-                )
-            })
-            .collect();
-        let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
+        let there = devices.iter().map(|found| (found.device.as_str(), found.kind, None));
+        let absent = missing.iter().map(|Missing { kind, why, .. }| (*kind, *kind, Some(why)));
+        let (mut instances, mut variants) = (Vec::new(), Vec::new());
+        for (device, kind, missing) in there.chain(absent) {
+            for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
+                for (number, variant) in entry.variants.iter().enumerate() {
+                    if variant.device == kind {
+                        let (benchmark, device) = (entry.path(), device.to_owned());
+                        variants.push(ListedVariant { benchmark, variant: number, device });
+                        instances.push((entry, variant, missing));
+                    }
+                }
+            }
+        }
         let (mut plan, mut axes_seen) = (Self::default(), HashSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
-        for (instance, listed) in instances.iter().zip(lister.list(variants, &selection.cases)) {
+        let all = lister.list(&variants, &selection.cases);
+        for ((ListedVariant { device, .. }, (entry, variant, missing)), listed) in
+            variants.iter().zip(instances).zip(all)
+        {
             let present = plan.jobs.len();
-            plan.add(instance, listed, selection, &mut axes_seen)?;
-            if let Some(why) = instance.missing {
-                plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.to_owned())));
+            plan.add((entry, variant, device), listed, selection, &mut axes_seen)?;
+            if let Some(why) = missing {
+                plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
             }
         }
         if plan.jobs.is_empty() && plan.absent.is_empty() {
@@ -178,19 +182,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the same plan if this machine has a device for any of it.
-    ///
-    /// # Errors
-    /// Returns an error if all of it needs a missing device.
-    pub(crate) fn on_this_machine(self) -> Result<Self, PlanError> {
-        match self.absent.first() {
-            Some((_, why)) if self.jobs.is_empty() => {
-                Err(PlanError::NoDevice { why: why.clone(), benchmarks: self.absent.len() })
-            }
-            _ => Ok(self),
-        }
-    }
-
     /// Lets each job run alone.
     pub(crate) fn one_at_a_time(&mut self) {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
@@ -210,12 +201,11 @@ impl Plan {
     /// Adds the selected jobs of an instance, as they are `listed`.
     fn add(
         &mut self,
-        instance: &Instance<'_>,
+        (entry, variant, device): (&Entry, &Variant, &str),
         listed: Result<Listed, Failure>,
         selection: &Selection,
         axes_seen: &mut HashSet<String>,
     ) -> Result<(), PlanError> {
-        let Instance { entry, variant, device, .. } = *instance;
         let benchmark = entry.path();
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
         let caches = selection.cases.caches.clone().unwrap_or_else(|| usual.to_vec());
@@ -233,15 +223,12 @@ impl Plan {
             with: None,
             shares,
         };
-        let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
-        let listed = match listed {
-            Ok(listed) => listed,
-            Err(failure) => {
-                let wanted = selection.cases.matches(&benchmark);
-                let listed = wanted.then_some((generics.clone(), JobStatus::Broken(failure)));
-                Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
-            }
-        };
+        let generics = registry::generics(variant);
+        let listed = listed.unwrap_or_else(|failure| {
+            let wanted = selection.cases.matches(&benchmark);
+            let listed = wanted.then_some((generics.clone(), JobStatus::Broken(failure)));
+            Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
+        });
         if listed.combinations.is_empty() {
             return Ok(());
         }
@@ -265,22 +252,6 @@ impl Plan {
         }
         self.jobs.extend(listed.combinations.into_iter().map(|(args, status)| (job(args), status)));
         Ok(())
-    }
-}
-
-/// An instance of a benchmark on a device.
-struct Instance<'a> {
-    entry: &'a Entry,
-    variant: &'a Variant,
-    number: usize,
-    device: &'a str,
-    /// The reason that its device is missing.
-    missing: Option<&'a str>,
-}
-
-impl Instance<'_> {
-    fn variant(&self) -> ListedVariant {
-        ListedVariant { benchmark: self.entry.path(), variant: self.number, device: self.device.to_owned() }
     }
 }
 
@@ -319,7 +290,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         }
         let mut instances = HashSet::new();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
-            let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
+            let generics = registry::generics(variant);
             let name = shown_name(&entry.path(), &generics);
             if !instances.insert((variant.device, name.clone())) {
                 return Err(PlanError::Usage(format!(
@@ -351,24 +322,9 @@ pub enum PlanError {
         /// How to mend the filters, if that is known.
         hint: String,
     },
-    /// The whole selection needs a kind of device that this machine lacks.
-    #[error("{why}; {}", need_one(*benchmarks))]
-    NoDevice {
-        /// The missing device, and the reason.
-        why: String,
-        /// The number of benchmarks that need one, counted as a list shows them.
-        benchmarks: usize,
-    },
     /// A name or an argument that cannot be used. The message names the flag or the place in the source.
     #[error("{0}")]
     Usage(String),
-}
-
-fn need_one(benchmarks: usize) -> String {
-    match benchmarks {
-        1 => "this benchmark needs one".to_owned(),
-        number => format!("these {number} benchmarks need one"),
-    }
 }
 
 fn but_for(ignored: usize) -> String {
@@ -419,7 +375,9 @@ impl Selection {
     /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
     /// decides.
     pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
-        let options = options_of(entries, benchmark);
+        // If it is no longer there, it has the default options.
+        let entry = entries.iter().find(|entry| entry.path() == benchmark);
+        let options = entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options);
         self.cases.takes_cache(cache)
             && self.takes_tags_of(&options)
             && self.ignored.takes(options.ignore)
@@ -432,7 +390,7 @@ impl Selection {
     }
 
     /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
-    fn describe(&self, devices: &[(String, &str)]) -> String {
+    fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
             words.push(format!("with the tag `{}`", self.tags.join("` or `")));
@@ -441,18 +399,12 @@ impl Selection {
             words.push("that is ignored".to_owned());
         }
         words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
-        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
+        let devices: Vec<&str> = devices.iter().map(|found| found.device.as_str()).collect();
         if !devices.is_empty() {
             words.push(format!("on {}", devices.join(", ")));
         }
         words.join(" ")
     }
-}
-
-/// Returns the options of a benchmark; the default ones if it is no longer there.
-fn options_of(entries: &[&Entry], benchmark: &str) -> BenchmarkOptions {
-    let entry = entries.iter().find(|entry| entry.path() == benchmark);
-    entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options)
 }
 
 /// An instance of a benchmark whose cases on a device are listed.
@@ -476,7 +428,7 @@ impl ListedVariant {
         let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
             Failure::new(Stage::Args, format_args!("`{}` is not in this program", self.benchmark))
         })?;
-        let generics: Vec<Arg> = variant.generics.iter().map(registry::arg).collect();
+        let generics = registry::generics(variant);
         let wanted = |args: &[Arg]| cases.matches(&shown_name(&self.benchmark, args));
         while_listed(DeviceId::parse(&self.device).ordinal, || list(variant, &generics, &cases.args, &wanted))
     }
@@ -486,7 +438,7 @@ impl ListedVariant {
 pub(crate) trait Lister {
     /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. If the code of an instance fails,
     /// its result is the failure.
-    fn list(&mut self, variants: Vec<ListedVariant>, cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
+    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
 
     /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>>;
@@ -511,7 +463,7 @@ mod tests {
     struct NoLister;
 
     impl Lister for NoLister {
-        fn list(&mut self, _: Vec<ListedVariant>, _: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+        fn list(&mut self, _: &[ListedVariant], _: &CaseSelection) -> Vec<Result<Listed, Failure>> {
             unreachable!("nothing is listed")
         }
 
@@ -528,7 +480,7 @@ mod tests {
             Box::leak(Box::new([(); 2].map(|()| Variant::new(PhantomData::<Stream>, &N, visit))));
         let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
-        let devices = [("host".to_owned(), "host")];
+        let devices = [Available::new("host", "host")];
         let refused = Plan::new(&[&entry], &Selection::default(), &devices, &[], &mut NoLister);
         let refused = refused.expect_err("they are the same");
         assert_eq!(

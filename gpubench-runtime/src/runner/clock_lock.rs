@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::device::kind::ClockControl;
-use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
+use crate::device::{Available, ClockTarget, DeviceError};
 use crate::devices::kinds::{self, KINDS};
 use crate::system::{children, stopping};
 
@@ -104,7 +104,7 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
-    let target: ClockTarget = target.parse().map_err(|error: UnknownClock| invalid(&error.to_string()))?;
+    let target: ClockTarget = target.parse().map_err(invalid)?;
     children::leave_terminal();
     stopping::outlive()?;
     let locked = lock_all(gpus, target);
@@ -150,22 +150,11 @@ fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
     clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
 }
 
-/// A device whose clocks can be locked.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ClockedDevice {
-    /// The device, such as `cuda:0`.
-    pub device: String,
-    /// Its maker's name for it.
-    pub name: String,
-    uuid: Option<String>,
-}
-
 /// Returns the devices of this machine whose clocks can be locked.
 ///
 /// # Errors
 /// Returns the first reason if there is no such device.
-pub fn clocked_devices() -> Result<Vec<ClockedDevice>, DeviceError> {
+pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
     let mut reason = None;
     let mut devices = Vec::new();
     for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
@@ -177,19 +166,16 @@ pub fn clocked_devices() -> Result<Vec<ClockedDevice>, DeviceError> {
     if devices.is_empty() {
         return Err(reason.unwrap_or_else(|| DeviceError::new(NO_GPU)));
     }
-    let of = |Available { device, name, uuid, .. }| ClockedDevice { device, name, uuid };
-    Ok(devices.into_iter().map(of).collect())
+    Ok(devices)
 }
 
-impl ClockedDevice {
-    /// Gives the clocks back to the driver, whoever locked them.
-    ///
-    /// # Errors
-    /// Returns the reason that they cannot be reset.
-    pub fn reset(&self) -> Result<(), DeviceError> {
-        let silent = || DeviceError::new("the driver lists it and answers nothing");
-        (clocks(&self.device)?.reset)(self.uuid.as_deref().ok_or_else(silent)?)
-    }
+/// Gives the clocks of a device back to the driver, whoever locked them.
+///
+/// # Errors
+/// Returns the reason that they cannot be reset.
+pub fn reset_clocks(Available { device, uuid, .. }: &Available) -> Result<(), DeviceError> {
+    let silent = || DeviceError::new("the driver lists it and answers nothing");
+    (clocks(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{RunConfig, RunError, supervisor::Supervisor};
 use crate::plan::{Job, Listed, ListedVariant, Lister, Partner};
 use crate::worker::{Reply, Request};
 use crate::{device::kind::DeviceKind, devices::select::Search};
-use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Stage};
+use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Property, Stage, Value};
 
 /// The limit for a list of devices, unless that of a case is longer: a driver that starts on a machine with many GPUs takes
 /// seconds, and waits for kernels of processes that were killed.
@@ -33,8 +33,10 @@ impl<'a> WorkerLister<'a> {
     pub(crate) fn devices(&mut self, kinds: &[&'static DeviceKind]) -> Vec<(&'static DeviceKind, Search)> {
         let mut library = None;
         let limit = self.limit.max(DEVICES_LIMIT);
-        let names = |kinds: &[&DeviceKind]| kinds.iter().map(|kind| kind.name.to_owned()).collect();
-        let found = self.ask(kinds, limit, &|kinds| Request::Devices { kinds: names(kinds) }, &mut |reply| {
+        let request = |kinds: &[&DeviceKind]| Request::Devices {
+            kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
+        };
+        let found = self.ask(kinds, limit, &request, &mut |reply| {
             match reply {
                 Reply::Library(path) => library = path,
                 Reply::Devices(found) => return Some(found),
@@ -84,9 +86,9 @@ impl<'a> WorkerLister<'a> {
 }
 
 impl Lister for WorkerLister<'_> {
-    fn list(&mut self, variants: Vec<ListedVariant>, cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
         let listed = self.ask(
-            &variants,
+            variants,
             self.limit,
             &|variants| Request::List { variants: variants.to_vec(), cases: cases.clone() },
             &mut |reply| if let Reply::Listed(listed) = reply { Some(listed) } else { None },
@@ -128,7 +130,9 @@ pub(super) fn device_info(
             Reply::DeviceInfo(mut info) => {
                 // The name under which its cases ask for it, whatever it calls itself.
                 device.clone_into(&mut info.device);
-                info.properties.extend(config.locked_clock(device));
+                let locked = config.locked.iter().filter(|(locked, _)| locked == device);
+                let property = |(_, to): &(_, String)| Property::new("clocks", Value::Text(to.clone()));
+                info.properties.extend(locked.map(property));
                 answer = Ok(info);
             }
             Reply::NoDevice(message) => answer = Err(message),
@@ -244,8 +248,7 @@ mod tests {
                 .collect()
         };
         let variants = ["good", "silent"].map(variant);
-        let (listed, asked) =
-            with_planner(|lister| lister.list(variants.to_vec(), &CaseSelection::default()));
+        let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
         assert_eq!(told(listed), ["", "args: the process sent no result"]);
         assert_eq!(asked, ["good", "silent", "end"], "the worker ends by itself");
         let start =
@@ -253,7 +256,7 @@ mod tests {
         let supervisor = Supervisor::with_workers(Box::new(start), &|| false, Box::new(drop));
         let mut lister = WorkerLister::new(supervisor, Duration::from_secs(7));
         let why = "args: cannot start a process to measure in: no more processes";
-        assert_eq!(told(lister.list(variants.to_vec(), &CaseSelection::default())), [why; 2]);
+        assert_eq!(told(lister.list(&variants, &CaseSelection::default())), [why; 2]);
     }
 
     #[test]
@@ -282,8 +285,7 @@ mod tests {
     #[test]
     fn a_list_that_costs_the_worker_costs_itself() {
         let variants = ["good", "exits", "hangs", "exits once", "last"].map(variant);
-        let (listed, asked) =
-            with_planner(|lister| lister.list(variants.to_vec(), &CaseSelection::default()));
+        let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
         let told: Vec<String> = listed
             .into_iter()
             .map(|listed| listed.map_or_else(|failure| failure.to_string(), |listed| listed.axes.concat()))

@@ -32,7 +32,10 @@ impl Lock {
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
     pub(crate) fn keep(&mut self) -> Result<(), String> {
-        if keep(&self.file, &self.path) {
+        let now = Timestamps { last_access: NOW, last_modification: NOW };
+        // A file of another user's may have to grow old.
+        _ = futimens(&self.file, &now);
+        if is_at(&self.file, &self.path) {
             return Ok(());
         }
         match acquire(&self.path, &self.device, &self.suite) {
@@ -161,14 +164,6 @@ fn acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<Lock, Fi
             Err(TryLockError::WouldBlock) => return Ok(Err(file)),
         }
     }
-}
-
-/// Returns true if others still find the locked `file` at `path`, where cleaners of old files may remove it. Makes it a new file to them.
-fn keep(file: &File, path: &Path) -> bool {
-    let now = Timestamps { last_access: NOW, last_modification: NOW };
-    // A file of another user's may have to grow old.
-    _ = futimens(file, &now);
-    is_at(file, path)
 }
 
 /// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not

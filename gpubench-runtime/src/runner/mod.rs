@@ -17,9 +17,7 @@ use crate::{
     runner::resume::ResumedRecords, settings::Settings,
 };
 use gpubench_records::record::{SCHEMA, Skipped};
-use gpubench_records::{
-    Failure, Program, Property, Record, Run, Sampling, Stage, Step, Task, Value, merge::merged,
-};
+use gpubench_records::{Failure, Program, Record, Run, Sampling, Stage, Step, Task, merge::merged};
 use gpubench_stats::Nanoseconds;
 
 pub(crate) use self::results::RunFile;
@@ -106,12 +104,6 @@ impl RunConfig {
     /// Returns the wall time that a case of `job` may take.
     pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
-    }
-
-    /// Returns the property of a device whose clocks are locked.
-    fn locked_clock(&self, device: &str) -> impl Iterator<Item = Property> {
-        let locked = self.locked.iter().filter(move |(locked, _)| locked == device);
-        locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())))
     }
 
     fn info_request(&self, device: &str) -> Request {

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::peaks::PeakSources;
 use crate::plan::{Job, Plan};
 use gpubench_records::{
-    BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Reason,
-    Record, Run, Sampling, Stage, record::Resumed,
+    BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
+    Run, Sampling, Stage, record::Resumed,
 };
 use gpubench_stats::{Nanoseconds, format};
 
@@ -86,7 +86,6 @@ impl ResumedRecords {
 
     /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record and the
     /// user gives the same peaks as then: a task that was complete may come back on another device.
-    #[must_use]
     pub(crate) fn of_complete(
         &self,
         device: &str,
@@ -151,11 +150,8 @@ fn planned_case(job: &Job, cache: Cache) -> CaseKey {
 /// Returns true if the record says nothing about the case: its device was missing, or its process was lost
 /// and the limit is another now.
 fn is_tried_again(record: &Record, other_limit: bool) -> bool {
-    record.verdict.reasons.iter().any(|reason| match reason {
-        Reason::Failed(failure) => {
-            failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
-        }
-        _ => false,
+    record.failure().is_some_and(|failure| {
+        failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
     })
 }
 

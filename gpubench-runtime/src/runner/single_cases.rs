@@ -2,7 +2,6 @@
 //! job once. One worker of a device does all of them as long as it survives. A case that fails is tried once more in a new worker.
 
 use std::collections::HashMap;
-use std::fmt::{self, Display};
 
 use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
 use crate::plan::{Job, JobStatus, Plan};
@@ -10,8 +9,8 @@ use crate::worker::{MeasureRequest, Reply, Request};
 use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 
 /// Measures single cases.
-pub(crate) struct SingleCases<'a> {
-    supervisor: Supervisor<'a>,
+pub struct SingleCases<'a> {
+    pub(crate) supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// The facts of the devices that were used so far.
     pub devices: Vec<DeviceInfo>,
@@ -49,12 +48,12 @@ impl<'a> SingleCases<'a> {
     }
 
     /// Returns the facts of a device.
-    pub(crate) fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
+    pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
         if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
         }
-        let (info, notes) = info_with_peaks(&mut self.supervisor, self.config, device)?;
-        self.notes.extend(notes);
+        let (info, note) = info_with_peaks(&mut self.supervisor, self.config, device)?;
+        self.notes.extend(note);
         self.devices.push(info.clone());
         Ok(info)
     }
@@ -71,21 +70,11 @@ impl<'a> SingleCases<'a> {
     }
 
     /// Launches a job once and checks its outputs. Returns false if it has no check.
-    pub(crate) fn test(&mut self, job: &Job) -> Answer<bool> {
+    pub fn test(&mut self, job: &Job) -> Answer<bool> {
         self.confirm(job, &Request::Test { job: job.clone() }, |reply| match reply {
             Reply::Tested(outcome) => Some(outcome),
             _ => None,
         })
-    }
-
-    /// Returns true if the user wants to stop.
-    pub(crate) fn stops(&self) -> bool {
-        self.supervisor.stops()
-    }
-
-    /// Ends the workers.
-    pub(crate) fn dismiss(&mut self) {
-        self.supervisor.dismiss();
     }
 
     /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
@@ -130,7 +119,7 @@ pub(crate) fn info_with_peaks(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,
     device: &str,
-) -> Result<(DeviceInfo, Vec<String>), RunError> {
+) -> Result<(DeviceInfo, Option<String>), RunError> {
     let info = device_info(supervisor, config, device)?;
     let mut info = info.map_err(|why| RunError::Device(format!("device `{device}`: {why}")))?;
     let notes = config.peak_sources.add_to(&mut info);
@@ -160,19 +149,6 @@ pub(crate) enum Outcome {
     Failed(Failure),
 }
 
-impl Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Passed => f.write_str("ok"),
-            Self::Launched => f.write_str("ok (launched, nothing to check)"),
-            Self::Skipped(why) => write!(f, "skipped: {why}"),
-            // As `cargo test` prints it.
-            Self::Ignored(why) => write!(f, "ignored, {why}"),
-            Self::Failed(_) => f.write_str("FAILED"),
-        }
-    }
-}
-
 /// Tries every job of `plan` until all are done or the user wants to stop; with `fail_fast`, until one fails. Calls `job_started` before
 /// each launch.
 pub(crate) fn run_trials(
@@ -188,7 +164,7 @@ pub(crate) fn run_trials(
         let outcome = match status {
             JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
             JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
-            JobStatus::Measured if cases.stops() => return (trials, Err(RunError::Interrupted)),
+            JobStatus::Measured if cases.supervisor.stops() => return (trials, Err(RunError::Interrupted)),
             JobStatus::Measured => {
                 job_started(job);
                 match cases.test(job) {
@@ -207,7 +183,7 @@ pub(crate) fn run_trials(
             break;
         }
     }
-    cases.dismiss();
+    cases.supervisor.dismiss();
     (trials, Ok(()))
 }
 

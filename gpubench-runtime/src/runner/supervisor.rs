@@ -99,11 +99,9 @@ impl Lost {
 
     /// Returns this loss as a failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
-        let failure = Failure::new(Stage::Worker, &self.loss);
-        match self.step {
-            Some(step) => failure.at(step),
-            None => failure,
-        }
+        let mut failure = Failure::new(Stage::Worker, &self.loss);
+        failure.step = self.step;
+        failure
     }
 }
 

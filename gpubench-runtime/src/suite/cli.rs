@@ -22,7 +22,7 @@ const TOPICS: [(&str, &str); 4] =
     [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD)];
 
 /// The flags of -h.
-const SHORT: [&str; 15] = [
+const SHORT: [&str; 17] = [
     "filter",
     "skip",
     "arg",
@@ -38,6 +38,8 @@ const SHORT: [&str; 15] = [
     "compare_with",
     "list",
     "test",
+    "version",
+    "help",
 ];
 
 /// The flags.
@@ -75,6 +77,14 @@ struct InsteadArgs {
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
     #[arg(long, conflicts_with_all = ["list", "test", "resume"])]
     measure_peaks: bool,
+
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
+
+    /// Print help; --help describes all flags
+    #[arg(short, long, action = ArgAction::Help)]
+    help: Option<bool>,
 }
 
 /// The format of `--list` and of test mode.
@@ -353,9 +363,6 @@ nothing matched, 5 the device is missing or busy, 129, 130 or 143 interrupted. I
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {
-    let flag = |name: &'static str, short, action, help: &'static str| {
-        Arg::new(name).long(name).short(short).action(action).help(help).help_heading(INSTEAD)
-    };
     let mut topic = INSTEAD;
     let own = Args::command().mut_args(|arg| {
         let id = arg.get_id().as_str();
@@ -372,8 +379,6 @@ pub(super) fn command(caller: &Caller) -> Command {
         .bin_name(caller.command.clone())
         .display_name(caller.name.clone())
         .version(caller.version.clone())
-        .arg(flag("version", 'V', ArgAction::Version, "Print the version"))
-        .arg(flag("help", 'h', ArgAction::Help, "Print help; --help describes all flags"))
         .after_help("--help describes all flags.")
         .after_long_help(NOTES)
 }

@@ -2,14 +2,13 @@
 
 use std::io::{self, Write};
 
-use crate::{plan::PlanError, runner::RunError, settings::origin, system::stdio::Patient};
+use crate::{plan::PlanError, runner::RunError, settings::origin, system::stdio::Patient, system::stopping};
 use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
 use gpubench_stats::format;
 
 /// Anything that keeps a benchmark binary from its task.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum SuiteError {
     /// A sentence for the user.
     #[error("{message}")]
@@ -87,10 +86,10 @@ impl SuiteError {
     }
 }
 
-/// The error of an extension. The suite adds the signal, if one came.
+/// The error of a run that nothing can resume, with the signal that came.
 impl From<RunError> for SuiteError {
     fn from(cause: RunError) -> Self {
-        Self::Ended { cause, signal: None, resumable: false }
+        Self::Ended { cause, signal: stopping::signal(), resumable: false }
     }
 }
 
@@ -98,7 +97,6 @@ impl From<PlanError> for SuiteError {
     fn from(error: PlanError) -> Self {
         let exit = match error {
             PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
-            PlanError::NoDevice { .. } => Exit::NoDevice,
             PlanError::Usage(_) => Exit::Usage,
         };
         Self::new(error, exit)

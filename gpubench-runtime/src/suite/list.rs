@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use super::cli::TextFormat;
 use super::prepare::{Planner, Task, kinds_of};
-use super::{SuiteError, share::Share, test_mode::json_line};
+use super::{SuiteError, share::Share};
 use crate::plan::{Ignored, JobStatus, Plan, PlanError, Selection};
-use crate::{devices::select, registry, settings::Settings};
+use crate::{device::Available, devices::select, registry, settings::Settings};
 use gpubench_records::exit::Exit;
 use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
+use serde_json::json;
 
 /// Lists the selected benchmarks, with or without their devices; of a run that is shared, those of this task.
 pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
@@ -17,7 +18,7 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
     let kinds: Vec<_> = kinds_of(&entries)
         .into_iter()
         .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
-        .map(|kind| (kind.to_owned(), kind))
+        .map(|kind| Available::new(kind, kind))
         .collect();
     // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
     if let (Some(device), [], false) = (device, &kinds[..], format == TextFormat::Terse) {
@@ -26,9 +27,8 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         );
         return Err(SuiteError::new(message, Exit::NoDevice));
     }
-    let mut selection = options.selection().map_err(SuiteError::usage)?;
-    let mut planner =
-        Planner::new(Task::Measure, &entries, options, Share::new(options).map_err(SuiteError::usage)?)?;
+    let mut planner = Planner::new(Task::Measure, &entries, options, Share::new(options)?)?;
+    let mut selection = planner.selection.clone();
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
     let missing = if selection.ignored == Ignored::Only && format == TextFormat::Terse {
         planner.found(device).missing(device)
@@ -41,7 +41,7 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         selection.ignored = Ignored::Included;
     }
     let (lacking, there): (Vec<_>, Vec<_>) =
-        kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
+        kinds.into_iter().partition(|found| missing.iter().any(|missing| missing.kind == found.kind));
     let asks_for_ignored = options.ignored && options.filter.is_empty();
     let mut plan = Plan::default();
     for (selection, kinds) in [(&selection, there), (&all, lacking)] {
@@ -70,16 +70,12 @@ fn text(plan: &Plan, format: TextFormat) -> String {
                 writeln!(text, "{name}: benchmark")
             }
             (TextFormat::Json, _) => {
-                let caches: Vec<String> = job.caches.iter().map(ToString::to_string).collect();
-                let mut line = vec![
-                    ("name", job.to_string().into()),
-                    ("device", job.device.as_str().into()),
-                    ("caches", caches.into()),
-                ];
-                if let JobStatus::Skipped(why) = status {
-                    line.push(("skipped", why.as_str().into()));
-                }
-                write!(text, "{}", json_line(&line))
+                let (name, device, caches) = (json!(job.to_string()), json!(job.device), json!(job.caches));
+                let skipped = match status {
+                    JobStatus::Skipped(why) => format!(",\"skipped\":{}", json!(why)),
+                    _ => String::new(),
+                };
+                writeln!(text, "{{\"name\":{name},\"device\":{device},\"caches\":{caches}{skipped}}}")
             }
         };
     }

@@ -17,13 +17,13 @@ use crate::plan::{Job, JobStatus, Plan, Selection};
 use crate::registry::{BenchmarkOptions, Entry};
 use crate::runner::lock::{self, Lock};
 use crate::runner::single_cases::{Answer, SingleCases};
-use crate::runner::{self, RunConfig, RunError, RunEvent, RunEvents, RunFile, RunSetup};
+use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
-use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping::SignalWatch};
+use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping};
 use gpubench_records::baseline::{Baseline, MOST_AGAIN};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{self as store, OpenBaselines};
-use gpubench_records::{Cache, CaseId, DeviceInfo, Program, Record, Run, Sampling, Threshold};
+use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
 
@@ -49,22 +49,18 @@ impl<'a> Prepared<'a> {
         events: &mut dyn RunEvents,
     ) -> Result<Self, SuiteError> {
         let entries = task.entries();
-        let selection = options.selection().map_err(SuiteError::usage)?;
         // Ceilings are stored elsewhere, and are no run of the suite.
-        let (store, share) = match task {
-            Task::Measure => (runs_folder(options)?, Share::new(options).map_err(SuiteError::usage)?),
-            _ => (Ok(None), Share::default()),
-        };
-        let store = store.unwrap_or_else(|warning| {
-            events.event(&RunEvent::Warning(&warning));
-            None
-        });
+        let is_run = task == Task::Measure;
+        let share = if is_run { Share::new(options)? } else { Share::default() };
+        let mut planner = Planner::new(task, &entries, options, share)?;
+        let store = if is_run { runs_folder(options, events)? } else { None };
         let is_stored = store.is_some() || task == Task::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
-        let mut planner = Planner::new(task, &entries, options, share)?;
         let mut setup = planner.run_setup(program, store)?;
-        let driver = planner.lister.library.take();
-        drop(planner);
+        setup.program.package = setup.program.package.map(with_commit);
+        let Planner { selection, mut lister, .. } = planner;
+        let driver = lister.library.take();
+        drop(lister);
         if task == Task::MeasurePeaks {
             peaks::set_cache_states(&mut setup.plan);
         }
@@ -102,44 +98,54 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
     pub(super) fn measure(
-        mut self,
+        self,
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let (options, mut setup) = (self.options, std::mem::take(&mut self.setup));
-        let watch = SignalWatch::start();
+        let Self { task, options, selection, entries, setup, peak_sources, baselines, driver } = self;
+        stopping::watch();
         let is_measured = setup.resumed.of(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
-        let (mut locks, clock_lock) = lock(&setup, options, &watch, events)?;
+        let (mut locks, clock_lock) = lock(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
-        setup.program.package = setup.program.package.map(with_commit);
-        let mut config = RunConfig::new(options, self.peak_sources, clock_lock.as_ref(), self.driver);
+        let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && config.runs == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
-        let mut again = MeasureAgain::new(&self.baselines, threshold);
+        let began = Instant::now();
+        let mut again = MeasureAgain { baselines: &baselines, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next(plan, run);
-        let stops = || watch.has_signal();
-        let supervisor = |warn| config.supervisor(&stops, warn);
-        let (mut run, file, ended) =
-            runner::measure(&supervisor, setup, &config, &mut locks, &mut next, events, &stops);
+        let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
+        let (mut run, file, ended) = runner::measure(
+            &supervisor,
+            setup,
+            &config,
+            &mut locks,
+            &mut next,
+            events,
+            &stopping::has_signal,
+        );
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
         let resumable = file == RunFile::Stored && config.runs == 1;
         let mut problems: Vec<SuiteError> = Vec::new();
-        problems.extend(ended.err().map(|cause| ended_early(cause, &watch, resumable)));
+        problems.extend(ended.err().map(|cause| SuiteError::Ended {
+            cause,
+            signal: stopping::signal(),
+            resumable,
+        }));
         problems.extend(release(clock_lock).err());
-        if self.task == Task::MeasurePeaks {
+        if task == Task::MeasurePeaks {
             problems.extend(peaks::store(&mut run, options, events));
         }
-        compare(&mut run, &self.baselines, &self.entries, options, &self.selection);
+        compare(&mut run, &baselines, &entries, options, &selection);
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
             // It is stored without its own comparison.
             let comparison = run.baseline_comparison.take();
-            problems.extend(self.baselines.save(&run).err().map(SuiteError::failed));
+            problems.extend(baselines.save(&run).err().map(SuiteError::failed));
             run.baseline_comparison = comparison;
             if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
                 let results = counted(run.records.len(), "result");
@@ -151,16 +157,16 @@ impl<'a> Prepared<'a> {
 
     /// Lets an extension measure the cases of its benchmarks one at a time.
     pub(super) fn extend(
-        mut self,
+        self,
         extension: &Extension,
         flags: &ArgMatches,
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
-        let mut setup = std::mem::take(&mut self.setup);
+        let Self { options, entries, mut setup, peak_sources, driver, .. } = self;
         let mut jobs = Vec::new();
         for (job, status) in std::mem::take(&mut setup.plan.jobs) {
-            let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
+            let entry = entries.iter().find(|entry| entry.path() == job.benchmark);
             if let Some(entry) = entry.filter(|entry| (extension.is_for)(&entry.options)) {
                 let one =
                     |cache: &Cache| (*entry, Job { caches: vec![*cache], ..job.clone() }, status.clone());
@@ -168,21 +174,18 @@ impl<'a> Prepared<'a> {
             }
         }
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
-        let watch = SignalWatch::start();
-        let (_locks, clock_lock) = lock(&setup, self.options, &watch, progress)?;
-        let (mut program, notes) = (setup.program, setup.notes);
-        program.package = program.package.map(with_commit);
-        let config = RunConfig::new(self.options, self.peak_sources, clock_lock.as_ref(), self.driver);
-        let stops = || watch.has_signal();
-        progress.begin_uncounted();
-        let cases = SingleCases::new(config.supervisor(&stops, Box::new(drop)), &config);
-        let sampling = config.sampling;
+        stopping::watch();
+        let (_locks, clock_lock) = lock(&setup, options, progress)?;
+        let config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
+        progress.begin(None, "measurements");
+        let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);
+        let (sampling, RunSetup { program, notes, .. }) = (config.sampling, setup);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
-        session.cases.dismiss();
+        session.cases.supervisor.dismiss();
         let released = release(clock_lock);
         match ended {
-            Err(SuiteError::Ended { cause, .. }) => Err(ended_early(cause, &watch, false)),
+            Err(error @ SuiteError::Ended { .. }) => Err(error),
             ended => released.and(ended),
         }
     }
@@ -192,12 +195,10 @@ impl<'a> Prepared<'a> {
 fn lock(
     RunSetup { devices, program, .. }: &RunSetup,
     options: &Settings,
-    watch: &SignalWatch,
     events: &mut dyn RunEvents,
 ) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
-    let locks = lock::lock(devices, &program.suite, !options.no_wait, &mut warn, &|| watch.has_signal());
-    let locks = locks.map_err(|cause| ended_early(cause, watch, false))?;
+    let locks = lock::lock(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let clocks = options.lock_clocks.map(|target| {
         ClockLock::lock(devices, target)
@@ -245,11 +246,6 @@ fn compare(
     baselines.check(run, &is_selected);
 }
 
-/// Returns the error of a run that ended before its plan did.
-pub(super) fn ended_early(cause: RunError, watch: &SignalWatch, resumable: bool) -> SuiteError {
-    SuiteError::Ended { cause, signal: watch.signal(), resumable }
-}
-
 /// The time that measuring again may always take. It may take as long as the run took before, if that is more.
 const LEAST_BUDGET: Duration = Duration::from_secs(60);
 
@@ -264,12 +260,7 @@ struct MeasureAgain<'a> {
     passes: usize,
 }
 
-impl<'a> MeasureAgain<'a> {
-    /// Begins with a run.
-    fn new(baselines: &'a OpenBaselines, threshold: Option<Threshold>) -> Self {
-        Self { baselines, threshold, began: Instant::now(), measured: None, passes: 0 }
-    }
-
+impl MeasureAgain<'_> {
     /// Returns the next pass of `plan`, if one is needed and there is time. Both cases of a job, hot and cold, are measured again: they
     /// are measured together.
     fn next(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
@@ -314,25 +305,13 @@ pub struct Session<'a> {
     pub program: Program,
     /// Notes on the selection.
     pub notes: Vec<String>,
-    cases: SingleCases<'a>,
+    /// Measures and tests single cases, and has the facts of the devices that were used so far.
+    pub cases: SingleCases<'a>,
     progress: &'a mut Progress<'static>,
     printer: &'a Printer<'a>,
 }
 
 impl Session<'_> {
-    /// Returns the facts of a device.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be opened.
-    pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
-        self.cases.info(device)
-    }
-
-    /// Returns the facts of the devices that were used so far, and notes on their peaks.
-    pub fn used_devices(&self) -> (&[DeviceInfo], &[String]) {
-        (&self.cases.devices, &self.cases.notes)
-    }
-
     /// Measures a job of one case, interleaved with its partner if it has one. Checks neither outputs nor writes.
     ///
     /// # Errors
@@ -341,14 +320,6 @@ impl Session<'_> {
     pub fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
         self.progress.try_job(job);
         self.cases.measure(job, sampling)
-    }
-
-    /// Launches a job once and checks its outputs. Returns false if it has no check.
-    ///
-    /// # Errors
-    /// Returns the errors of [`measure`](Self::measure).
-    pub fn test(&mut self, job: &Job) -> Answer<bool> {
-        self.cases.test(job)
     }
 
     /// Returns the page that text is printed on.

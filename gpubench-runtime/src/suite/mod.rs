@@ -30,7 +30,6 @@ mod status_line;
 mod test_mode;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
-#[must_use]
 pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) -> ExitCode {
     // A worker too: it writes a file in memory, and starts without what this process has set.
     stopping::outlive_file_limits();
@@ -123,7 +122,7 @@ fn measure_and_show(
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
     let mut progress = progress(options);
-    progress.show_rows(printer);
+    progress.printer = Some(printer);
     let prepared = Prepared::new(task, program, options, &mut progress)?;
     if let Some(empty) = prepared.empty_share() {
         warn(&empty);
@@ -131,7 +130,7 @@ fn measure_and_show(
     }
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
-    printer.show(measured, progress.into_output(), &outputs)
+    printer.show(measured, std::mem::take(&mut progress.shown), &outputs)
 }
 
 /// Anything that keeps [`Suite::measure`] from its task, as a sentence.

@@ -1,5 +1,7 @@
 //! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
 
+use std::collections::BTreeSet;
+
 use super::prepare::{Task, kinds_of};
 use super::{SuiteError, printer::Printer};
 use crate::peaks::{CeilingCache, PeakSources, ceiling_cache};
@@ -45,7 +47,7 @@ pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvent
 }
 
 /// Collects the peaks that devices do not report. Returns remarks on peaks of the user's file that no benchmark needs.
-pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, Vec<String>) {
+pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, BTreeSet<String>) {
     let ceilings = cache(options).ok().filter(|_| task != Task::MeasurePeaks);
     let sources = PeakSources { stated: options.peaks.clone(), ceilings };
     let remarks = sources.unknown_data_types(entries.iter().map(|entry| entry.options.data_type));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
-use std::{fs, sync::mpsc, thread};
+use std::{fs, sync::mpsc};
 
 use super::{SuiteError, share::Share};
 use crate::device::{Available, Missing};
@@ -13,10 +13,11 @@ use crate::registry::{self, Entry};
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
+use crate::runner::{RunEvent, RunEvents, RunSetup};
 use crate::settings::{RunsDir, Settings};
-use crate::{device::kind::DeviceKind, devices::kinds, environment::host, runner::RunSetup};
+use crate::{device::kind::DeviceKind, devices::kinds, system::machine::host};
 use gpubench_records::files::{self, self as store};
-use gpubench_records::{EarlierRun, Package, Program};
+use gpubench_records::{EarlierRun, Package, Program, threads};
 
 /// The purpose of a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,10 +35,7 @@ pub(super) enum Task {
 impl Task {
     /// Returns the benchmarks for this task.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
-        match self {
-            Self::MeasurePeaks => kinds::ceilings::entries(),
-            Self::Measure | Self::Test | Self::Extension => registry::entries(),
-        }
+        if self == Self::MeasurePeaks { kinds::ceilings::entries() } else { registry::entries() }
     }
 }
 
@@ -46,9 +44,7 @@ pub(super) struct Planner<'a> {
     task: Task,
     entries: &'a [&'a Entry],
     options: &'a Settings,
-    selection: Selection,
-    /// The kinds of device that the entries run on.
-    kinds: Vec<&'static str>,
+    pub selection: Selection,
     /// Lists arguments and devices.
     pub lister: WorkerLister<'static>,
     /// The share that is this task's.
@@ -62,11 +58,11 @@ impl<'a> Planner<'a> {
         options: &'a Settings,
         share: Share,
     ) -> Result<Self, SuiteError> {
-        let (selection, kinds) = (options.selection().map_err(SuiteError::usage)?, kinds_of(entries));
+        let selection = options.selection().map_err(SuiteError::usage)?;
         // A signal ends this process while it plans, and with it the worker.
         let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
         let lister = WorkerLister::new(supervisor, options.time_limit());
-        Ok(Self { task, entries, options, selection, kinds, lister, share })
+        Ok(Self { task, entries, options, selection, lister, share })
     }
 
     /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
@@ -87,7 +83,14 @@ impl<'a> Planner<'a> {
             before.flat_map(|earlier| &earlier.run.devices).map(|info| &*info.device).collect();
         let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
         let (planned, Selected { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
-        let planned = planned.and_then(Plan::on_this_machine)?;
+        let planned = planned?;
+        if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
+            let benchmarks = match planned.absent.len() {
+                1 => "this benchmark needs one".to_owned(),
+                number => format!("these {number} benchmarks need one"),
+            };
+            return Err(SuiteError::new(format_args!("{why}; {benchmarks}"), super::Exit::NoDevice));
+        }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
         notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
         let plan = self.share.narrow(planned);
@@ -155,12 +158,11 @@ impl<'a> Planner<'a> {
             .copied()
             .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
             .collect();
-        Devices::of(&self.kinds, self.lister.devices(&searched))
+        Devices::of(&kinds_of(self.entries), self.lister.devices(&searched))
     }
 
     fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {
-        let devices: Vec<_> = devices.iter().map(|found| (found.device.clone(), found.kind)).collect();
-        Plan::new(self.entries, &self.selection, &devices, missing, &mut self.lister)
+        Plan::new(self.entries, &self.selection, devices, missing, &mut self.lister)
     }
 
     /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
@@ -199,25 +201,29 @@ fn note_unmatched(plan: &Plan) -> Option<String> {
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
 }
 
-/// Returns the folder for this run and earlier ones, and true if the run fails without its file there; or a warning. Without the folder the
-/// run is not stored, which is an error if the user needs it.
-pub(super) fn runs_folder(options: &Settings) -> Result<Result<Option<(PathBuf, bool)>, String>, SuiteError> {
+/// Returns the folder for this run and earlier ones, and true if the run fails without its file there. Without the folder, warns that the run
+/// is not stored, which is an error if the user needs it.
+pub(super) fn runs_folder(
+    options: &Settings,
+    events: &mut dyn RunEvents,
+) -> Result<Option<(PathBuf, bool)>, SuiteError> {
     let (folder, is_named) = match &options.runs_dir {
-        Some(RunsDir::Nowhere) => return Ok(Ok(None)),
+        Some(RunsDir::Nowhere) => return Ok(None),
         Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
         None => (store::runs(), false),
     };
-    let made = match folder {
-        None => Err("this program has no folder for its runs: --runs-dir names one".to_owned()),
+    let error = match folder {
+        None => "this program has no folder for its runs: --runs-dir names one".to_owned(),
         Some(folder) => match fs::create_dir_all(&folder) {
-            Ok(()) => Ok(Some((folder, is_named))),
-            Err(error) => Err(format!("--runs-dir `{}`: {error}", folder.display())),
+            Ok(()) => return Ok(Some((folder, is_named))),
+            Err(error) => format!("--runs-dir `{}`: {error}", folder.display()),
         },
     };
-    match made {
-        Err(error) if is_named || options.resume.is_some() => Err(SuiteError::usage(error)),
-        made => Ok(made.map_err(|error| format!("this run is not kept: {error}"))),
+    if is_named || options.resume.is_some() {
+        return Err(SuiteError::usage(error));
     }
+    events.event(&RunEvent::Warning(&format!("this run is not kept: {error}")));
+    Ok(None)
 }
 
 /// Returns the kinds of device that the entries run on, in order of first appearance.
@@ -235,9 +241,6 @@ pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
 const SOURCES: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
-/// The commit of a checkout, and true if files have changed since.
-type CheckoutState = (String, bool);
-
 /// The longest wait for git, which answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -246,25 +249,30 @@ pub(crate) fn with_commit(package: Package) -> Package {
     let (sender, answer) = mpsc::channel();
     let folder = package.folder.clone();
     // If no thread can be started, there is no answer. A late answer is ignored.
-    let asked = thread::Builder::new().spawn(move || {
+    _ = threads::start("git", move || {
         let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
         _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
     });
-    drop(asked);
     let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();
     Package { commit, dirty, ..package }
 }
 
-/// Returns the state of the checkout with the package in `folder`, if none of its sources is newer than a program
-/// `built` at this time.
-fn state(git: &str, folder: &Path, built: SystemTime) -> Option<CheckoutState> {
+/// Returns the commit of the checkout with the package in `folder`, and true if files have changed since, if none of its sources is newer than a
+/// program `built` at this time.
+fn state(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
     // The paths of all files of the checkout, as seen from `folder`.
     let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
-    let mut files = files.split('\0').filter(|file| !file.is_empty());
+    let files = files.split('\0').filter(|file| !file.is_empty());
     // A package that another project's checkout ignores, such as one of cargo's registry, is not part of its
     // commit.
     let is_tracked = files.clone().any(|file| file == "Cargo.toml");
-    if !is_tracked || files.any(|file| is_source(file) && is_newer(&folder.join(file), built)) {
+    let is_source =
+        |file: &Path| file.extension().is_some_and(|ending| SOURCES.iter().any(|it| ending == *it));
+    // Git reports a missing file as a change.
+    let is_newer = |file: &Path| {
+        file.symlink_metadata().and_then(|file| file.modified()).is_ok_and(|modified| modified > built)
+    };
+    if !is_tracked || files.map(|file| folder.join(file)).any(|file| is_source(&file) && is_newer(&file)) {
         return None;
     }
     let status = ask(git, folder, &["status", "--porcelain=v2", "--branch", "--untracked-files=no"])?;
@@ -272,16 +280,6 @@ fn state(git: &str, folder: &Path, built: SystemTime) -> Option<CheckoutState> {
     let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
     let dirty = status.lines().any(|line| !line.starts_with('#'));
     is_commit.then(|| (commit.to_owned(), dirty))
-}
-
-fn is_source(file: &str) -> bool {
-    let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| SOURCES.contains(&ending))
-}
-
-/// Returns true if the file has changed since then. Git reports a missing file as a change.
-fn is_newer(file: &Path, than: SystemTime) -> bool {
-    fs::symlink_metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified > than)
 }
 
 /// Runs git in `folder` and returns what it prints, if it succeeds.
@@ -347,7 +345,7 @@ mod tests {
                 .expect("a time");
         }
 
-        fn state(&self, built: SystemTime) -> Option<CheckoutState> {
+        fn state(&self, built: SystemTime) -> Option<(String, bool)> {
             state("git", &self.package(), built)
         }
     }

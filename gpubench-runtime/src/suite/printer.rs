@@ -53,9 +53,6 @@ pub(super) struct Printer<'a> {
     exports: Vec<Export>,
 }
 
-/// An export with its open file; `None` for standard output.
-pub(super) type Output = (Export, Option<Destination>);
-
 impl<'a> Printer<'a> {
     /// Takes standard output away from all other code: output of the user's benchmarks is no result.
     pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
@@ -77,14 +74,13 @@ impl<'a> Printer<'a> {
         printed.map_err(SuiteError::not_printed)
     }
 
-    /// Opens the files of all exports, before anything is measured.
-    pub(super) fn open_outputs(&self) -> Result<Vec<Output>, SuiteError> {
+    /// Opens the file of each export, before anything is measured; `None` for standard output.
+    pub(super) fn open_outputs(&self) -> Result<Vec<Option<Destination>>, SuiteError> {
         let open = |export: &Export| match &export.to {
-            ExportTo::StandardOutput => Ok((export.clone(), None)),
-            ExportTo::File(path) => match Destination::open(path) {
-                Ok(destination) => Ok((export.clone(), Some(destination))),
-                Err(error) => Err(SuiteError::usage(format_args!("{export}: {error}"))),
-            },
+            ExportTo::StandardOutput => Ok(None),
+            ExportTo::File(path) => Destination::open(path)
+                .map(Some)
+                .map_err(|error| SuiteError::usage(format_args!("{export}: {error}"))),
         };
         self.exports.iter().map(open).collect()
     }
@@ -112,7 +108,7 @@ impl<'a> Printer<'a> {
         &self,
         measured: MeasuredRun,
         mut shown: LiveOutput,
-        outputs: &[Output],
+        outputs: &[Option<Destination>],
     ) -> Result<Exit, SuiteError> {
         let MeasuredRun { run, mut problems, file } = measured;
         // A device that failed before any measurement leaves nothing to print, and gives no reason to overwrite an earlier file.
@@ -122,15 +118,17 @@ impl<'a> Printer<'a> {
             if let Some(none) = report::no_records(&run).filter(|_| !outputs.is_empty()) {
                 warn(&none);
             }
-            for (export, destination) in outputs {
-                let written = self.write(export, destination.as_ref(), &run);
+            for (export, destination) in self.exports.iter().zip(outputs) {
+                // In a file, it replaces the former content.
+                let written =
+                    write_to(destination.as_ref(), &self.stdout, &|out| (export.format.write)(&run, out));
                 problems
                     .extend(written.err().map(|error| SuiteError::failed(format_args!("{export}: {error}"))));
             }
         } else {
             problems.extend(shown.problem);
         }
-        let exit = if matches!(file, RunFile::Failed) { Exit::Failed } else { Exit::Done };
+        let exit = if file == RunFile::Failed { Exit::Failed } else { Exit::Done };
         let run = MeasuredRun { run, problems, file }.into_result()?;
         Ok(Exit::of(&run).min(exit))
     }
@@ -149,11 +147,6 @@ impl<'a> Printer<'a> {
             text += &report::explain(run, page);
         }
         self.print(&text)
-    }
-
-    /// Writes an export. In a file, it replaces the former content.
-    fn write(&self, export: &Export, file: Option<&Destination>, run: &Run) -> io::Result<()> {
-        write_to(file, &self.stdout, &|out| (export.format.write)(run, out))
     }
 }
 

@@ -21,10 +21,11 @@ pub struct Progress<'a> {
     /// True once cases are measured again.
     is_again: bool,
     /// Prints the rows, in a benchmark binary.
-    printer: Option<&'a Printer<'a>>,
+    pub(super) printer: Option<&'a Printer<'a>>,
     /// The cases that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
     planned: Vec<PlannedCase>,
-    shown: LiveOutput,
+    /// What is printed.
+    pub(super) shown: LiveOutput,
 }
 
 impl<'a> Progress<'a> {
@@ -35,30 +36,9 @@ impl<'a> Progress<'a> {
         progress
     }
 
-    /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
-    pub(super) fn over(total: usize, what: &'static str) -> Self {
-        let mut progress = Self::default();
-        progress.begin(total, what);
-        progress
-    }
-
-    /// Prints rows as soon as they are measured.
-    pub(super) fn show_rows(&mut self, printer: &'a Printer<'a>) {
-        self.printer = Some(printer);
-    }
-
-    /// Ends the progress, and returns what is printed.
-    pub(super) fn into_output(mut self) -> LiveOutput {
-        std::mem::take(&mut self.shown)
-    }
-
-    fn begin(&mut self, total: usize, what: &'static str) {
-        self.line = StatusLine::new(Some(total), what, self.is_quiet);
-    }
-
-    /// Counts measurements, of which nobody knows how many there will be.
-    pub(super) fn begin_uncounted(&mut self) {
-        self.line = StatusLine::new(None, "measurements", self.is_quiet);
+    /// Counts up to `total` of `what`, such as benchmarks.
+    pub(super) fn begin(&mut self, total: Option<usize>, what: &'static str) {
+        self.line = StatusLine::new(total, what, self.is_quiet);
     }
 
     /// Shows a job that ends without a record, and counts it.
@@ -83,7 +63,7 @@ impl<'a> Progress<'a> {
     }
 
     fn plan(&mut self, plan: &Plan, runs: usize) {
-        self.begin(plan.cases() * runs, "cases");
+        self.begin(Some(plan.cases() * runs), "cases");
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
         self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
         if runs == 1 && self.printer.is_some_and(Printer::prints_rows) {

@@ -3,6 +3,7 @@
 
 use std::env;
 
+use super::SuiteError;
 use crate::plan::{Plan, distinct_cases, share};
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::{Part, ShareMode, Task};
@@ -22,9 +23,9 @@ pub(super) struct Share {
 
 impl Share {
     /// Finds the share that `options` ask for.
-    pub(super) fn new(options: &Settings) -> Result<Self, &'static str> {
+    pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let task = task(options.share.unwrap_or_default(), slurm(&variable))?;
+        let task = task(options.share.unwrap_or_default(), slurm(&variable)).map_err(SuiteError::usage)?;
         let given = variable("CUDA_VISIBLE_DEVICES").filter(|_| task.is_some());
         Ok(Self { task, given })
     }
@@ -48,52 +49,36 @@ impl Share {
     }
 }
 
-/// Returns the task of a run.
-fn task(choice: ShareChoice, scheduled: Option<Scheduled>) -> Result<Option<Task>, &'static str> {
-    let (share, part) = match (choice, &scheduled) {
-        (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => return Ok(None),
+/// Returns the task of a run. Of a `scheduled` one, true if the array's tasks have gaps.
+fn task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
+    Ok(match (choice, scheduled) {
+        (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => None,
         (ShareChoice::Scheduled(ShareMode::Split), None) => return Err(NOT_SCHEDULED),
-        (ShareChoice::Scheduled(ShareMode::Split), Some(task)) if task.has_gaps => return Err(GAPS),
-        (ShareChoice::Scheduled(share), Some(task)) => (share, task.part),
-        (ShareChoice::Given(share, part), _) => (share, part),
-    };
-    let (number, of, cases) = (part.number(), part.of(), None);
-    let scheduler = scheduled.as_ref().map(|_| "slurm".to_owned());
-    let (job, node, restarts) =
-        scheduled.map_or((None, None, None), |task| (Some(task.job), task.node, task.restarts));
-    Ok(Some(Task { share, number, of, cases, scheduler, job, node, restarts }))
+        (ShareChoice::Scheduled(ShareMode::Split), Some((_, true))) => return Err(GAPS),
+        (ShareChoice::Scheduled(share), Some((task, _))) => Some(Task { share, ..task }),
+        (ShareChoice::Given(share, part), scheduled) => {
+            let (task, _) = scheduled.unwrap_or_default();
+            Some(Task { share, number: part.number(), of: part.of(), ..task })
+        }
+    })
 }
 
-/// A variable of the environment.
-type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// A task of a scheduler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Scheduled {
-    /// The job, which keeps its number when it is started again.
-    job: String,
-    /// The node.
-    node: Option<String>,
-    /// The number of times that the job was started again.
-    restarts: Option<u32>,
-    /// Its place among all tasks.
-    part: Part,
-    /// True if the places of an array's tasks have gaps, so that some have no task.
-    has_gaps: bool,
-}
-
-/// Reads Slurm's variables. `None` outside of a job.
-fn slurm(variable: Variable<'_>) -> Option<Scheduled> {
+/// Reads Slurm's variables: the task, and true if the places of an array's tasks have gaps, so that some have no task. `None` outside of a job.
+fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     let number = |name: &str| variable(name)?.parse::<usize>().ok();
     let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"))?;
     let (array, has_gaps) = in_array(&number).unwrap_or((Part::WHOLE, false));
-    Some(Scheduled {
-        job,
+    let part = array.divided(in_step(&number).unwrap_or(Part::WHOLE));
+    let task = Task {
+        number: part.number(),
+        of: part.of(),
+        scheduler: Some("slurm".to_owned()),
+        job: Some(job),
         node: variable("SLURMD_NODENAME"),
         restarts: number("SLURM_RESTART_COUNT").and_then(|count| u32::try_from(count).ok()),
-        part: array.divided(in_step(&number).unwrap_or(Part::WHOLE)),
-        has_gaps,
-    })
+        ..Task::default()
+    };
+    Some((task, has_gaps))
 }
 
 /// The place in an array, and true if its numbers have gaps.
@@ -116,9 +101,9 @@ fn in_step(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
 mod tests {
     use super::*;
 
-    fn scheduled(part: Part, has_gaps: bool) -> Option<Scheduled> {
-        let (node, restarts) = (None, None);
-        Some(Scheduled { job: "7".to_owned(), node, restarts, part, has_gaps })
+    fn scheduled(part: Part, has_gaps: bool) -> Option<(Task, bool)> {
+        let (number, of, job) = (part.number(), part.of(), Some("7".to_owned()));
+        Some((Task { number, of, job, ..Task::default() }, has_gaps))
     }
 
     #[test]
@@ -144,14 +129,14 @@ mod tests {
         assert_eq!(task(splits, scheduled(second, true)), Err(GAPS));
     }
 
-    fn found(environment: &[(&str, &str)]) -> Option<Scheduled> {
+    fn found(environment: &[(&str, &str)]) -> Option<(Task, bool)> {
         let of = |name: &str| environment.iter().find(|(other, _)| *other == name);
         slurm(&|name| of(name).map(|(_, value)| (*value).to_owned()))
     }
 
     fn place(environment: &[(&str, &str)]) -> (String, bool) {
-        let found = found(&[&[("SLURM_JOB_ID", "7")], environment].concat()).expect("a job");
-        (found.part.to_string(), found.has_gaps)
+        let (task, has_gaps) = found(&[&[("SLURM_JOB_ID", "7")], environment].concat()).expect("a job");
+        (format!("{}/{}", task.number, task.of), has_gaps)
     }
 
     const STEP: [(&str, &str); 4] =
@@ -207,10 +192,10 @@ mod tests {
             ("SLURM_RESTART_COUNT", "2"),
             ("SLURMD_NODENAME", "n3"),
         ]);
-        let restarted = restarted.expect("a job");
+        let (restarted, _) = restarted.expect("a job");
         assert_eq!(
-            (&*restarted.job, restarted.restarts, restarted.node.as_deref()),
-            ("11", Some(2), Some("n3"))
+            (restarted.job.as_deref(), restarted.restarts, restarted.node.as_deref()),
+            (Some("11"), Some(2), Some("n3"))
         );
     }
 }

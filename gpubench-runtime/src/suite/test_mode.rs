@@ -4,16 +4,15 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::json;
 
 use super::cli::TextFormat;
-use super::measure::ended_early;
 use super::prepare::{Planner, Task};
 use super::{SuiteError, error::warn, progress::Progress, share::Share};
 use crate::plan::{Plan, PlanError};
 use crate::runner::RunConfig;
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
-use crate::{peaks::PeakSources, settings::Settings, system::stopping::SignalWatch};
+use crate::{peaks::PeakSources, settings::Settings, system::stopping};
 use gpubench_records::State;
 use gpubench_records::exit::Exit;
 use gpubench_records::text::{printable, printable_lines};
@@ -36,15 +35,15 @@ pub(super) fn test(
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let plan = Share::new(options).map_err(SuiteError::usage)?.narrow(plan);
+    let plan = Share::new(options)?.narrow(plan);
     let driver = planner.lister.library.take();
     drop(planner);
-    let watch = SignalWatch::start();
-    let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
+    stopping::watch();
+    let mut progress = Progress::default();
+    progress.begin(Some(plan.jobs.len()), "benchmarks");
     let config = RunConfig::new(options, PeakSources::default(), None, driver);
-    let stops = || watch.has_signal();
     let show_warning = Box::new(|warning: String| warn(&warning));
-    let mut cases = SingleCases::new(config.supervisor(&stops, show_warning), &config);
+    let mut cases = SingleCases::new(config.supervisor(&stopping::has_signal, show_warning), &config);
     let (mut trials, ended) = run_trials(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));
     drop(cases);
     drop(progress);
@@ -57,7 +56,7 @@ pub(super) fn test(
             let exit = if counts.failed > 0 { Exit::Failed } else { Exit::Done };
             Ok(if demanded && !plan.absent.is_empty() { exit.min(Exit::NoDevice) } else { exit })
         }
-        Err(cause) => Err(ended_early(cause, &watch, false)),
+        Err(cause) => Err(cause.into()),
     };
     let text = match format {
         TextFormat::Pretty | TextFormat::Terse => lines(&trials, &counts, format),
@@ -96,15 +95,16 @@ fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
     // Writing to a string cannot fail.
     let (mut text, mut failures) = (String::new(), String::new());
     for Trial { name, outcome } in trials {
-        let (name, words) = (printable(name), printable(&outcome.to_string()));
-        let (state, letter) = match outcome {
-            Outcome::Passed | Outcome::Launched => (State::Valid, '.'),
-            Outcome::Skipped(_) => (State::Valid, 'i'),
-            // It is unknown if it works.
-            Outcome::Ignored(_) => (State::Suspect, 'i'),
+        let name = printable(name);
+        let (state, letter, words) = match outcome {
+            Outcome::Passed => (State::Valid, '.', "ok".to_owned()),
+            Outcome::Launched => (State::Valid, '.', "ok (launched, nothing to check)".to_owned()),
+            Outcome::Skipped(why) => (State::Valid, 'i', format!("skipped: {}", printable(why))),
+            // It is unknown if it works. As `cargo test` prints it.
+            Outcome::Ignored(why) => (State::Suspect, 'i', format!("ignored, {}", printable(why))),
             Outcome::Failed(failure) => {
                 _ = writeln!(failures, "  {name}: {}", printable_lines(&failure.to_string()));
-                (State::Invalid, 'F')
+                (State::Invalid, 'F', "FAILED".to_owned())
             }
         };
         let style = of_state(state);
@@ -137,41 +137,27 @@ fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
 
 /// Returns the events of libtest's JSON, which editors read.
 fn json(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
-    let mut text = json_line(&[
-        ("type", "suite".into()),
-        ("event", "started".into()),
-        ("test_count", trials.len().into()),
-    ]);
+    let mut text = format!("{{\"type\":\"suite\",\"event\":\"started\",\"test_count\":{}}}\n", trials.len());
     for Trial { name, outcome } in trials {
-        let mut test = |event: &str, more: Option<(&str, String)>| {
-            let mut pairs =
-                vec![("type", "test".into()), ("event", event.into()), ("name", name.as_str().into())];
-            pairs.extend(more.map(|(key, value)| (key, value.into())));
-            text += &json_line(&pairs);
-        };
-        test("started", None);
-        match outcome {
-            Outcome::Passed | Outcome::Launched => test("ok", None),
-            Outcome::Skipped(why) | Outcome::Ignored(why) => test("ignored", Some(("message", why.clone()))),
+        let (event, more) = match outcome {
+            Outcome::Passed | Outcome::Launched => ("ok", String::new()),
+            Outcome::Skipped(why) | Outcome::Ignored(why) => {
+                ("ignored", format!(",\"message\":{}", json!(why)))
+            }
             // Editors show this as output of the test.
-            Outcome::Failed(failure) => test("failed", Some(("stdout", format!("{failure}\n")))),
-        }
+            Outcome::Failed(failure) => ("failed", format!(",\"stdout\":{}", json!(format!("{failure}\n")))),
+        };
+        let name = json!(name);
+        _ = writeln!(text, "{{\"type\":\"test\",\"event\":\"started\",\"name\":{name}}}");
+        _ = writeln!(text, "{{\"type\":\"test\",\"event\":\"{event}\",\"name\":{name}{more}}}");
     }
     let Counts { passed, failed, skipped, ignored, left } = *counts;
-    text + &json_line(&[
-        ("type", "suite".into()),
-        ("event", if failed + left == 0 { "ok" } else { "failed" }.into()),
-        ("passed", passed.into()),
-        ("failed", failed.into()),
-        ("ignored", (ignored + skipped).into()),
-        ("measured", 0.into()),
-        ("filtered_out", left.into()),
-        ("exec_time", elapsed.as_secs_f64().into()),
-    ])
-}
-
-/// Returns an object as a line, with its keys in this order.
-pub(super) fn json_line(pairs: &[(&str, Value)]) -> String {
-    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
-    format!("{{{}}}\n", pairs.join(","))
+    let (event, ignored) = (if failed + left == 0 { "ok" } else { "failed" }, ignored + skipped);
+    let seconds = json!(elapsed.as_secs_f64());
+    _ = writeln!(
+        text,
+        "{{\"type\":\"suite\",\"event\":\"{event}\",\"passed\":{passed},\"failed\":{failed},\"ignored\":{ignored},\"measured\":0,\
+         \"filtered_out\":{left},\"exec_time\":{seconds}}}"
+    );
+    text
 }

@@ -16,9 +16,9 @@ pub(crate) fn system() -> Option<String> {
 }
 
 /// Returns the kernel and its version.
-pub(crate) fn kernel() -> Option<String> {
+pub(crate) fn kernel() -> String {
     let uname = uname();
-    Some(format!("{} {}", text(uname.sysname()), text(uname.release())))
+    format!("{} {}", text(uname.sysname()), text(uname.release()))
 }
 
 fn text(text: &CStr) -> String {

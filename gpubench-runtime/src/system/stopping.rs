@@ -1,7 +1,7 @@
 //! The signals that ask a process to end. In: SIGINT, SIGTERM and SIGHUP. Out: the one that came, for whoever looks; a second one ends the
 //! process.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 use std::{ffi::c_int, fs, io, sync::mpsc::channel};
@@ -21,30 +21,24 @@ static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The first of them, and when it came, for whoever decides on a second.
 static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
-/// Looks for a signal that asks this process to end.
-pub(crate) struct SignalWatch(());
+/// Begins to look for a signal that asks this process to end; what came before is forgotten. A second signal ends the process at once, unless it
+/// is the same one within half a second.
+pub(crate) fn watch() {
+    static LISTENING: Once = Once::new();
 
-impl SignalWatch {
-    /// Begins to look; what came before is forgotten. A second signal ends the process at once, unless it is the same one within half a
-    /// second.
-    pub(crate) fn start() -> Self {
-        static LISTENING: Once = Once::new();
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    SEEN.store(0, Ordering::SeqCst);
+    LISTENING.call_once(listen);
+}
 
-        *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        SEEN.store(0, Ordering::SeqCst);
-        LISTENING.call_once(listen);
-        Self(())
-    }
+/// Returns the number of the signal that came since, if any.
+pub(crate) fn signal() -> Option<u8> {
+    u8::try_from(SEEN.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+}
 
-    /// Returns the number of the signal that came, if any.
-    pub(crate) fn signal(&self) -> Option<u8> {
-        u8::try_from(SEEN.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
-    }
-
-    /// Returns true if a signal came.
-    pub(crate) fn has_signal(&self) -> bool {
-        self.signal().is_some()
-    }
+/// Returns true if a signal came.
+pub(crate) fn has_signal() -> bool {
+    signal().is_some()
 }
 
 /// Has these signals noted at once, and a thread look at them, one after the other. Without a thread, the first one ends the process, as
@@ -86,7 +80,7 @@ fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant)
 /// Has all such signals end nothing.
 pub(crate) fn outlive() -> io::Result<()> {
     for signal in ASKING {
-        register(signal, Arc::new(AtomicBool::new(false)))?;
+        register(signal, Arc::default())?;
     }
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! One job compared with another: makes the inputs of both, anew for each round, and interleaves their launches.
 
-use std::hash::{BuildHasher, RandomState};
-use std::{cell::RefCell, time::Instant};
+use std::time::Instant;
 
 use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until, valid_median};
 use super::prepared::{Afterwards, OnUsedInputs, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
-use crate::device::{Device, SampleOptions, SampledGroup, Sampler};
-use crate::measure::{self, Placement, Rounds, StepObserver};
+use crate::device::{Device, SampleOptions, Sampler};
+use crate::measure::{self, Placement, Rounds};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
-use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Method, Record, Stage, Step, Timer};
+use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
 
 /// Compares the cases of a job, on one stream.
@@ -32,7 +31,7 @@ pub(super) fn run(
                 select(&with.args, sweeps).map_err(|failure| of_partner(failure, with))?;
                 case.open(job.device)?;
                 let stream =
-                    case.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
+                    case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
                 partner.open_on(stream)?;
                 let mut hot = [None; 2];
                 job.each(|job, cache| {
@@ -70,7 +69,7 @@ fn record(
     let device = &mut *job.device;
     let monitor = device.monitor().ok();
     let (flush, path, host_work) = (sampling.flush, sampling.path, own.host_work || other.host_work);
-    let progress = RefCell::new(StepReporter::new(job.reply));
+    let mut progress = StepReporter::new(job.reply);
     let mut beside = Beside {
         works: [case.reborrow(), partner.reborrow()],
         options,
@@ -78,17 +77,17 @@ fn record(
         device: &mut *device,
         wanted: SampleOptions { cache, flush, path, host_work, moves: false },
         unchecked: *unchecked,
-        report_step: &|step| progress.borrow_mut().step_reached(step),
         prepared: None,
     };
     let compared = catch(Stage::Launch, || {
         // Draws a seed of 53 bits, which readers of JSON can hold. The worker is killed at its limit, and its samples are lost
         // with it: half of that ends earlier.
-        let seed = RandomState::new().hash_one(()) >> 11;
-        measure::compare(&mut beside, seed, &sampling, time_until(deadline) / 2, monitor, &mut &progress)
+        let seed = Placement::seed(false) >> 11;
+        let report_step = &mut |step| progress.reached(step);
+        measure::compare(&mut beside, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
     });
     let prepared = beside.prepared;
-    let step = progress.borrow().step;
+    let step = progress.step;
     let compared = compared.map_err(|failure| {
         let failure = match step {
             // The stage already says so.
@@ -124,16 +123,9 @@ fn record(
 }
 
 /// Marks a failure as the partner's.
-fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
-    let message = format!("`{with}`, which it is compared with: {}", failure.message);
-    failure.with_message(message)
-}
-
-/// The rounds of a comparison and its inputs report to the same progress.
-impl StepObserver for &RefCell<StepReporter<'_>> {
-    fn step_reached(&mut self, step: Step) {
-        self.borrow_mut().step_reached(step);
-    }
+fn of_partner(mut failure: Failure, with: &BenchmarkId) -> Failure {
+    failure.message.insert_str(0, &format!("`{with}`, which it is compared with: "));
+    failure
 }
 
 /// Two launches whose inputs exist at the same time.
@@ -144,17 +136,20 @@ struct Beside<'a> {
     device: &'a mut dyn Device,
     wanted: SampleOptions,
     unchecked: bool,
-    report_step: &'a dyn Fn(Step),
     /// The first launches of both; present from the first round on.
     prepared: Option<[PreparedCase; 2]>,
 }
 
 impl Rounds for Beside<'_> {
-    fn begin(&mut self, placement: Placement) -> Result<Box<dyn Sampler + '_>, Failure> {
+    fn begin(
+        &mut self,
+        placement: Placement,
+        report_step: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Sampler + '_>, Failure> {
         // What is made first gets the addresses that the other one had in the round before.
         let order = if placement.swapped { [1, 0] } else { [0, 1] };
         for whose in order {
-            self.works[whose].clear();
+            self.works[whose].0.clear();
         }
         self.device.set_allocation_seed(placement.place);
         for whose in order {
@@ -165,21 +160,16 @@ impl Rounds for Beside<'_> {
                 self.of(whose, launch)?;
             }
         } else {
-            let (report_step, options, unchecked) = (self.report_step, self.options, self.unchecked);
+            let (options, unchecked) = (self.options, self.unchecked);
             let mut launched = |whose| {
                 let options = (!unchecked).then_some(options[whose]);
-                self.of(whose, |case, device| {
-                    PreparedCase::launched(case, options, device, &mut |step| report_step(step))
-                })
+                self.of(whose, |case, device| PreparedCase::launched(case, options, device, report_step))
             };
             self.prepared = Some([launched(0)?, launched(1)?]);
         }
         // The first launch of a new graph takes longer than later ones.
         let [own, other] = &mut self.works;
-        if placement.swapped {
-            return Ok(Box::new(Swapped(self.device.pair_sampler([other, own], &self.wanted)?)));
-        }
-        self.device.pair_sampler([own, other], &self.wanted)
+        self.device.pair_sampler(if placement.swapped { [other, own] } else { [own, other] }, &self.wanted)
     }
 }
 
@@ -192,28 +182,5 @@ impl Beside<'_> {
     ) -> Result<T, Failure> {
         let done = step(&mut self.works[whose], self.device);
         if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
-    }
-}
-
-/// A sampler of a swapped pair, whose times are put back in order.
-struct Swapped<'a>(Box<dyn Sampler + 'a>);
-
-impl Sampler for Swapped<'_> {
-    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
-        let mut group = self.0.group(samples)?;
-        group.events.chunks_mut(2).for_each(<[_]>::reverse);
-        Ok(group)
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        self.0.timer()
-    }
-
-    fn method(&self) -> Method {
-        self.0.partner_method().unwrap_or_else(|| self.0.method())
-    }
-
-    fn partner_method(&self) -> Option<Method> {
-        Some(self.0.method())
     }
 }

@@ -113,12 +113,10 @@ pub(super) fn run(
                     return Err(Failure::clone(failure));
                 }
                 let record = record(job, case, options, &prepared, (cache, hot))?;
-                if record.verdict.state != State::Invalid {
-                    sampled
-                        .extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));
-                }
+                let valid = record.measurement.as_ref().filter(|_| record.verdict.state != State::Invalid);
+                sampled.extend(valid.map(|measured| trace_options(cache, measured)));
                 if cache == Cache::Hot {
-                    hot = valid_median(record.measurement.as_ref(), &record.verdict);
+                    hot = valid.map(Measurement::median);
                 }
                 no_inputs = record.verdict.reasons.iter().find_map(|reason| match reason {
                     Reason::SetupNotRepeatable(failure) => Some(failure.clone()),
@@ -164,7 +162,7 @@ fn trace(
     let pass = if options.host_work {
         CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
     } else {
-        case.keep_output(false);
+        case.0.keep_output(false);
         match catch(Stage::Launch, || job.device.traced(case, wanted)) {
             Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
             Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
@@ -194,10 +192,12 @@ fn record(
     let mut progress = StepReporter::new(job.reply);
     let sampled = catch(Stage::Launch, || {
         // An output that an earlier check was to see would be freed within the first sample.
-        case.keep_output(false);
+        case.0.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
-        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut progress)?;
+        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut |step| {
+            progress.reached(step)
+        })?;
         let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
     });
@@ -205,21 +205,19 @@ fn record(
     let has_time = sampled
         .as_ref()
         .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
+    let mut afterwards = Afterwards { case: case.reborrow(), device: job.device, host_work };
     let left = match &sampled {
-        Ok((samples, _)) if has_time => Afterwards { case: case.reborrow(), device: job.device, host_work }
-            .on_left_inputs(samples.time.median),
+        Ok((samples, _)) if has_time => afterwards.on_left_inputs(samples.time.median),
         _ => Ok(None),
     };
-    restore_inputs(case, job.device);
-    let sampled = sampled.map_err(|failure| remarked(failure.at(step), job.device))?;
-    let (mut measurement, mut verdict) =
-        measurement(options, &sampling, info, sampled, prepared, (cache, hot));
+    restore_inputs(&mut afterwards.case, afterwards.device);
+    let sampled = sampled.map_err(|failure| remarked(failure.at(step), afterwards.device))?;
+    let (mut measurement, mut verdict) = measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
     }
     (job.reply)(Reply::Sampled(Box::new(record.clone())));
-    let mut afterwards = Afterwards { case: case.reborrow(), device: job.device, host_work };
     let used = left.and_then(|left| {
         let used = if has_time { afterwards.on_used_inputs()? } else { OnUsedInputs::default() };
         Ok((left, used))
@@ -273,10 +271,6 @@ fn energy(
     budget: Nanoseconds,
     meter: Result<Box<dyn Monitor>, DeviceError>,
 ) -> Energy {
-    let meter = match meter {
-        Ok(meter) => meter,
-        Err(why) => return Energy::Unavailable(format!("there are no sensors: {why}")),
-    };
     let each = samples.back_to_back.unwrap_or(samples.time.median);
     let each = match samples.method.path {
         Path::Graph => each,
@@ -285,8 +279,11 @@ fn energy(
     };
     let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
-    let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)));
-    measured.unwrap_or_else(|failure| Energy::Unavailable(failure.to_string()))
+    let measured = meter.map_err(|why| format!("there are no sensors: {why}")).and_then(|meter| {
+        catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)))
+            .unwrap_or_else(|failure| Err(failure.to_string()))
+    });
+    measured.map_or_else(Energy::Unavailable, Energy::Measured)
 }
 
 /// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
@@ -356,14 +353,10 @@ fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
 /// Returns the options by which the launches of a case are traced as they were sampled.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
-    let places = (samples.relocations > 0).then(|| drawn(samples));
-    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
-}
-
-/// Draws places at random.
-fn drawn<const N: usize>(samples: &Samples) -> [u64; N] {
     let seed = Placement::seed(samples.timer.simulated);
-    std::array::from_fn(|number| Placement::place(number, seed))
+    let drawn = || std::array::from_fn(|number| Placement::place(number, seed));
+    let places = (samples.relocations > 0).then(drawn);
+    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
 }
 
 /// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
@@ -381,10 +374,8 @@ impl<'a> StepReporter<'a> {
         reply(Reply::Step(step));
         Self { step, next: 0, reply }
     }
-}
 
-impl measure::StepObserver for StepReporter<'_> {
-    fn step_reached(&mut self, step: Step) {
+    pub(super) fn reached(&mut self, step: Step) {
         self.step = step;
         let is_due = match step {
             Step::WarmUp(launches) => launches == 0,

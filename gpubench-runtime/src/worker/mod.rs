@@ -17,7 +17,7 @@ use crate::peaks::{CeilingCache, device_of};
 use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
 use crate::registry::{self, Entry};
 use crate::{catch, devices::kinds};
-use gpubench_core::Variant;
+use gpubench_core::{Variant, while_listed};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,
     Stage, Step,
@@ -212,6 +212,9 @@ impl WorkerState {
 
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
     pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
+        if request.device().is_empty() {
+            reply(Reply::Step(Step::Preparation));
+        }
         match request {
             Request::DeviceInfo { device, ceilings } => {
                 let opened = self.open(device);
@@ -240,15 +243,15 @@ impl WorkerState {
                 });
             }
             Request::List { variants, cases } => {
-                reply(Reply::Step(Step::Preparation));
                 variants.iter().for_each(|variant| reply(Reply::Listed(variant.list(&self.entries, cases))));
             }
             Request::Pair { with, jobs } => {
-                reply(Reply::Step(Step::Preparation));
-                jobs.iter().for_each(|job| reply(Reply::Paired(partner_of(job, with, &self.entries))));
+                for job in jobs {
+                    let partner = || partner_of(job, with, &self.entries);
+                    reply(Reply::Paired(while_listed(DeviceId::parse(&job.device).ordinal, partner)));
+                }
             }
             Request::Devices { kinds } => {
-                reply(Reply::Step(Step::Preparation));
                 // Opens the library, which need not be there.
                 reply(Reply::Library(
                     // A path that is not UTF-8 cannot be sent.
@@ -260,10 +263,7 @@ impl WorkerState {
                 kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
             }
             #[cfg(feature = "doctor")]
-            Request::Examine { kind } => {
-                reply(Reply::Step(Step::Preparation));
-                reply(Reply::Examined(kinds::examine(kind)));
-            }
+            Request::Examine { kind } => reply(Reply::Examined(kinds::examine(kind))),
             Request::End => {}
         }
         reply(Reply::Done);

@@ -56,20 +56,19 @@ impl PreparedCase {
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
-        let prepared = |checked, seen| Self {
+        let prepared = |seen| Self {
             counts,
-            checked,
+            checked: false,
             seen,
             set_up: Duration::ZERO,
             first_launch: begin.elapsed(),
         };
         let Some(options) = options else {
             launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
-            return Ok(prepared(false, LaunchInfo::default()));
+            return Ok(prepared(LaunchInfo::default()));
         };
-        case.keep_output(true);
+        case.0.keep_output(true);
         let mut prepared = prepared(
-            false,
             catch(Stage::Launch, || device.observe(case))
                 .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?,
         );
@@ -107,29 +106,33 @@ pub(super) fn on<T>(
     not_left(stage, done, device.make_current())
 }
 
+/// Does a step of the user's code, adds the driver's message to its failure, and waits for the device: no part of the step falls into what
+/// follows, and late errors are its own.
+fn awaited<T>(
+    device: &mut dyn Device,
+    stage: Stage,
+    step: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let done = on(device, stage, step).map_err(|failure| remarked(failure, device))?;
+    synchronize(device, stage)?;
+    Ok(done)
+}
+
 /// Makes the inputs.
 pub(super) fn set_up(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
-    on(device, Stage::Setup, || case.setup()).map_err(|failure| remarked(failure, device))?;
-    synchronize(device, Stage::Setup)
+    awaited(device, Stage::Setup, || case.setup())
 }
 
 /// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
 /// follows.
 fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
-    if !case.resets() {
-        return Ok(());
-    }
-    let done = on(device, Stage::Reset, || case.reset());
-    done.map_err(|failure| remarked(failure, device))?;
-    synchronize(device, Stage::Reset)
+    if case.resets() { awaited(device, Stage::Reset, || case.reset()) } else { Ok(()) }
 }
 
 /// Launches once on fresh inputs, and waits for it.
 pub(super) fn launch(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
-    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
-    launched.map_err(|failure| remarked(failure, device))?;
-    synchronize(device, Stage::Launch)
+    awaited(device, Stage::Launch, || catch(Stage::Launch, || case.launch()))
 }
 
 /// Waits for the device, and reports late errors as failures of `stage`.
@@ -138,14 +141,11 @@ pub(super) fn synchronize(device: &mut dyn Device, stage: Stage) -> Result<(), F
 }
 
 /// Adds the driver's message to a failure of the user's code. Failures of a sampler have it already.
-pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
-    match device.remark().filter(|_| failure.stage != Stage::Sampling) {
-        Some(remark) => {
-            let message = format!("{}; the driver says: {remark}", failure.message);
-            failure.with_message(message)
-        }
-        None => failure,
+pub(super) fn remarked(mut failure: Failure, device: &mut dyn Device) -> Failure {
+    if let Some(remark) = device.remark().filter(|_| failure.stage != Stage::Sampling) {
+        failure.message += &format!("; the driver says: {remark}");
     }
+    failure
 }
 
 /// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process ends within
@@ -162,33 +162,33 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
 /// The launches of a case, as work to be sampled.
 impl Work for CaughtCase<'_> {
     fn resets(&self) -> bool {
-        (**self).resets()
+        self.0.resets()
     }
 
     fn is_checked(&self) -> bool {
-        (**self).is_checked()
+        self.0.is_checked()
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        let reset = catch(Stage::Reset, || (**self).reset().map_err(failed(Stage::Reset)));
+        let reset = catch(Stage::Reset, || self.0.reset().map_err(failed(Stage::Reset)));
         end_if_copied();
         reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        let launched = (**self).launch().map_err(failed(Stage::Launch));
+        let launched = self.0.launch().map_err(failed(Stage::Launch));
         end_if_copied();
         launched
     }
 
     fn keep_output(&mut self, keeps: bool) {
-        (**self).keep_output(keeps);
+        self.0.keep_output(keeps);
     }
 
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = catch(Stage::Setup, || {
             let counts = self.counts()?;
-            self.lay_aside();
+            self.0.lay_aside();
             set_allocation_seed();
             self.setup()?;
             Ok(self.counts()? == counts)
@@ -204,13 +204,13 @@ impl Work for CaughtCase<'_> {
     fn restore_inputs(&mut self) {
         // Of inputs whose `drop` panics nothing is left to be done.
         _ = catch(Stage::Setup, || {
-            (**self).restore_inputs();
+            self.0.restore_inputs();
             Ok(())
         });
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        catch(Stage::Counts, || Ok((**self).memory(visit))).unwrap_or(false)
+        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
     }
 }
 
@@ -317,7 +317,7 @@ impl Afterwards<'_> {
 
     /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
     pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
-        self.case.keep_output(true);
+        self.case.0.keep_output(true);
         let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
@@ -369,7 +369,7 @@ impl Afterwards<'_> {
     }
 
     fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {
-        self.case.keep_output(true);
+        self.case.0.keep_output(true);
         let fresh = self.timed(Inputs::Fresh)?;
         let checked = on(self.device, Stage::Check, || self.case.check())?;
         on(self.device, Stage::Check, || self.case.drop_output())?;
@@ -422,7 +422,7 @@ impl Afterwards<'_> {
     fn renew(&mut self) -> Result<(), Failure> {
         // A panic of the inputs' `drop` loses nothing that is still needed.
         _ = catch(Stage::Setup, || {
-            self.case.clear();
+            self.case.0.clear();
             Ok(())
         });
         _ = self.device.make_current();

@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStringExt;
 use gpubench_records::files::OpenBaselines;
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
-use gpubench_records::record::{Record, Run};
-use gpubench_runtime::__private::steps::{Caller, Reply, Request, ResumedRecords, asks_for, parse, plan_of};
-use gpubench_runtime::Settings;
+use gpubench_records::record::Run;
+use gpubench_runtime::__private::steps::{Caller, Reply, Request, ResumedRecords, asks_for, parse};
+use gpubench_runtime::{JobStatus, Plan, Settings};
 use gpubench_stats::units::Nanoseconds;
 
 /// Something that reads.
@@ -99,7 +99,8 @@ fn shown(run: &Run) {
 
 /// Goes on from a run in which just those cases are planned that it has.
 fn resumed(run: Run) {
-    let plan = plan_of(run.records.iter().map(Record::planned));
+    let mut plan = Plan::default();
+    plan.jobs = run.records.iter().map(|record| (record.planned().into(), JobStatus::Measured)).collect();
     let (program, sampling) = (run.program.clone(), run.sampling);
     let info = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };

@@ -295,11 +295,6 @@ impl Device for Cuda {
         sampling::pair_sampler(self, works, wanted)
     }
 
-    fn relocate_inputs(&mut self, work: &mut dyn Work, place: u64) -> Result<bool, Failure> {
-        let mut work = Guarded::new(work, self.own);
-        places::relocate_inputs(self, &mut work, place)
-    }
-
     fn set_allocation_seed(&mut self, place: u64) {
         // If this fails, the next call fails too.
         _ = self.own.restore();

@@ -136,9 +136,9 @@ fn single_cases_have_the_facts_of_their_device() {
         info_with_peaks(&mut scripted.supervisor(&|| false, Box::new(drop)), &locked, "fake")
             .map_err(|error| error.to_string())
     };
-    let (found, notes) =
+    let (found, note) =
         facts_by(|_, _| (vec![Reply::DeviceInfo(info("itself"))], None)).expect("it tells them");
-    assert_eq!((&*found.device, notes), ("fake", Vec::new()));
+    assert_eq!((&*found.device, note), ("fake", None));
     assert_eq!(found.properties, [Property::new("clocks", Value::Text("1,980 MHz".to_owned()))]);
     type Script = fn(usize, &Request) -> Replies;
     let refused: [(&str, Script); 3] = [

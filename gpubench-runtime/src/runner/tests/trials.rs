@@ -16,8 +16,11 @@ struct Tried {
 
 fn outcomes(trials: &[Trial]) -> Vec<(String, String)> {
     let told = |trial: &Trial| match &trial.outcome {
-        TrialOutcome::Failed(failure) => format!("{}: {failure}", trial.outcome),
-        other => other.to_string(),
+        TrialOutcome::Passed => "passed".to_owned(),
+        TrialOutcome::Launched => "launched".to_owned(),
+        TrialOutcome::Skipped(why) => format!("skipped: {why}"),
+        TrialOutcome::Ignored(why) => format!("ignored: {why}"),
+        TrialOutcome::Failed(failure) => format!("failed: {failure}"),
     };
     trials.iter().map(|trial| (trial.name.clone(), told(trial))).collect()
 }
@@ -64,14 +67,14 @@ fn each_job_has_its_outcome_and_costs_no_other() {
     plan.jobs[2].1 = JobStatus::Broken(failed(Stage::Args));
     let done = tried(&plan, &config(1), false, &|| false, by_name);
     let expected = told(&[
-        ("checked", "ok"),
+        ("checked", "passed"),
         ("skipped", "skipped: too small"),
-        ("broken", "FAILED: args: out of paper"),
-        ("wrong", "FAILED: check: out of paper"),
-        ("closed", "FAILED: device: it is closed"),
-        ("silent", "FAILED: worker: sent no result"),
-        ("killed", "FAILED: worker: the process was ended by signal SIGKILL"),
-        ("launched", "ok (launched, nothing to check)"),
+        ("broken", "failed: args: out of paper"),
+        ("wrong", "failed: check: out of paper"),
+        ("closed", "failed: device: it is closed"),
+        ("silent", "failed: worker: sent no result"),
+        ("killed", "failed: worker: the process was ended by signal SIGKILL"),
+        ("launched", "launched"),
     ]);
     assert!(done.ended.is_ok());
     assert_eq!(done.outcomes, expected);
@@ -102,7 +105,7 @@ fn a_failure_is_tried_again_in_a_new_worker() {
         _ => (vec![Reply::Tested(Ok(true))], None),
     };
     let done = tried(&both, &config(1), false, &|| false, once);
-    assert_eq!(done.outcomes, told(&[("checked", "ok"), ("wrong", "ok")]));
+    assert_eq!(done.outcomes, told(&[("checked", "passed"), ("wrong", "passed")]));
 }
 
 #[test]
@@ -122,6 +125,6 @@ fn what_needs_a_missing_device_is_ignored_unless_that_is_demanded() {
     let (job, _) = plan.jobs.remove(0);
     plan.absent.push((job, "there is no GPU".to_owned()));
     let absent = |demanded| outcomes(&absent_trials(&plan, demanded).collect::<Vec<_>>());
-    assert_eq!(absent(false), told(&[("a", "ignored, there is no GPU")]));
-    assert_eq!(absent(true), told(&[("a", "FAILED: device: there is no GPU")]));
+    assert_eq!(absent(false), told(&[("a", "ignored: there is no GPU")]));
+    assert_eq!(absent(true), told(&[("a", "failed: device: there is no GPU")]));
 }

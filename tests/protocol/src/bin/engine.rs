@@ -9,6 +9,7 @@
 use gpubench::{gpu_bench, host};
 use gpubench_records::selection::{CaseSelection, NameFilter};
 use gpubench_runtime::__private::steps::{Ignored, Selection, plan};
+use gpubench_runtime::device::Available;
 use protocol::engine::Engine;
 
 /// From one number to the other, eight samples in nine are added, and nothing else.
@@ -27,7 +28,7 @@ fn plan_many(_stream: &host::Stream) -> Result<(), String> {
     let cases =
         CaseSelection { filters: vec![NameFilter::Text("::many".to_owned())], ..CaseSelection::default() };
     let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
-    let plan = plan(&many, &[("host".to_owned(), "host")])?;
+    let plan = plan(&many, &[Available::new("host", "host")])?;
     if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
 }
 
