@@ -3,16 +3,14 @@
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
 //! of that if it starts in one: on the average by L·(b + L/2) over the period.
 
-mod folded;
+use std::{iter::successors, ops::RangeInclusive};
 
-use std::ops::RangeInclusive;
-
-use self::folded::Samples;
 use crate::quantile::{ascending, quantile};
-use crate::{median, summary::median_below_step, units::Nanoseconds};
+use crate::units::{Nanoseconds, Range};
+use crate::{median, summary::median_below_step, trimmed::moments};
 
 /// The periods of a device that the search covers.
-const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
+const PERIODS: [f64; 2] = [25e3, 250e3];
 /// A slow read takes longer than the median by this many standard deviations, and by this many steps of the timer.
 const SLOW_DEVIATIONS: f64 = 2.25;
 const SLOW_STEPS: f64 = 4.0;
@@ -30,11 +28,23 @@ const SAME_PERIOD: f64 = 5e-4;
 const LEAST_Z: f64 = 5.8;
 const FEWEST_DELAYED: usize = 4;
 /// The part of its time that a launch waits for memory.
-const WAITS: RangeInclusive<f64> = 0.3..=1.1;
+const WAITS: [f64; 2] = [0.3, 1.1];
 /// The delay of a launch, relative to that of a read.
 const RELATIVE_DELAY: RangeInclusive<f64> = 0.5..=1.5;
 /// Three in four of the samples in the window are delayed by at least this part of the delay.
 const LEAST_DELAY: f64 = 0.3;
+
+/// The samples and the bins of the first search, the factor from one search to the next, and the bins of the last one.
+const FIRST: (usize, usize) = (256, 32);
+const FINER: usize = 4;
+const LAST_BINS: usize = 1024;
+/// The distance from the best period, in steps, and from the ends of the best window, in bins of the next search, that this covers.
+const PERIODS_AROUND: f64 = 2.0;
+const BINS_AROUND: usize = 3 * FINER;
+/// The part of `z` by which windows of the same samples differ, from errors of rounding.
+const ALIKE: f64 = 1e-6;
+/// Distances from the median count up to this many standard deviations, so that a few outliers do not decide.
+const CLIP: f64 = 4.0;
 
 crate::stored! {
     /// The memory of a device is held up for a time, again and again.
@@ -75,30 +85,25 @@ impl DramStallPeriod {
     /// Nothing if slow reads come at other times: if less than six in ten reads in the best window of the best period are slow, or less
     /// than six in ten slow reads start in it. Half of them do where the period is half as long.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
-        if times.len() < FEWEST_SLOW || starts.len() != times.len() {
-            return None;
-        }
         // The search refines phases, which a distant origin would move with the period.
         let starts: Vec<Nanoseconds> = starts.iter().map(|start| *start - starts[0]).collect();
-        let samples = Samples::new(&starts, times, step);
+        let samples = Samples::new(&starts, times, step, FEWEST_SLOW)?;
         let limit = samples.median + (SLOW_DEVIATIONS * samples.deviation).max(SLOW_STEPS * step.as_f64());
         let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
         let slow: Vec<Nanoseconds> = times.iter().copied().filter(is_slow).collect();
-        if slow.len() < FEWEST_SLOW || slow.len() as f64 > MOST_SLOW * times.len() as f64 {
-            return None;
-        }
-        let duration = median(&slow)?.as_f64() - samples.median;
+        let are_some = slow.len() >= FEWEST_SLOW && slow.len() as f64 <= MOST_SLOW * times.len() as f64;
+        let duration = median(&slow).filter(|_| are_some)?.as_f64() - samples.median;
         // A read that starts in a stall, or ends after its begin, is slow.
         let width = samples.median + duration;
-        let periods = PERIODS.start().max(4.0 * width)..=*PERIODS.end();
-        let window = samples.search(periods, &(0.5 * width..=1.2 * width), duration)?;
-        let [inside, _] = window.split(&starts, times);
+        let periods = [PERIODS[0].max(4.0 * width), PERIODS[1]];
+        let window = samples.search(periods, [0.5 * width, 1.2 * width], duration)?;
+        let [(_, inside), _] = window.split(&starts, times);
         let slow_inside = inside.iter().filter(|time| is_slow(time)).count();
         let explained = slow_inside as f64 / inside.len().max(slow.len()) as f64;
         (explained >= EXPLAINED).then_some(Self {
             period: Nanoseconds(window.period),
             // By this error the phase moves by the width of the window over all reads.
-            error: Nanoseconds(width * window.period / samples.length(times.len())),
+            error: Nanoseconds(width * window.period / starts[starts.len() - 1].as_f64()),
             duration: Nanoseconds(duration),
         })
     }
@@ -113,38 +118,30 @@ impl DramStall {
         step: Nanoseconds,
         device: &DramStallPeriod,
     ) -> Option<Self> {
-        if starts.len() != times.len() || times.len() < FEWEST {
-            return None;
-        }
-        let samples = Samples::new(starts, times, step);
-        let period = device.period.as_f64();
+        let samples = Samples::new(starts, times, step, FEWEST)?;
+        let (period, duration) = (device.period.as_f64(), device.duration.as_f64());
         let error = device.error.as_f64() + SAME_PERIOD * period;
-        let widths = widths(samples.median, device);
-        let window = samples.search(period - error..=period + error, &widths, device.duration.as_f64())?;
-        let [inside, outside] = window.split(starts, times);
+        // The widths of the window in which launches of this time may start and meet one stall more than others.
+        let [least, most] = WAITS.map(|waits| waits * samples.median + duration / 2.0);
+        let widths = if most < period { [least, most] } else { [0.0, period] };
+        let window = samples.search([period - error, period + error], widths, duration)?;
+        let [(phases, inside), (other_phases, outside)] = window.split(starts, times);
         let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
         let delay = slow - fast;
-        let least = quantile(&ascending(&inside), 0.25) - fast.as_f64();
-        let is_delayed =
-            RELATIVE_DELAY.contains(&(delay / device.duration)) && least >= LEAST_DELAY * delay.as_f64();
-        let is_wide = window.width >= *widths.start() && inside.len().min(outside.len()) >= FEWEST_DELAYED;
-        if window.z < LEAST_Z || !is_wide || !is_delayed {
-            return None;
-        }
-        let period = Nanoseconds(window.period);
-        let widths = samples.widths(&window);
-        let (least, greatest) = (widths.start / window.period, widths.end / window.period);
-        let share = f64::midpoint(least, greatest);
+        let least = Nanoseconds(quantile(&ascending(&inside), 0.25)) - fast;
+        let is_delayed = RELATIVE_DELAY.contains(&(delay / device.duration)) && least >= LEAST_DELAY * delay;
+        let is_wide = window.width >= widths[0] && inside.len().min(outside.len()) >= FEWEST_DELAYED;
+        let [least, most] = window.shares(&phases, &other_phases);
+        let middle = f64::midpoint(least, most);
         // A launch that waits for memory all its time tells the fraction better than the ends of the window, if samples allow that.
-        let whole = ((fast + delay / 2.0) / period).fract();
-        let is_whole = (least..=greatest).contains(&whole);
-        Some(Self {
-            period,
+        let whole = ((fast + delay / 2.0) / Nanoseconds(window.period)).fract();
+        (window.z >= LEAST_Z && is_wide && is_delayed).then_some(Self {
+            period: Nanoseconds(window.period),
             delay,
             from: Nanoseconds(window.from),
             width: Nanoseconds(window.width),
-            delayed_fraction: if is_whole { whole } else { share },
-            error: delay * ((greatest - least) / 4.0),
+            delayed_fraction: if (least..=most).contains(&whole) { whole } else { middle },
+            error: delay * ((most - least) / 4.0),
         })
     }
 
@@ -155,180 +152,133 @@ impl DramStall {
 
     /// Returns these times as they would be if each sample had met the mean delay and no stall.
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
-        let mean = self.mean_delay();
-        let delay = |start: Nanoseconds| {
-            let phase = (start - self.from).as_f64().rem_euclid(self.period.as_f64());
-            if phase < self.width.as_f64() { self.delay } else { Nanoseconds::ZERO }
-        };
-        times.iter().zip(starts).map(|(time, start)| *time - delay(*start) + mean).collect()
+        let [period, width] = [self.period, self.width].map(Nanoseconds::as_f64);
+        let is_delayed = |start: Nanoseconds| (start - self.from).as_f64().rem_euclid(period) < width;
+        let delay = |start| if is_delayed(start) { self.delay } else { Nanoseconds::ZERO };
+        times.iter().zip(starts).map(|(time, start)| *time - delay(*start) + self.mean_delay()).collect()
     }
 }
 
-/// Returns the widths of the window in which launches of this time may start and meet one stall more than others.
-fn widths(time: f64, device: &DramStallPeriod) -> RangeInclusive<f64> {
-    let (period, duration) = (device.period.as_f64(), device.duration.as_f64());
-    let width = |waits: &f64| waits * time + duration / 2.0;
-    if width(WAITS.end()) < period { width(WAITS.start())..=width(WAITS.end()) } else { 0.0..=period }
+/// Samples in the order they ran.
+struct Samples {
+    /// Their starts, and the distances of their times from the median.
+    each: Vec<(f64, f64)>,
+    median: f64,
+    /// The standard deviation, which times below the median tell.
+    deviation: f64,
+}
+
+impl Samples {
+    /// Prepares samples, whose times a timer read in steps of `step`. Nothing if there are fewer than `fewest`, or if a start is missing.
+    fn new(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds, fewest: usize) -> Option<Self> {
+        let sorted = Some(ascending(times)).filter(|it| it.len() >= fewest && it.len() == starts.len())?;
+        let median = quantile(&sorted, 0.5);
+        let deviation = (median - quantile(&sorted, 0.16)).max(step.as_f64() / 2.0);
+        let each = starts.iter().zip(times).map(|(start, time)| (start.as_f64(), time.as_f64() - median));
+        Some(Self { each: each.collect(), median, deviation })
+    }
+
+    /// Returns the window with the largest `z` of all `periods`. Times count up to `delay` from their median. The first search is for
+    /// windows of one of `widths`; then they may become narrower.
+    ///
+    /// Each search tries periods so close together that over its samples the phase moves by one bin.
+    fn search(&self, [mut first, mut last]: [f64; 2], widths: [f64; 2], delay: f64) -> Option<Window> {
+        let clip = delay.min(CLIP * self.deviation);
+        let clipped: Vec<f64> = self.each.iter().map(|(_, excess)| excess.min(clip).max(-clip)).collect();
+        let (mean, variance) = moments(&clipped).filter(|(_, variance)| *variance > 0.0)?;
+        let score = |((start, _), excess): (&(f64, f64), f64)| (*start, (excess - mean) / variance.sqrt());
+        let scored: Vec<(f64, f64)> = self.each.iter().zip(clipped).map(score).collect();
+        let (mut count, mut bins, mut found) = (0, 0, None);
+        while (count, bins) != (scored.len(), LAST_BINS) {
+            count = (FINER * count).max(FIRST.0).min(scored.len());
+            bins = (FINER * bins).clamp(FIRST.1, LAST_BINS);
+            let samples @ [(begin, _), .., (end, _)] = &scored[..count] else { return None };
+            let step = |period: f64| period * (period / (end - begin) / bins as f64).max(1e-9);
+            let next = |period: &f64| Some(period + step(*period)).filter(|it| it > period && *it <= last);
+            let best = |period| best_window(&sums(samples, period, bins), period, widths, found);
+            let mut windows: Vec<Window> = successors(Some(first), next).filter_map(best).collect();
+            // The middle one of those that hold the same samples.
+            let most = windows.iter().map(|window| window.z).fold(0.0, f64::max);
+            windows.retain(|window| window.z >= most * (1.0 - ALIKE));
+            let best = *windows.get(windows.len() / 2)?;
+            let around = PERIODS_AROUND * step(best.period);
+            (first, last, found) = (best.period - around, best.period + around, Some(best));
+        }
+        found
+    }
+}
+
+/// A window of the phases of a period.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    period: f64,
+    from: f64,
+    width: f64,
+    /// The number of standard errors by which samples in the window are slower than the others.
+    z: f64,
+}
+
+impl Window {
+    /// Returns the samples that start in the window, and the others: the times from its start to theirs, and their own times.
+    fn split(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> [(Vec<f64>, Vec<Nanoseconds>); 2] {
+        let phases = starts.iter().map(|start| (start.as_f64() - self.from).rem_euclid(self.period));
+        let both = phases.zip(times.iter().copied());
+        let (inside, outside): (Vec<_>, Vec<_>) = both.partition(|(phase, _)| *phase < self.width);
+        [inside, outside].map(|side| side.into_iter().unzip())
+    }
+
+    /// Returns the likely parts of the period that the window takes. Its ends lie between the phases of samples in it and those of others, or
+    /// one usual distance further.
+    fn shares(&self, inside: &[f64], outside: &[f64]) -> [f64; 2] {
+        let length = |phases: &[f64]| Range::of(phases.iter()).map_or(0.0, |range| range.high - range.low);
+        let usual = self.period / (inside.len() + outside.len()).min(LAST_BINS) as f64;
+        let least = (length(inside) - usual).max(0.0);
+        [least, (self.period - length(outside) + usual).min(self.period)].map(|width| width / self.period)
+    }
+}
+
+/// Returns the window with the largest `z` of those of one of `widths`, around the one that was found with fewer bins. Takes [`sums`].
+fn best_window(sums: &[(f64, f64)], period: f64, widths: [f64; 2], found: Option<Window>) -> Option<Window> {
+    let bins = sums.len() / 2;
+    let (all, bin) = (sums[bins].1, period / bins as f64);
+    let in_bins = |width: f64| (width / bin).round() as usize;
+    let around = |place: usize| place.saturating_sub(BINS_AROUND)..place + BINS_AROUND + 1;
+    let firsts = found.map_or(0..bins, |found| around(bins + in_bins(found.from)));
+    let [least, most] = widths.map(in_bins);
+    let lengths = found.map_or(least..most + 1, |found| around(in_bins(found.width)));
+    let lengths = lengths.start.clamp(1, bins - 1)..lengths.end.min(most + 1).clamp(2, bins);
+    // Until the end, its `z` is the square of it over the number of samples.
+    let mut best = Window { period, from: 0.0, width: 0.0, z: 0.0 };
+    for first in firsts.map(|first| first % bins) {
+        for length in lengths.clone() {
+            let (before, end) = (sums[first], sums[first + length]);
+            let (sum, inside) = (end.0 - before.0, end.1 - before.1);
+            let explained = sum * sum.abs() / (inside * (all - inside));
+            if explained > best.z && explained.is_finite() {
+                best = Window { from: first as f64 * bin, width: length as f64 * bin, z: explained, ..best };
+            }
+        }
+    }
+    (best.z > 0.0).then(|| Window { z: (best.z * all).sqrt(), ..best })
+}
+
+/// Returns the sum of scores and the number of samples before each bin of two periods, so that a window may pass the end of the first.
+fn sums(samples: &[(f64, f64)], period: f64, bins: usize) -> Vec<(f64, f64)> {
+    let mut sums = vec![(0.0, 0.0); 2 * bins + 1];
+    let frequency = 1.0 / period;
+    for (start, score) in samples {
+        let turns = start * frequency;
+        // `fract` takes ten times as long.
+        let bin = (turns - turns as i64 as f64) * bins as f64;
+        let sum = &mut sums[1 + (bin as usize).min(bins - 1)];
+        *sum = (sum.0 + score, sum.1 + 1.0);
+    }
+    for end in 1..sums.len() {
+        let (before, more) = if end <= bins { (end - 1, end) } else { (bins, end - bins) };
+        sums[end] = (sums[before].0 + sums[more].0, sums[before].1 + sums[more].1);
+    }
+    sums
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DEVICE: DramStallPeriod =
-        DramStallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), duration: Nanoseconds(2e3) };
-
-    #[track_caller]
-    fn has_widths(time: f64, expected: [f64; 2]) {
-        let found = widths(time, &DEVICE);
-        let away = [found.start() - expected[0], found.end() - expected[1]];
-        assert!(away.iter().all(|away| away.abs() < 1e-6), "{time}: {found:?}");
-    }
-
-    /// A launch meets the stall that begins while it waits, and half of one in which it starts.
-    #[test]
-    fn the_window_is_as_wide_as_a_launch_waits() {
-        // By hand: 0.3 · 50 + 1 to 1.1 · 50 + 1 µs.
-        has_widths(50e3, [16e3, 56e3]);
-        has_widths(1e3, [1.3e3, 2.1e3]);
-        // 1.1 · 89 + 1 µs are just below a period; from there on it may have any width.
-        has_widths(89e3, [27.7e3, 98.9e3]);
-        for time in [91e3, 110e3, 250e3, 1e6] {
-            has_widths(time, [0.0, 100e3]);
-        }
-    }
-
-    /// By hand: a fifth of launches is delayed by 1000 ns, which is 200 for each.
-    #[test]
-    fn evened_times_have_the_mean_delay() {
-        let stall = DramStall {
-            period: Nanoseconds(100.0),
-            delay: Nanoseconds(1000.0),
-            from: Nanoseconds(90.0),
-            width: Nanoseconds(20.0),
-            delayed_fraction: 0.2,
-            error: Nanoseconds(0.0),
-        };
-        assert_eq!(stall.mean_delay(), Nanoseconds(200.0));
-        let (starts, times) = ([0.0, 50.0, 95.0, 195.0, 250.0], [5000.0, 4000.0, 5000.0, 5001.0, 4003.0]);
-        let found = stall.stall_corrected(&starts.map(Nanoseconds), &times.map(Nanoseconds));
-        assert_eq!(found, [4200.0, 4200.0, 4200.0, 4201.0, 4203.0].map(Nanoseconds));
-    }
-
-    /// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start in the first 41 µs meet
-    /// the stall.
-    fn samples(delayed: impl Fn(usize, bool) -> f64) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
-        let at = |number: usize| 107.9e3 * number as f64;
-        let times = (0..400).map(|number| {
-            let meets = at(number).rem_euclid(100e3) < 41e3;
-            Nanoseconds(40e3 + (number * 7 % 11) as f64 * 20.0 + delayed(number, meets))
-        });
-        ((0..400).map(at).map(Nanoseconds).collect(), times.collect())
-    }
-
-    /// The period is known the better, the longer samples take.
-    #[test]
-    fn more_samples_make_the_period_sharper() {
-        let at = |number: usize| 107.9e3 * number as f64;
-        let delay = |number: usize| if at(number).rem_euclid(100e3) < 41e3 { 2e3 } else { 0.0 };
-        let time = |number: usize| Nanoseconds(40e3 + (number * 7 % 11) as f64 * 20.0 + delay(number));
-        let starts: Vec<_> = (0..3000).map(at).map(Nanoseconds).collect();
-        let times: Vec<_> = (0..3000).map(time).collect();
-        let found = DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE).expect("it is planted");
-        assert!(
-            (found.period.0 - 100e3).abs() < 1.0 && (found.delayed_fraction - 0.41).abs() < 0.002,
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn a_planted_stall_is_found_and_what_is_none_is_not() {
-        let find = |delayed: &dyn Fn(usize, bool) -> f64| {
-            let (starts, times) = samples(delayed);
-            DramStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE)
-        };
-        let found = find(&|_, meets| if meets { 2e3 } else { 0.0 }).expect("it is planted");
-        assert!((found.period.0 - 100e3).abs() < 5.0 && (found.delay.0 - 2e3).abs() < 100.0, "{found:?}");
-        assert!(
-            (found.delayed_fraction - 0.41).abs() < 0.005 && (found.width.0 - 41e3).abs() < 1e3,
-            "{found:?}"
-        );
-        assert!(found.from.0 < 2e3 || found.from.0 > 98e3, "{found:?}");
-        assert!(found.error.0 > 0.0 && found.error.0 < 0.02 * found.delay.0, "{found:?}");
-        assert_eq!(find(&|_, _| 0.0), None, "no stall");
-        assert_eq!(find(&|_, meets| if meets { 800.0 } else { 0.0 }), None, "less than half of the device's");
-        assert_eq!(find(&|_, meets| if meets { 3500.0 } else { 0.0 }), None, "more than one and a half");
-        assert_eq!(find(&|number, _| if number % 5 < 2 { 2e3 } else { 0.0 }), None, "slow at other times");
-        let of_some =
-            |some: usize| find(&|number, meets| if meets && number % 10 < some { 2e3 } else { 0.0 });
-        assert!(
-            of_some(9).is_some() && of_some(6).is_none(),
-            "three in four of those that meet it are slower"
-        );
-        // A launch that waits for memory for less than 0.4 of its time has no stall, give or take a quarter: 12.75 µs of starts.
-        let start = |number: usize| (107.9e3 * number as f64).rem_euclid(100e3);
-        let of_width = |width: f64| find(&|number, _| if start(number) < width { 2e3 } else { 0.0 });
-        assert!(
-            of_width(15e3).is_some_and(|found| (found.width.0 - 15e3).abs() < 1e3),
-            "{:?}",
-            of_width(15e3)
-        );
-        assert_eq!(of_width(10e3), None, "forty late samples");
-        assert_eq!(of_width(1e3), None, "a few late samples");
-        let (starts, times) = samples(|_, meets| if meets { 2e3 } else { 0.0 });
-        for (period, error) in [(0.0, 20.0), (0.0, 0.0), (-1.0, 0.0), (100e3, 200e3), (f64::NAN, 0.0)] {
-            let (period, error) = (Nanoseconds(period), Nanoseconds(error));
-            let device = DramStallPeriod { period, error, ..DEVICE };
-            assert_eq!(DramStall::find(&starts, &times, Nanoseconds(1.0), &device), None, "{device:?}");
-        }
-        let few =
-            |count: usize| DramStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
-        assert_eq!(few(FEWEST - 1), None);
-        assert_eq!(
-            DramStall::find(&starts[1..], &times, Nanoseconds(1.0), &DEVICE),
-            None,
-            "a start is missing"
-        );
-    }
-
-    /// Reads of 5 µs every 7.9 µs, of which those that start in the first 7 µs of a period of 100 are slow.
-    fn reads(count: usize, slow: impl Fn(usize, bool) -> bool) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
-        let at = |number: usize| 7.9e3 * number as f64;
-        let time = |number: usize| {
-            let is_slow = slow(number, at(number).rem_euclid(100e3) < 7e3);
-            Nanoseconds(5e3 + (number * 7 % 11) as f64 * 20.0 + if is_slow { 2e3 } else { 0.0 })
-        };
-        ((0..count).map(at).map(Nanoseconds).collect(), (0..count).map(time).collect())
-    }
-
-    #[test]
-    fn a_planted_period_is_found_and_slow_reads_at_other_times_have_none() {
-        let step = Nanoseconds(32.0);
-        let (starts, times) = reads(1000, |_, meets| meets);
-        let found = DramStallPeriod::find(&starts, &times, step).expect("it is planted");
-        assert!((found.period.0 - 100e3).abs() <= found.error.0 && found.error.0 < 100.0, "{found:?}");
-        assert!((found.duration.0 - 2e3).abs() < 100.0, "{found:?}");
-        assert_eq!(DramStallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
-        assert_eq!(
-            DramStallPeriod::find(&starts[..100], &times[..100], step),
-            None,
-            "eight slow reads are too few"
-        );
-        let of = |slow: &dyn Fn(usize, bool) -> bool| {
-            let (starts, times) = reads(1000, slow);
-            DramStallPeriod::find(&starts, &times, step)
-        };
-        let drawn = |number: usize| crate::random::random(number as u64);
-        assert_eq!(of(&|_, _| false), None, "none is slow");
-        assert_eq!(of(&|number, _| number % 5 < 2 || number % 7 == 0), None, "too many are slow");
-        assert_eq!(
-            of(&|number, meets| meets && drawn(number) % 5 < 2),
-            None,
-            "two in five that meet it are slow"
-        );
-        assert_eq!(of(&|number, meets| meets || number % 11 == 0), None, "as many are slow at other times");
-        assert!(of(&|number, meets| meets && drawn(number) % 5 > 0).is_some(), "four in five are");
-        // A late read is no longer than noise where the timer is coarse.
-        assert_eq!(DramStallPeriod::find(&starts, &times, Nanoseconds(600.0)), None);
-    }
-}
+mod tests;
