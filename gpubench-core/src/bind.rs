@@ -34,9 +34,12 @@ const LONG: usize = 100;
 
 /// An axis with the functions that show and parse its values.
 pub struct Shown<'a, T> {
-    values: &'a Values<T>,
-    show: fn(&T) -> String,
-    parse: fn(&str) -> Option<T>,
+    /// The values.
+    pub values: &'a Values<T>,
+    /// Shows a value.
+    pub show: fn(&T) -> String,
+    /// Parses a value.
+    pub parse: fn(&str) -> Option<T>,
 }
 
 impl<T: Clone> ArgAxis for Shown<'_, T> {
@@ -75,17 +78,10 @@ macro_rules! __axis {
         use $crate::bind::{Parse as _, Show as _};
         let values = &$values;
         let (show, parse) = ((&&values).show(), (&&&values).parse());
-        $crate::bind::Shown::of(values, show, parse)
+        $crate::bind::Shown { values, show, parse }
     }};
 }
 pub use __axis as axis;
-
-impl<'a, T> Shown<'a, T> {
-    /// Returns an axis over `values`, shown and parsed by these functions.
-    pub fn of(values: &'a Values<T>, show: fn(&T) -> String, parse: fn(&str) -> Option<T>) -> Self {
-        Self { values, show, parse }
-    }
-}
 
 /// Values that can be shown: by their `Display`, else by their `Debug`.
 pub trait Show<T> {
@@ -197,7 +193,7 @@ pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, Cas
 
 /// Returns the same for a value whose arithmetic was also done in exact numbers.
 pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<Option<u64>, CaseError> {
-    match (value.whole(), exact.value()) {
+    match (value.whole(), exact.0) {
         (Some(wrapped), Some(exact)) if wrapped != exact => {
             let number = type_name::<T>();
             Err(CaseError::new(format_args!(
@@ -216,11 +212,6 @@ impl Exact {
     /// Returns this number.
     pub const fn of(number: i128) -> Self {
         Self(Some(number))
-    }
-
-    /// Returns the number, if it is known.
-    pub const fn value(self) -> Option<i128> {
-        self.0
     }
 }
 
@@ -473,7 +464,7 @@ mod exact_tests {
     fn what_is_whole_is_found_by_its_type() {
         let (n, reference) = (3usize, &7u8);
         assert_eq!(
-            [exact!(n), exact!(reference), exact!(n as i64)].map(Exact::value),
+            [exact!(n), exact!(reference), exact!(n as i64)].map(|exact| exact.0),
             [Some(3), Some(7), Some(3)]
         );
         assert_eq!([exact!(1.5), exact!("4"), exact!(u128::MAX)], [Exact(None); 3]);
@@ -482,13 +473,13 @@ mod exact_tests {
     #[test]
     fn arithmetic_goes_beyond_64_bits_and_ends_in_nothing() {
         let big = Exact::of(i128::from(u64::MAX));
-        assert_eq!((big * Exact::of(4)).value(), Some(i128::from(u64::MAX) * 4));
-        assert_eq!((Exact::of(3) << Exact::of(40)).value(), Some(3 << 40));
-        assert_eq!((Exact::of(17) / Exact::of(5) + Exact::of(17) % Exact::of(5)).value(), Some(5));
+        assert_eq!((big * Exact::of(4)).0, Some(i128::from(u64::MAX) * 4));
+        assert_eq!((Exact::of(3) << Exact::of(40)).0, Some(3 << 40));
+        assert_eq!((Exact::of(17) / Exact::of(5) + Exact::of(17) % Exact::of(5)).0, Some(5));
         for nothing in
             [big * big * big, Exact::of(1) / Exact::of(0), Exact::of(1) << Exact::of(-1), Exact(None) + big]
         {
-            assert_eq!(nothing.value(), None);
+            assert_eq!(nothing.0, None);
         }
     }
 }

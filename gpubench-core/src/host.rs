@@ -6,14 +6,8 @@ use std::{fmt, sync::Arc};
 pub use crate::bind::Plain;
 use crate::{CaseError, LaunchStream, StreamSource};
 
-/// The threads that share a launch. The runtime has one.
-#[doc(hidden)]
-pub trait Pool: Send + Sync {
-    /// Runs `work` on the pool and waits for it.
-    fn install(&self, work: &mut (dyn FnMut() + Send));
-    /// Returns the number of threads.
-    fn threads(&self) -> usize;
-}
+/// Runs work on the pool of threads that share a launch, and waits for it. The runtime has one.
+type Install = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
 /// An in-order stream of work for this machine's CPU: each launch is spread over a thread pool, and finished when the call
 /// returns.
@@ -29,7 +23,8 @@ pub trait Pool: Send + Sync {
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    pool: Arc<dyn Pool>,
+    install: Install,
+    threads: usize,
     /// True once work ran. All clones share it.
     ran: Arc<AtomicBool>,
 }
@@ -38,10 +33,10 @@ pub struct Stream {
 const SMALLEST_BLOCK: usize = 64 << 10;
 
 impl Stream {
-    /// Returns a stream of work for this pool.
+    /// Returns a stream of work for a pool of this many threads, which `install` runs work on.
     #[doc(hidden)]
-    pub fn new(pool: Arc<dyn Pool>) -> Self {
-        Self { pool, ran: Arc::default() }
+    pub fn new(threads: usize, install: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
+        Self { install: Arc::new(install), threads, ran: Arc::default() }
     }
 
     /// Runs `work` with the stream's pool as rayon's current one, and waits for it.
@@ -51,7 +46,7 @@ impl Stream {
             self.ran.store(true, Ordering::Relaxed);
         }
         let (mut work, mut result) = (Some(work), None);
-        self.pool.install(&mut || result = work.take().map(|work| work()));
+        (self.install)(&mut || result = work.take().map(|work| work()));
         match result {
             Some(result) => result,
             None => unreachable!("a pool runs its work once"),
@@ -67,7 +62,7 @@ impl Stream {
     /// Returns the number of threads that share a launch.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.pool.threads()
+        self.threads
     }
 
     /// Returns the number of elements, of `len`, that each thread takes, so that every thread has one block and none a

@@ -76,19 +76,26 @@ pub enum Enqueued {
     Allocation,
 }
 
-/// A kernel and its launch configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelLaunch {
-    /// The same number as in its [`Piece`].
+/// A kernel's function and its launch configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// A number for the name of its function, or for its handle if it was not looked up by name.
     pub function: u64,
-    /// Its name in the module, if it was looked up in this process.
-    pub name: Option<String>,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
     /// The dynamic shared memory of a block, in bytes.
     pub dynamic_shared: u32,
+}
+
+/// A launch of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelLaunch {
+    /// What a [`Piece`] has of it.
+    pub shape: Shape,
+    /// Its name in the module, if it was looked up in this process.
+    pub name: Option<String>,
     /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
     pub info: Option<KernelInfo>,
 }
@@ -97,16 +104,7 @@ pub struct KernelLaunch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A kernel.
-    Kernel {
-        /// A number for the name of its function, or for its handle if it was not looked up by name.
-        function: u64,
-        /// Blocks in x, y and z.
-        grid: [u32; 3],
-        /// Threads of a block in x, y and z.
-        block: [u32; 3],
-        /// The dynamic shared memory of a block, in bytes.
-        dynamic_shared: u32,
-    },
+    Kernel(Shape),
     /// A copy of this many bytes.
     Copy(u64),
     /// A memset of this many bytes.
@@ -131,12 +129,7 @@ impl Enqueued {
     #[must_use]
     pub fn piece(&self) -> Option<Piece> {
         Some(match self {
-            Self::Kernel(KernelLaunch { function, grid, block, dynamic_shared, .. }) => Piece::Kernel {
-                function: *function,
-                grid: *grid,
-                block: *block,
-                dynamic_shared: *dynamic_shared,
-            },
+            Self::Kernel(kernel) => Piece::Kernel(kernel.shape),
             Self::Copy(bytes) | Self::CopyOut(bytes) => Piece::Copy(*bytes),
             Self::Memset(bytes) => Piece::Memset(*bytes),
             Self::HostFunction => Piece::HostFunction,

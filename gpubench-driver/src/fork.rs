@@ -3,8 +3,8 @@
 
 #![expect(unsafe_code, reason = "registers a function that `fork` calls")]
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{ffi::c_int, sync::Once};
 
 static IS_COPY: AtomicBool = AtomicBool::new(false);
 
@@ -13,20 +13,14 @@ static IS_COPY: AtomicBool = AtomicBool::new(false);
 pub fn mark_copies() {
     static MARKED: Once = Once::new();
 
-    type Handler = Option<extern "C" fn()>;
-
-    unsafe extern "C" {
-        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
-    }
-
-    extern "C" fn mark() {
+    unsafe extern "C" fn mark() {
         IS_COPY.store(true, Ordering::Relaxed);
     }
 
     MARKED.call_once(|| {
         // SAFETY: the function stores one atomic value, which is allowed in a copy of a process with several threads, and lives as
         // long as the process. Without memory for one more function the call fails, and copies are not marked.
-        unsafe { pthread_atfork(None, None, Some(mark)) };
+        unsafe { libc::pthread_atfork(None, None, Some(mark)) };
     });
 }
 

@@ -11,27 +11,22 @@
 /// - `| function`: the function gets the result code and the arguments after the call.
 /// - `| function(value, …)`: the function gets the result code and these values, computed from the arguments.
 macro_rules! forwarders {
-    ($list:ident: $($($name:ident)+ ($($argument:tt)*) $(=> $answer:ident)? $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
+    ($list:ident $suffix:tt: $($($name:ident)+ ($($argument:tt)*) $(=> $answer:ident)? $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
         $($crate::forward::forwarders! {
             @functions [$($name)+] ($($argument)*) { $(=> $answer)? $(| $watcher $(($($values)*))?)? }
         })*
 
-        const $list: &[&[(&str, Function)]] =
-            &[$(&[$($crate::forward::forwarders! { @listed $name(stringify!($name)) }),+]),*];
-    };
-    ($list:ident $suffix:literal: $($($name:ident)+ ($($argument:tt)*) $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
-        $($crate::forward::forwarders! {
-            @functions [$($name)+] ($($argument)*) { $(| $watcher $(($($values)*))?)? }
-        })*
-
         const $list: &[&[(&str, Function)]] = &[$($crate::forward::forwarders! {
-            @with_suffix $suffix [$($name)+] ($($argument)*) { $(| $watcher $(($($values)*))?)? }
+            @list $suffix [$($name)+] ($($argument)*) { $(| $watcher $(($($values)*))?)? }
         }),*];
     };
     (@functions [$($name:ident)+] $arguments:tt $then:tt) => {
         $($crate::forward::forwarders! { @define pub $name(stringify!($name)) $arguments $then })+
     };
-    (@with_suffix $suffix:literal [$($name:ident)+] $arguments:tt $then:tt) => {
+    (@list [] [$($name:ident)+] $arguments:tt $then:tt) => {
+        &[$($crate::forward::forwarders! { @listed $name(stringify!($name)) }),+]
+    };
+    (@list [$suffix:literal] [$($name:ident)+] $arguments:tt $then:tt) => {
         &[$(
             $crate::forward::forwarders! { @listed $name(stringify!($name)) },
             {

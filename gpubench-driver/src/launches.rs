@@ -7,7 +7,7 @@
 use std::ffi::c_uint;
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, called, enqueued,
+    DriverCall, Enqueued, KernelLaunch, Piece, Shape, add, add_failed, add_piece, add_poll, called, enqueued,
     loaded, stream_used, succeeded, watched_context,
 };
 use crate::kernel_info;
@@ -124,17 +124,14 @@ pub(crate) unsafe fn kernel_launched(
         return add_failed(called(), code);
     }
     let stream = stream_used(stream);
-    add_piece(stream as u64, || {
-        Some(Piece::Kernel { function: kernel_number(function), grid, block, dynamic_shared })
-    });
+    let shape = || Shape { function: kernel_number(function), grid, block, dynamic_shared };
+    add_piece(stream as u64, || Some(Piece::Kernel(shape())));
     add(|calls| {
         let captured = is_capturing(stream);
         let asks = !captured && calls.len() < ASKED;
         // SAFETY: the function exists.
         let info = asks.then(|| unsafe { kernel_info::info(function, block, dynamic_shared) }).flatten();
-        let name = kernel_name(function);
-        let number = kernel_number(function);
-        let kernel = KernelLaunch { function: number, name, grid, block, dynamic_shared, info };
+        let kernel = KernelLaunch { shape: shape(), name: kernel_name(function), info };
         DriverCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }

@@ -62,7 +62,7 @@ mod text;
 mod types;
 mod watch;
 
-pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch};
+pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, Shape, pieces, watch};
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use fork::{is_copy, mark_copies};
 pub use graphs::{capture_graphs, instantiate_unlisted, new_executables};
@@ -70,7 +70,7 @@ pub use interpose::{NotInterposed, interpose, interposed};
 pub use kernel_info::KernelInfo;
 pub use library::{library_path, load};
 pub use memory::{Memory, MemoryKind, memory, unlisted};
-pub use result::{Call, Origin, last_call, take_failure};
+pub use result::{Call, last_call, take_failure};
 pub use text::{error_name, error_text};
 
 /// The driver's functions, types and constants under the names of CUDA's header `cuda.h`. Each call is watched as a user's own is.

@@ -3,10 +3,11 @@
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::path::{Path, PathBuf};
-use std::{env, error::Error, os::unix::ffi::OsStrExt, path, ptr, sync::OnceLock};
+use std::{env, error::Error, mem::MaybeUninit, os::unix::ffi::OsStrExt, path, sync::OnceLock};
 
+use libc::{Dl_info, dladdr};
 use libloading::Library;
 
 use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
@@ -134,26 +135,11 @@ fn find(library: &Library, symbol: &str) -> Option<Function> {
 
 /// Returns the path of the library that has a function at this address. The library must never be closed.
 fn library_of(address: *const c_void) -> Option<PathBuf> {
-    /// The C type `Dl_info`.
-    #[repr(C)]
-    struct Place {
-        path: *const c_char,
-        base: *mut c_void,
-        symbol: *const c_char,
-        address: *mut c_void,
-    }
-    unsafe extern "C" {
-        fn dladdr(address: *const c_void, place: *mut Place) -> c_int;
-    }
-
-    let mut place =
-        Place { path: ptr::null(), base: ptr::null_mut(), symbol: ptr::null(), address: ptr::null_mut() };
-    // SAFETY: `place` is a place for the answer, which is 0 if there is none.
-    if unsafe { dladdr(address, &raw mut place) } == 0 || place.path.is_null() {
-        return None;
-    }
+    let mut place = MaybeUninit::<Dl_info>::zeroed();
+    // SAFETY: `place` is a place for the answer, which is 0 if there is none; all zeros are a value of it too.
+    let place = unsafe { (dladdr(address, place.as_mut_ptr()) != 0).then(|| place.assume_init()) }?;
     // SAFETY: the path belongs to the library, which is never closed.
-    let path = unsafe { CStr::from_ptr(place.path) };
+    let path = (!place.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(place.dli_fname) })?;
     path::absolute(OsStr::from_bytes(path.to_bytes())).ok()
 }
 
@@ -161,17 +147,13 @@ fn library_of(address: *const c_void) -> Option<PathBuf> {
 /// it).
 #[derive(Debug)]
 pub(crate) struct EntryPoint {
-    symbol: &'static str,
+    pub(crate) symbol: &'static str,
     function: OnceLock<Option<Function>>,
 }
 
 impl EntryPoint {
     pub(crate) const fn new(symbol: &'static str) -> Self {
         Self { symbol, function: OnceLock::new() }
-    }
-
-    pub(crate) const fn symbol(&self) -> &'static str {
-        self.symbol
     }
 
     /// Returns the driver's function. Looks it up on the first call; later calls are an atomic load.

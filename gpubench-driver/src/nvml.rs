@@ -54,6 +54,15 @@ impl NvmlError {
     }
 }
 
+/// Calls a function of the library with these arguments, each behind the type that NVML declares for it. Returns the library's code.
+macro_rules! call {
+    ($symbol:expr, $($type:ty: $argument:expr),*) => {{
+        let function: unsafe extern "C" fn($($type),*) -> u32 = function_of(library()?, $symbol)?;
+        // SAFETY: handles are the library's, and each pointer is a place for a result of its type, or a text that ends in a zero.
+        unsafe { function($($argument),*) }
+    }};
+}
+
 /// A GPU that the library knows.
 #[derive(Clone, Copy, Debug)]
 pub struct NvmlDevice {
@@ -67,12 +76,11 @@ impl NvmlDevice {
     /// # Errors
     /// Returns an error if there is no library, or if it does not know the GPU.
     pub fn by_uuid(uuid: &str) -> Result<Self, NvmlError> {
-        type ByUuid = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> u32;
-        let function: ByUuid = function("nvmlDeviceGetHandleByUUID")?;
         let uuid = CString::new(uuid).unwrap_or_default();
         let mut handle = ptr::null_mut();
-        // SAFETY: a text that ends in a zero, and a place for a handle.
-        checked(unsafe { function(uuid.as_ptr(), &raw mut handle) })?;
+        // A text that ends in a zero, and a place for a handle.
+        let (text, place) = (uuid.as_ptr(), &raw mut handle);
+        checked(call!("nvmlDeviceGetHandleByUUID", *const c_char: text, *mut *mut c_void: place))?;
         Ok(Self { handle: handle.expose_provenance() })
     }
 
@@ -85,11 +93,10 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn compute_processes(self) -> Result<u32, NvmlError> {
-        type Processes = unsafe extern "C" fn(*mut c_void, *mut u32, *mut c_void) -> u32;
-        let function: Processes = function("nvmlDeviceGetComputeRunningProcesses_v3")?;
-        let mut count = 0;
-        // SAFETY: without room for processes the library only counts them.
-        match unsafe { function(self.pointer(), &raw mut count, ptr::null_mut()) } {
+        let (mut count, none) = (0, ptr::null_mut());
+        let symbol = "nvmlDeviceGetComputeRunningProcesses_v3";
+        // Without room for processes the library only counts them.
+        match call!(symbol, *mut c_void: self.pointer(), *mut u32: &raw mut count, *mut c_void: none) {
             INSUFFICIENT_SIZE => Ok(count),
             code => checked(code).map(|()| 0),
         }
@@ -113,11 +120,9 @@ impl NvmlDevice {
 
     /// Returns a mode that has a current and a pending state.
     fn current(self, symbol: &'static str) -> Result<bool, NvmlError> {
-        type Modes = unsafe extern "C" fn(*mut c_void, *mut u32, *mut u32) -> u32;
-        let function: Modes = function(symbol)?;
-        let (mut current, mut pending) = (0, 0);
-        // SAFETY: places for two numbers.
-        checked(unsafe { function(self.pointer(), &raw mut current, &raw mut pending) })?;
+        let [mut current, mut pending] = [0; 2];
+        let places = (&raw mut current, &raw mut pending);
+        checked(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
         Ok(current != 0)
     }
 
@@ -126,10 +131,8 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<(), NvmlError> {
-        type Lock = unsafe extern "C" fn(*mut c_void, u32, u32) -> u32;
-        let function: Lock = function("nvmlDeviceSetGpuLockedClocks")?;
-        // SAFETY: the handle is the library's.
-        checked(unsafe { function(self.pointer(), lowest, highest) })
+        let symbol = "nvmlDeviceSetGpuLockedClocks";
+        checked(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
 
     /// Ends what [`Self::lock_clocks`] began.
@@ -137,10 +140,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn reset_clocks(self) -> Result<(), NvmlError> {
-        type Reset = unsafe extern "C" fn(*mut c_void) -> u32;
-        let function: Reset = function("nvmlDeviceResetGpuLockedClocks")?;
-        // SAFETY: the handle is the library's.
-        checked(unsafe { function(self.pointer()) })
+        checked(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
 
     /// Returns a clock in MHz.
@@ -185,20 +185,15 @@ impl NvmlDevice {
 
     /// Calls a function that has nothing but a place for its result.
     fn get<T: Default>(self, symbol: &'static str) -> Result<T, NvmlError> {
-        let function: unsafe extern "C" fn(*mut c_void, *mut T) -> u32 = function(symbol)?;
         let mut value = T::default();
-        // SAFETY: a place for the result.
-        checked(unsafe { function(self.pointer(), &raw mut value) })?;
+        checked(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
         Ok(value)
     }
 
     /// Calls a function that has a number and a place for another.
     fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32, NvmlError> {
-        type Get = unsafe extern "C" fn(*mut c_void, u32, *mut u32) -> u32;
-        let function: Get = function(symbol)?;
         let mut value = 0;
-        // SAFETY: a place for a number.
-        checked(unsafe { function(self.pointer(), argument, &raw mut value) })?;
+        checked(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
         Ok(value)
     }
 }
@@ -248,11 +243,9 @@ getters! {
 /// # Errors
 /// Returns the library's error.
 pub fn driver_release() -> Result<String, NvmlError> {
-    type Release = unsafe extern "C" fn(*mut c_char, u32) -> u32;
-    let function: Release = function("nvmlSystemGetDriverVersion")?;
     let mut text = [0_u8; 96];
-    // SAFETY: a place for as many characters.
-    checked(unsafe { function(text.as_mut_ptr().cast(), text.len() as u32) })?;
+    let (place, length) = (text.as_mut_ptr().cast(), text.len() as u32);
+    checked(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
     Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
 }
 
@@ -274,11 +267,6 @@ fn open() -> Result<Library, NvmlError> {
         SUCCESS => Ok(library),
         code => Err(NvmlError::NotStarted(text_of(&library, code))),
     }
-}
-
-/// Looks up a function of the C type `F`.
-fn function<F: Copy>(symbol: &'static str) -> Result<F, NvmlError> {
-    function_of(library()?, symbol)
 }
 
 fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F, NvmlError> {

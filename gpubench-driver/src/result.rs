@@ -74,49 +74,25 @@ pub struct Call {
     pub symbol: &'static str,
     /// Its result as the driver returned it (0: success). Codes newer than cust's enum are here unchanged.
     pub code: u32,
-    /// The origin of the result.
-    pub origin: Origin,
+    /// The reason that the call never reached a driver; `None` if it did.
+    pub note: Option<String>,
     /// Details of a failure: the requested size, the JIT's own log, or the kernels of the module.
     pub detail: Option<String>,
 }
 
-/// The origin of a [`Call`]'s result.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Origin {
-    /// The driver.
-    Driver,
-    /// This crate: no driver could be opened. [`load`](crate::load) returns the reason.
-    NoDriver,
-    /// This crate: the open driver lacks this function.
-    MissingSymbol,
-}
-
 impl Call {
     fn new(Returned { entry, code }: Returned, detail: Option<String>) -> Self {
-        let origin = match (entry.function(), library::is_open()) {
-            (Some(_), _) => Origin::Driver,
-            (None, true) => Origin::MissingSymbol,
-            (None, false) => Origin::NoDriver,
-        };
-        Self { symbol: entry.symbol(), code, origin, detail }
-    }
-
-    /// Returns the reason that the call never reached a driver; `None` if it did.
-    #[must_use]
-    pub fn note(&self) -> Option<String> {
-        match self.origin {
-            Origin::Driver => None,
-            Origin::NoDriver => library::load().err().map(ToString::to_string),
-            Origin::MissingSymbol => Some(library::missing(self.symbol)),
-        }
+        let symbol = entry.symbol;
+        let note = entry.function().is_none().then(|| library::missing(symbol));
+        Self { symbol, code, note, detail }
     }
 }
 
 /// `cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (48.0 GiB asked for)`, or the note.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { symbol, code, .. } = self;
-        match self.note() {
+        let Self { symbol, code, note, .. } = self;
+        match note {
             Some(note) => write!(f, "{symbol} was not called: {note}"),
             None => {
                 write!(f, "{symbol} returned {code} ({}): {}", error_name(*code), error_text(*code))?;
@@ -136,7 +112,7 @@ pub fn last_call() -> Option<Call> {
 
 /// Returns the name of the last driver call of this thread.
 pub(crate) fn last_symbol() -> Option<&'static str> {
-    LAST.get().map(|returned| returned.entry.symbol())
+    LAST.get().map(|returned| returned.entry.symbol)
 }
 
 /// Returns the last failed driver call of this thread since the previous `take_failure`, even if later calls

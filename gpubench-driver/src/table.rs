@@ -23,9 +23,7 @@ use crate::memory::{
 use crate::proc_address::{function_found, table_found};
 use crate::text::{answer_name, answer_text};
 use crate::types::*;
-use crate::watch::{
-    function_looked_up, function_of_kernel, library_unloaded, module_loaded, module_unloaded,
-};
+use crate::watch::{function_looked_up, function_of_kernel, module_loaded, module_unloaded};
 use crate::{forward::forwarders, library::Function};
 
 /// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
@@ -41,7 +39,7 @@ pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Funct
 }
 
 forwarders! {
-    FUNCTIONS:
+    FUNCTIONS []:
     cuGetErrorString(error: CUresult, pStr: *mut *const c_char) => answer_text;
     cuGetErrorName(error: CUresult, pStr: *mut *const c_char) => answer_name;
     cuInit cuCtxSetFlags (Flags: c_uint);
@@ -96,9 +94,9 @@ forwarders! {
     cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
     cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long, symbolStatus: Ptr) | function_found(symbol, pfn, forwarders());
     cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) | function_of_kernel;
-    cuLaunchHostFunc_v2(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void, syncMode: c_uint) | called_back(hStream);
+    cuLaunchHostFunc_v2(hStream: CUstream, fn_: Ptr, userData: Ptr, syncMode: c_uint) | called_back(hStream);
     cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | function_looked_up(pKernel.cast(), library.cast(), name);
-    cuLibraryUnload(library: CUlibrary) | library_unloaded;
+    cuLibraryUnload(library: CUlibrary) | module_unloaded(library.cast());
     cuMemcpy3DWithAttributesAsync(op: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
     cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: Ptr, hStream: CUstream) | copied_out(hStream, size);
 
@@ -272,16 +270,15 @@ forwarders! {
 }
 
 forwarders! {
-    ON_STREAMS "_ptsz":
+    ON_STREAMS ["_ptsz"]:
     cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
     cuMemcpyPeerAsync(dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
     cuMemcpyHtoDAsync_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyDtoHAsync_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyDtoHAsync_v2(dstHost: Ptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
     cuMemcpyDtoDAsync_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyHtoAAsync_v2(dstArray: Ptr, dstOffset: usize, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyAtoHAsync_v2(dstHost: *mut c_void, srcArray: Ptr, srcOffset: usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync (pCopy: Ptr, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyHtoAAsync_v2(dstArray: Ptr, dstOffset: usize, srcHost: Ptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyAtoHAsync_v2(dstHost: Ptr, srcArray: Ptr, srcOffset: usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (pCopy: Ptr, hStream: CUstream) | copied_out(hStream, 0);
     cuMemsetD8Async(dstDevice: CUdeviceptr, uc: c_uchar, N: usize, hStream: CUstream) | set(hStream, N);
     cuMemsetD16Async(dstDevice: CUdeviceptr, us: c_ushort, N: usize, hStream: CUstream) | set(hStream, 2 * N);
     cuMemsetD32Async(dstDevice: CUdeviceptr, ui: c_uint, N: usize, hStream: CUstream) | set(hStream, 4 * N);
@@ -292,7 +289,7 @@ forwarders! {
     cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, hStream: CUstream) | allocated_async;
     cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: Ptr, hStream: CUstream) | allocated_async(dptr, bytesize, hStream);
     cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint) | made_to_wait();
-    cuStreamAddCallback(hStream: CUstream, callback: Ptr, userData: *mut c_void, flags: c_uint) | called_back(hStream);
+    cuStreamAddCallback(hStream: CUstream, callback: Ptr, userData: Ptr, flags: c_uint) | called_back(hStream);
     cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode);
     cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph);
     cuStreamIsCapturing(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus);
@@ -304,12 +301,12 @@ forwarders! {
     cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) | called_back(hStream);
     cuGraphUpload(hGraphExec: CUgraphExec, hStream: CUstream);
-    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) | kernel_launched_by(config, f);
-    cuMemBatchDecompressAsync(paramsArray: Ptr, count: usize, flags: c_uint, errorIndex: *mut usize, stream: CUstream) | copied_out(stream, 0);
-    cuMemcpy3DBatchAsync(numOps: usize, opList: Ptr, failIdx: *mut usize, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: Ptr, extra: Ptr) | kernel_launched_by(config, f);
+    cuMemBatchDecompressAsync(paramsArray: Ptr, count: usize, flags: c_uint, errorIndex: Ptr, stream: CUstream) | copied_out(stream, 0);
+    cuMemcpy3DBatchAsync(numOps: usize, opList: Ptr, failIdx: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
     cuMemcpy3DBatchAsync_v2(numOps: usize, opList: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: Ptr, attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: Ptr, attrsIdxs: *mut usize, numAttrs: usize, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync(dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync_v2(dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, hStream: CUstream) | copied_out(hStream, 0);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamCopyAttributes cuStreamGetDevice cuStreamGetId
@@ -339,7 +336,7 @@ forwarders! {
 }
 
 forwarders! {
-    BLOCKING "_ptds":
+    BLOCKING ["_ptds"]:
     cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize) | copied_now();
     cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize) | copied_out_now();
     cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: c_uchar, N: usize) | set_by_default(N);

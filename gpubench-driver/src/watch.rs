@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
+use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
 use crate::memory::{module_gone, variable_found};
 use crate::{calls::loaded, library::unrecorded, result::set_detail};
@@ -118,14 +118,6 @@ pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, ke
             modules.found.insert(function as usize, found);
         }
     });
-}
-
-/// Forgets the kernels of an unloaded library. Safe, but called like the others.
-pub(crate) unsafe fn library_unloaded(code: u32, library: CUlibrary) {
-    loaded(code);
-    if code == 0 {
-        with_modules(|modules| modules.found.retain(|_, (of, _)| *of != library as usize));
-    }
 }
 
 /// Returns the image as text if it is PTX, and `None` if it is machine code.

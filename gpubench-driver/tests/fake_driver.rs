@@ -10,7 +10,7 @@ use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::{CudaFlags, sys};
 use gpubench_driver::{
-    LoadError, MINIMUM_VERSION, Origin, Version, error_name, error_text, last_call, load, take_failure,
+    LoadError, MINIMUM_VERSION, Version, error_name, error_text, last_call, load, take_failure,
 };
 
 use crate::common::with_fake;
@@ -24,8 +24,7 @@ fn calls_reach_the_driver() {
         cust::init(CudaFlags::empty()).expect("the fake initialises");
         assert_eq!(cust::device::Device::num_devices(), Ok(3));
         let call = last_call().expect("one was made");
-        assert_eq!((call.symbol, call.code, call.origin), ("cuDeviceGetCount", 0, Origin::Driver));
-        assert_eq!(call.note(), None);
+        assert_eq!((call.symbol, call.code, call.note), ("cuDeviceGetCount", 0, None));
         assert_eq!(take_failure(), None);
     });
 }
@@ -37,7 +36,7 @@ fn a_code_that_cust_lacks_is_kept() {
         assert_eq!(error, CudaError::UnknownError);
         assert_eq!(error.to_string(), "\"unknown error\"");
         let call = last_call().expect("one was made");
-        assert_eq!((call.symbol, call.code, call.origin), ("cuCtxSynchronize", 912, Origin::Driver));
+        assert_eq!((call.symbol, call.code, &call.note), ("cuCtxSynchronize", 912, &None));
 
         // A success after it hides it from the last call only.
         cust::init(CudaFlags::empty()).expect("the fake initialises");
@@ -113,8 +112,8 @@ fn a_missing_function_is_named() {
         let error = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
         assert_eq!(error, Err(CudaError::NotFound));
         let call = last_call().expect("one was made");
-        assert_eq!((call.symbol, call.code, call.origin), ("cuCtxGetLimit", 500, Origin::MissingSymbol));
-        let note = call.note().expect("it never got to the driver");
+        assert_eq!((call.symbol, call.code), ("cuCtxGetLimit", 500));
+        let note = call.note.expect("it never got to the driver");
         assert!(
             note.starts_with(&format!("{} (CUDA 13.2) has no cuCtxGetLimit", library.display())),
             "{note}"
@@ -135,7 +134,7 @@ fn an_old_driver_is_refused_but_called() {
         // SAFETY: no such function is called.
         let result = unsafe { sys::cuProfilerStart() };
         assert_eq!(result, sys::CUresult::CUDA_ERROR_NOT_FOUND);
-        let note = last_call().and_then(|call| call.note()).expect("it never got to the driver");
+        let note = last_call().and_then(|call| call.note).expect("it never got to the driver");
         assert!(note.contains("(CUDA 11.4) has no cuProfilerStart"), "{note}");
     });
 }

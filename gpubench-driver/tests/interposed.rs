@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use cust::sys;
 use gpubench_driver::{
-    DriverCall, Enqueued, KernelInfo, LoadError, MemoryKind, NotInterposed, Origin, interpose, interposed,
-    last_call, library_path, load, memory, unlisted, watch,
+    DriverCall, Enqueued, KernelInfo, LoadError, MemoryKind, NotInterposed, interpose, interposed, last_call,
+    library_path, load, memory, unlisted, watch,
 };
 use libloading::Library;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -59,9 +59,12 @@ fn assert_watched(allocate: Allocate, launch: Launch) {
     else {
         panic!("{calls:?}")
     };
-    assert_eq!((kernel.grid, kernel.block, kernel.dynamic_shared), ([1, 2, 3], [32, 1, 1], 16));
+    assert_eq!(
+        (kernel.shape.grid, kernel.shape.block, kernel.shape.dynamic_shared),
+        ([1, 2, 3], [32, 1, 1], 16)
+    );
     let call = last_call().expect("one was made");
-    assert_eq!((call.symbol, call.origin), ("cuLaunchKernel", Origin::Driver));
+    assert_eq!((call.symbol, call.note), ("cuLaunchKernel", None));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 gpubench_stats::stored! {
     /// The readings of a device's sensors at one moment.
     #[derive(Default)]
-    #[non_exhaustive]
     pub struct Reading {
         /// The clock of the multiprocessors.
         pub sm_clock: Option<Hertz>,

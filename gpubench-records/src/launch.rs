@@ -7,7 +7,6 @@ use gpubench_stats::{Bytes, Nanoseconds};
 gpubench_stats::stored! {
     /// The facts of a launch, as far as its device sees them.
     #[derive(Default)]
-    #[non_exhaustive]
     pub struct LaunchInfo {
         /// The first kernels that it put on streams, in that order.
         pub kernels: Vec<Kernel>,
@@ -26,7 +25,6 @@ gpubench_stats::stored! {
 
     /// A kernel as it was launched.
     #[derive(Default, Eq)]
-    #[non_exhaustive]
     pub struct Kernel {
         /// Its name, if it was looked up by name.
         pub name: Option<String>,
@@ -48,7 +46,6 @@ gpubench_stats::stored! {
 
     /// The multiprocessors of a device.
     #[derive(Copy, Eq)]
-    #[non_exhaustive]
     pub struct Multiprocessors {
         /// The number of them.
         pub count: u32,
@@ -62,7 +59,6 @@ gpubench_stats::stored! {
 
     /// The changes of the memory that a launch can reach.
     #[derive(Default, Eq)]
-    #[non_exhaustive]
     pub struct Written {
         /// The amount of memory that was looked at.
         pub examined: Bytes,
@@ -81,12 +77,6 @@ gpubench_stats::stored! {
 }
 
 impl Kernel {
-    /// Returns a kernel without a name that takes no registers and no memory, of which a multiprocessor holds
-    /// `resident_blocks` blocks at once.
-    pub fn new(grid: [u32; 3], block: [u32; 3], resident_blocks: u32) -> Self {
-        Self { grid, block, max_active_blocks_per_sm: resident_blocks, ..Self::default() }
-    }
-
     /// Returns the number of its blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|size| u64::from(*size)).product()
@@ -95,14 +85,6 @@ impl Kernel {
     /// Returns the number of threads of each.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|size| u64::from(*size)).product()
-    }
-}
-
-impl Multiprocessors {
-    /// Returns `count` multiprocessors that hold `threads` threads each. Their registers and shared memory
-    /// are 0, which means unknown.
-    pub fn new(count: u32, threads: u32) -> Self {
-        Self { count, threads_per_sm: threads, registers_per_sm: 0, shared_memory_per_sm: Bytes::ZERO }
     }
 }
 

@@ -2,7 +2,7 @@
 //! the ones that it used; plans, records and reports name them.
 
 use crate::clock_faults::is_time;
-use gpubench_stats::{DramStallPeriod, Nanoseconds};
+use gpubench_stats::{DramStallPeriod, Nanoseconds, format};
 
 gpubench_stats::stored! {
     /// The state of the caches when a sample starts.
@@ -84,7 +84,6 @@ gpubench_stats::stored! {
 
     /// The timer of a device, measured on the path that its samples take.
     #[derive(Copy, Default)]
-    #[non_exhaustive]
     pub struct Timer {
         /// The smallest difference between two readings.
         pub resolution: Nanoseconds,
@@ -174,6 +173,21 @@ impl FlushVerification {
     /// Returns true if the flush leaves the cache empty.
     pub fn evicts_cache(&self) -> bool {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
+    }
+
+    /// Returns the objection to `flush`, in words, if there is one; `cache` is what it should empty.
+    pub fn objection(&self, flush: Flush, cache: &str) -> Option<String> {
+        let Some(evicted) = self.evicted_fraction() else {
+            return Some(format!(
+                "whether `{flush}` empties {cache} cannot be told: reading from it is no faster"
+            ));
+        };
+        if !self.evicts_cache() {
+            let evicted = format::percent(evicted);
+            return Some(format!("`{flush}` does not empty {cache}: only {evicted} of what it held is gone"));
+        }
+        let dirt = format::percent(self.dirt());
+        (!self.is_clean()).then(|| format!("`{flush}` leaves {cache} dirty: a sweep takes {dirt} longer"))
     }
 
     /// Returns true if the flush leaves nothing to be written back.

@@ -144,7 +144,7 @@ mod tests {
     /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
     #[test]
     fn threads_begin_and_end_and_square_roots_may_count() {
-        let kernel = Kernel::new([4, 1, 1], [256, 1, 1], 8);
+        let kernel = Kernel { grid: [4, 1, 1], block: [256, 1, 1], ..Kernel::default() };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
             let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];

@@ -56,14 +56,14 @@ pub use self::decisions::{
 };
 pub use self::drift::Drift;
 pub use self::modes::Modes;
-pub use self::quantile::{mean, median, median_of, quantile};
+pub use self::quantile::{mean, median, median_of, quantile, spread};
 pub use self::random::shuffle;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::StopRule;
 pub use self::summary::{
-    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, interval_of_mean,
-    median_below_step, timer_step,
+    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, greatest_common_divisor,
+    interval_of_mean, median_below_step, timer_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
 pub use self::units::{

@@ -45,6 +45,13 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The range from the 5th percentile to the 95th.
+pub fn spread(times: &[Nanoseconds]) -> Nanoseconds {
+    let sorted = ascending(times);
+    let at = |p| (!sorted.is_empty()).then(|| Nanoseconds(quantile(&sorted, p))).unwrap_or_default();
+    at(0.95) - at(0.05)
+}
+
 /// The median of values in any order. `None` if there are none.
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);

@@ -335,7 +335,8 @@ pub fn timer_step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanose
     Nanoseconds(divisor.max(1) as f64)
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+/// Returns the greatest common divisor of two numbers.
+pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

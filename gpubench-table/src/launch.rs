@@ -148,9 +148,12 @@ mod tests {
     use super::*;
 
     pub(super) fn h200() -> Multiprocessors {
-        let mut all = Multiprocessors::new(132, 2048);
-        (all.registers_per_sm, all.shared_memory_per_sm) = (65_536, Bytes(233_472));
-        all
+        Multiprocessors {
+            count: 132,
+            threads_per_sm: 2048,
+            registers_per_sm: 65_536,
+            shared_memory_per_sm: Bytes(233_472),
+        }
     }
 
     pub(super) fn launched(
@@ -160,10 +163,15 @@ mod tests {
         shared: u64,
         resident_blocks: u32,
     ) -> Kernel {
-        let mut kernel = Kernel::new([blocks, 1, 1], [threads, 1, 1], resident_blocks);
-        kernel.name = Some("f".to_owned());
-        (kernel.dynamic_shared_memory, kernel.registers_per_thread) = (Bytes(shared), registers);
-        kernel
+        Kernel {
+            name: Some("f".to_owned()),
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            registers_per_thread: registers,
+            dynamic_shared_memory: Bytes(shared),
+            max_active_blocks_per_sm: resident_blocks,
+            ..Kernel::default()
+        }
     }
 
     #[test]

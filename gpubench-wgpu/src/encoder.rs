@@ -77,9 +77,7 @@ impl Encoder {
     /// Returns the first error since the last call, in wgpu's words.
     pub(crate) fn finish(&self) -> Result<(), CaseError> {
         self.submit();
-        let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
-        self.0.errors.take()?;
-        waited.map(drop).map_err(CaseError::new)
+        self.wait()
     }
 
     /// Returns the number of passes and commands that were encoded since the last call.
@@ -103,6 +101,12 @@ impl Encoder {
         }
     }
 
+    fn wait(&self) -> Result<(), CaseError> {
+        let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
+        self.0.errors.take()?;
+        waited.map(drop).map_err(CaseError::new)
+    }
+
     fn count(&self) {
         self.0.encoded.set(self.0.encoded.get() + 1);
     }
@@ -122,9 +126,7 @@ impl Encoder {
     pub(crate) fn map(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
         let (send, receive) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |mapped| _ = send.send(mapped));
-        let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
-        self.0.errors.take()?;
-        waited.map_err(CaseError::new)?;
+        self.wait()?;
         receive.recv().map_err(CaseError::new)?.map_err(CaseError::new)?;
         let bytes = buffer.get_mapped_range(..).map_err(CaseError::new)?.to_vec();
         buffer.unmap();

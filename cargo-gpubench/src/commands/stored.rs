@@ -20,7 +20,7 @@ use gpubench_tune::Tuning;
 use crate::commands::{load, load_all, select};
 use crate::output;
 use crate::output::{CommandError, PrintOptions, Results};
-use gpubench_report::stored_runs::StoredRuns;
+use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {

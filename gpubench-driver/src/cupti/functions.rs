@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::{fmt, path::Path, ptr};
+use std::{path::Path, ptr};
 
 use libloading::Library;
 
@@ -34,12 +34,6 @@ pub(super) struct Functions {
     get_result_string: unsafe extern "C" fn(u32, *mut *const c_char) -> u32,
     // The functions belong to it.
     _library: Library,
-}
-
-impl fmt::Debug for Functions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Functions").finish_non_exhaustive()
-    }
 }
 
 impl Functions {

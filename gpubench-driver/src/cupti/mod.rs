@@ -28,7 +28,6 @@ const OF_CUDA: u32 = 100_000;
 static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
 /// The open library. It is never closed, since its threads go on.
-#[derive(Debug)]
 pub struct Cupti {
     library: PathBuf,
     version: u32,
@@ -108,7 +107,6 @@ impl Cupti {
 }
 
 /// A trace in progress.
-#[derive(Debug)]
 pub struct Tracing {
     cupti: &'static Cupti,
 }

@@ -29,8 +29,6 @@ pub struct Activity {
     pub correlation: u32,
     /// The name of a kernel.
     pub name: Option<String>,
-    /// The bytes of a copy or a memset.
-    pub bytes: Option<u64>,
 }
 
 /// A kind of work.
@@ -81,10 +79,9 @@ struct RecordLayout {
     bytes: usize,
 }
 
-/// The offsets of fields that all kinds of records have, of the bytes of a transfer, and of the pointer to a kernel's name.
+/// The offsets of fields that all kinds of records have, and of the pointer to a kernel's name.
 const START: usize = 16;
 const END: usize = 24;
-const BYTES: usize = 8;
 const NAME: usize = 104;
 
 /// The records so far, and true if some could not be read.
@@ -207,7 +204,6 @@ unsafe fn activity(record: *const u8, left: usize) -> Result<Option<Activity>, T
         stream: word(layout.stream),
         correlation: word(layout.correlation),
         name,
-        bytes: (!is_kernel).then(|| long(BYTES)),
     }))
 }
 
@@ -241,7 +237,6 @@ mod tests {
             stream: 48,
             correlation: 92,
             name: Some("name".to_owned()),
-            bytes: None,
         };
         assert_eq!(read(ActivityKind::Kernel, 112), Some(expected));
         assert_eq!(read(ActivityKind::Kernel, 111), None);
@@ -262,7 +257,6 @@ mod tests {
                 stream: 40,
                 correlation,
                 name: None,
-                bytes: Some(long(8)),
             };
             assert_eq!(read(kind, bytes), Some(expected));
             assert_eq!(read(kind, bytes - 1), None);

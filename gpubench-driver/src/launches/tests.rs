@@ -55,7 +55,7 @@ fn pieces_are_the_work_and_its_first_failure() {
         kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
         set(2, stream(7), 1);
     });
-    let kernel = Piece::Kernel { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 };
+    let kernel = Piece::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
     assert_eq!(found.work, [(7, kernel), (7, Piece::Copy(4096))]);
     assert_eq!(found.failed, Some((called(), 1)));
 }

@@ -18,7 +18,7 @@ pub struct DeviceKind {
     /// The choice if the user names no device.
     pub(crate) choice: DefaultChoice,
     /// The compute data_types for which some device of this kind reports a peak.
-    pub(crate) data_types: fn() -> Vec<&'static str>,
+    pub(crate) data_types: &'static [&'static str],
     /// Locks its clocks, if the kind supports that.
     pub(crate) clocks: Option<ClockControl>,
     /// True if Nsight Compute counts what launches on it do.
@@ -38,7 +38,7 @@ impl DeviceKind {
             noun: D::KIND,
             beside_others: false,
             choice: DefaultChoice::Beside,
-            data_types: Vec::new,
+            data_types: &[],
             clocks: None,
             profiled: false,
         }

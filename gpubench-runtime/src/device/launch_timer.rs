@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Nothing, Work};
+use super::Work;
 use gpubench_records::{Failure, Flush, Path, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
@@ -82,7 +82,7 @@ pub trait LaunchTimer {
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let mut readings = readings(self)?;
+        let mut readings = readings(|work| self.time(work))?;
         let floor = median(&readings).unwrap_or_default();
         readings.sort_by(Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
@@ -111,13 +111,15 @@ impl ThreadTime {
 }
 
 /// Returns readings of the timer with nothing between them.
-pub(crate) fn readings(device: &mut (impl LaunchTimer + ?Sized)) -> Result<Vec<Nanoseconds>, Failure> {
+pub(crate) fn readings(
+    mut time: impl FnMut(&mut dyn Work) -> Result<Nanoseconds, Failure>,
+) -> Result<Vec<Nanoseconds>, Failure> {
     let begin = Instant::now();
     let mut readings = Vec::with_capacity(MOST_READINGS);
     while readings.len() < FEWEST_READINGS
         || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
     {
-        readings.push(device.time(&mut Nothing)?);
+        readings.push(time(&mut || Ok(()))?);
     }
     Ok(readings)
 }

@@ -356,15 +356,6 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
     }
 }
 
-/// Work that launches nothing.
-pub(crate) struct Nothing;
-
-impl Work for Nothing {
-    fn launch(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
 /// The readings of a group of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

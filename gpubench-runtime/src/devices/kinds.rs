@@ -19,7 +19,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         noun: "CUDA device",
         beside_others: true,
         choice: DefaultChoice::First,
-        data_types: cuda::data_types,
+        data_types: &cuda::DATA_TYPES,
         clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
         profiled: true,
     },
@@ -31,7 +31,7 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
         // It launches the work of all others.
         beside_others: false,
         choice: DefaultChoice::StandIn,
-        data_types: Vec::new,
+        data_types: &[],
         clocks: None,
         profiled: false,
     },
@@ -74,7 +74,7 @@ pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
 
 /// Returns the data_types for which some device reports a peak.
 pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
-    listed().iter().flat_map(|kind| (kind.data_types)())
+    listed().iter().flat_map(|kind| kind.data_types).copied()
 }
 
 /// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.

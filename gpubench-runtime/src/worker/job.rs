@@ -212,7 +212,8 @@ fn record(
     };
     restore_inputs(&mut afterwards.case, afterwards.device);
     let sampled = sampled.map_err(|failure| remarked(failure.at(step), afterwards.device))?;
-    let (mut measurement, mut verdict) = measurement(options, &sampling, info, sampled, prepared, (cache, hot));
+    let (mut measurement, mut verdict) =
+        measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);

@@ -25,16 +25,13 @@ pub(crate) fn all() -> Vec<Adapter> {
 /// Returns an error if there are not this many.
 pub(crate) fn numbered(ordinal: usize) -> Result<Adapter, DeviceError> {
     let mut adapters = all();
-    if adapters.is_empty() {
-        return Err(DeviceError::new(NONE));
-    }
-    if ordinal >= adapters.len() {
-        let number = adapters.len();
-        return Err(DeviceError::new(format!(
+    match adapters.len() {
+        0 => Err(DeviceError::new(NONE)),
+        number if ordinal < number => Ok(adapters.swap_remove(ordinal)),
+        number => Err(DeviceError::new(format!(
             "there is no adapter {ordinal}: wgpu lists {number}, counted from 0"
-        )));
+        ))),
     }
-    Ok(adapters.swap_remove(ordinal))
 }
 
 /// The reason that there is no adapter.

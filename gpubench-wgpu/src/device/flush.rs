@@ -120,7 +120,7 @@ pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method
     };
     let proof = prove(device, flush)?;
     let swept = device.sweep(flush).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
-    let doubts = [against(flush, &proof), of_size(device, swept)];
+    let doubts = [proof.objection(flush, "the cache"), of_size(device, swept)];
     let doubts: Vec<String> = doubts.into_iter().flatten().collect();
     method.flush_reason = (!doubts.is_empty()).then(|| doubts.join("; "));
     method.flush_verification = Some(proof);
@@ -140,21 +140,6 @@ fn of_size(device: &Wgpu, swept: Bytes) -> Option<String> {
         let size = format::bytes(size);
         format!("wgpu does not know the last-level cache: {size} are assumed, {VARIABLE} gives its size")
     })
-}
-
-/// Returns the objection to a flush, in words.
-fn against(flush: Flush, proof: &FlushVerification) -> Option<String> {
-    let Some(evicted) = proof.evicted_fraction() else {
-        return Some(format!(
-            "not proven that `{flush}` empties the cache: reading what it held is no faster"
-        ));
-    };
-    if !proof.evicts_cache() {
-        let evicted = format::percent(evicted);
-        return Some(format!("`{flush}` does not empty the cache: only {evicted} of what it held is gone"));
-    }
-    let dirt = format::percent(proof.dirt());
-    (!proof.is_clean()).then(|| format!("`{flush}` leaves the cache dirty: a sweep takes {dirt} longer"))
 }
 
 /// Measures the proof of `flush`.

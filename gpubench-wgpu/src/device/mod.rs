@@ -48,9 +48,9 @@ pub struct Wgpu {
     pub(crate) proofs: HashMap<Flush, FlushVerification>,
 }
 
-impl Wgpu {
+impl DeviceType for Wgpu {
     /// Opens an adapter with all features but those that are unsafe to use, or that slow down memory.
-    pub(crate) fn open_adapter(ordinal: usize) -> Result<Self, DeviceError> {
+    fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let adapter = adapter::numbered(ordinal)?;
         let info = adapter.get_info();
         let features =
@@ -83,7 +83,9 @@ impl Wgpu {
             proofs: HashMap::new(),
         })
     }
+}
 
+impl Wgpu {
     /// Returns the memory that this flush goes over, twice the cache, if it needs any.
     pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
         let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
@@ -155,12 +157,6 @@ impl Wgpu {
 
 impl StreamSource for Wgpu {
     const KIND: &'static str = KIND;
-}
-
-impl DeviceType for Wgpu {
-    fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        Self::open_adapter(ordinal)
-    }
 }
 
 inventory::submit! {

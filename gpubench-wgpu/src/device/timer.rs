@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gpubench_records::{Cache, Failure, Flush, Timer};
 use gpubench_runtime::device::Work;
-use gpubench_stats::{Nanoseconds, Summary, median, median_below_step, trimmed_error};
+use gpubench_stats::{Nanoseconds, median, median_below_step, spread, trimmed_error};
 use wgpu::{Buffer, BufferUsages};
 
 use super::timestamps::{Span, step};
@@ -72,13 +72,17 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
         [&times(&nothing), &of_launches].map(|times| median_below_step(times, step).unwrap_or_default());
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
     let [time, error] = one_more(device)?;
-    let mut timer = Timer::new(step).with_empty_span(floor.max(Nanoseconds::ZERO));
-    timer.empty_launch_time = Some(empty_launch);
-    timer.marginal_empty_launch = Some(time);
-    timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
-    timer.shared_error = Some(error);
-    timer.empty_launch_spread = spread(&of_launches);
-    timer.group_median_spread = spread(&groups);
+    let timer = Timer {
+        resolution: step,
+        empty_span: floor.max(Nanoseconds::ZERO),
+        empty_launch_time: Some(empty_launch),
+        marginal_empty_launch: Some(time),
+        overhead: (empty_launch - time).max(Nanoseconds::ZERO),
+        shared_error: Some(error),
+        empty_launch_spread: spread(&of_launches),
+        group_median_spread: spread(&groups),
+        ..Timer::default()
+    };
     device.timers.insert(cache, timer);
     Ok(timer)
 }
@@ -129,9 +133,4 @@ pub(crate) fn slopes(
         slopes.push((long - short) / (LONG_ROW - SHORT_ROW) as f64);
     }
     Ok(slopes)
-}
-
-/// Returns the range from the 5th percentile to the 95th.
-fn spread(times: &[Nanoseconds]) -> Nanoseconds {
-    Summary::of(times, Nanoseconds::ZERO).map_or(Nanoseconds::ZERO, |times| times.p95 - times.p5)
 }

@@ -2,7 +2,7 @@
 //! they are from.
 
 use gpubench_runtime::device::DeviceError;
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Nanoseconds, greatest_common_divisor};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, QueryType};
 
 use crate::encoder::buffer;
@@ -106,10 +106,6 @@ pub(crate) fn step<'a>(spans: impl IntoIterator<Item = &'a Span>) -> Nanoseconds
         }
     }
     Nanoseconds(divisor.max(1) as f64 * period)
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

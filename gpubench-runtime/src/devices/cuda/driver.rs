@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use gpubench_driver::Call;
 use gpubench_driver::sys::{
-    self, CUDA_SUCCESS, CUcontext, CUdevice, CUdeviceptr, CUevent, CUresult, CUstream,
+    self, CUDA_SUCCESS, CUcontext, CUdevice, CUdeviceptr, CUevent, CUpointer_attribute, CUresult, CUstream,
 };
 
 use crate::device::DeviceError;
@@ -14,23 +14,12 @@ use gpubench_stats::Nanoseconds;
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CallError {
-    /// A call that should not fail.
-    #[error("{cause}, at {}:{}", place.file(), place.line())]
-    At {
-        /// The driver's result.
-        cause: Cause,
-        /// The place of the call in the source.
-        place: &'static Location<'static>,
-    },
-    /// A call that may fail for a reason of the user's machine.
-    #[error("{purpose}: {cause}")]
-    For {
-        /// The thing that the call was to make or to read.
-        purpose: String,
-        /// The driver's result.
-        cause: Cause,
-    },
+#[error("{cause}, at {}:{}", place.file(), place.line())]
+pub(crate) struct CallError {
+    /// The driver's result.
+    pub(crate) cause: Cause,
+    /// The place of the call in the source.
+    place: &'static Location<'static>,
 }
 
 /// The result of a driver call that failed.
@@ -45,6 +34,14 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
+    /// Returns the driver's code.
+    pub(crate) fn code(&self) -> u32 {
+        match self {
+            Self::Call(call) => call.code,
+            Self::Code(code) => *code,
+        }
+    }
+
     /// Returns the cause of a call that returned `code`.
     pub(crate) fn of(code: CUresult) -> Self {
         gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
@@ -57,7 +54,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CallError::At { cause: Cause::of(result), place: Location::caller() })
+    Err(CallError { cause: Cause::of(result), place: Location::caller() })
 }
 
 /// Waits until all work of the current context is done.
@@ -72,18 +69,7 @@ pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceErr
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CallError::For { purpose: purpose.to_owned(), cause: Cause::of(result) }.into())
-}
-
-impl CallError {
-    /// Returns the driver's code.
-    pub(crate) fn code(&self) -> u32 {
-        let (Self::At { cause, .. } | Self::For { cause, .. }) = self;
-        match cause {
-            Cause::Call(call) => call.code,
-            Cause::Code(code) => *code,
-        }
-    }
+    Err(DeviceError::new(format!("{purpose}: {}", Cause::of(result))))
 }
 
 impl From<CallError> for DeviceError {
@@ -98,9 +84,26 @@ impl From<CallError> for Failure {
     }
 }
 
+/// Returns an attribute of an address; `None` if the driver does not know the address, which is an answer and not a failure.
+///
+/// # Safety
+/// The attribute has the type `T`.
+pub(crate) unsafe fn pointer_attribute<T: Default>(
+    attribute: CUpointer_attribute,
+    address: u64,
+) -> Option<T> {
+    let mut value = T::default();
+    // SAFETY: `value` is a place for the attribute; the driver looks the address up and does not follow it.
+    let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
+    if result != CUDA_SUCCESS {
+        _ = gpubench_driver::take_failure();
+    }
+    (result == CUDA_SUCCESS).then_some(value)
+}
+
 /// A context that should be current.
 #[derive(Clone, Copy)]
-pub(crate) struct Own(CUcontext);
+pub(crate) struct Own(pub(crate) CUcontext);
 
 impl Own {
     /// Retains the primary context of a device and makes it current.
@@ -113,36 +116,30 @@ impl Own {
         Ok(Self(context))
     }
 
-    /// Returns the context.
-    pub(crate) fn context(self) -> CUcontext {
-        self.0
-    }
-
     /// Makes the context current again. Returns the one that was current in its place, in words.
     pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
-        let found = current()?;
+        let mut found = std::ptr::null_mut();
+        // SAFETY: `found` is a place for a context.
+        check(unsafe { sys::cuCtxGetCurrent(&raw mut found) })?;
         if found == self.0 {
             return Ok(None);
         }
-        let left = if found.is_null() { Ok("no context".to_owned()) } else { device_of_current() };
+        let left = match found.is_null() {
+            true => Ok("no context".to_owned()),
+            false => current_device().map(|device| format!("a context of GPU {device}")),
+        };
         // SAFETY: sets the current context of this thread to one that is never released.
         check(unsafe { sys::cuCtxSetCurrent(self.0) })?;
         left.map(Some)
     }
 }
 
-fn current() -> Result<CUcontext, CallError> {
-    let mut context = std::ptr::null_mut();
-    // SAFETY: `context` is a place for a context.
-    check(unsafe { sys::cuCtxGetCurrent(&raw mut context) })?;
-    Ok(context)
-}
-
-fn device_of_current() -> Result<String, CallError> {
+/// Returns the device of the current context.
+pub(crate) fn current_device() -> Result<CUdevice, CallError> {
     let mut device = 0;
     // SAFETY: `device` is a place for a device's number.
     check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
-    Ok(format!("a context of GPU {device}"))
+    Ok(device)
 }
 
 /// An event that stores the time at which the stream reached it.

@@ -3,7 +3,6 @@
 
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
-use super::driver::Cause;
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
@@ -45,8 +44,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
-        NoGpu::Refused(Cause::Call(call)) => call.code == CUDA_ERROR_NO_DEVICE,
-        NoGpu::Refused(Cause::Code(code)) => *code == CUDA_ERROR_NO_DEVICE,
+        NoGpu::Refused(cause) => cause.code() == CUDA_ERROR_NO_DEVICE,
         NoGpu::None => true,
     }
 }

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use gpubench_driver::sys::{self, CUlimit, CUstream};
 
 use super::driver::{CallError, DeviceMemory, check};
-use super::sampling::samples::{SamplingState, Works};
-use super::{Cuda, guarded::Guarded, kernels::Kernels, sampling::graph_path::GraphPath};
-use crate::device::{DeviceError, SampleOptions, Work};
-use gpubench_records::{Cache, Failure, Flush, FlushVerification, Stage};
-use gpubench_stats::{Bytes, Nanoseconds, format, median, median_below_step, timer_step};
+use super::sampling::samples::SamplingState;
+use super::{Cuda, kernels::Kernels, sampling::graph_path::GraphPath};
+use crate::device::{DeviceError, SampleOptions};
+use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
+use gpubench_stats::{Bytes, Nanoseconds, median, median_below_step, timer_step};
 
 /// The bytes that `discard` drops at once.
 const LINE: usize = 128;
@@ -31,11 +31,12 @@ pub(crate) struct Flusher {
     cache: usize,
     sink: DeviceMemory,
     blocks: u32,
+    kernels: Rc<Kernels>,
 }
 
 impl Flusher {
     /// Allocates the buffer of a flusher, once, for an L2 of this size.
-    pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
+    pub(crate) fn new(l2: Bytes, multiprocessors: u32, kernels: Rc<Kernels>) -> Result<Self, DeviceError> {
         // In whole lines.
         let [cache, l2] = [l2.as_usize(), SMALLEST].map(|size| size.next_multiple_of(LINE));
         let l2 = l2.max(cache);
@@ -44,7 +45,7 @@ impl Flusher {
         let words = (2 * l2 + l2 / 4 * 3) / 4;
         let buffer = DeviceMemory::filled("the buffer that flushes the L2", words, 0)?;
         let sink = DeviceMemory::filled("the sink of the read sweep", 1, 0)?;
-        Ok(Self { buffer, l2, cache, sink, blocks: 8 * multiprocessors })
+        Ok(Self { buffer, l2, cache, sink, blocks: 8 * multiprocessors, kernels })
     }
 
     /// Returns the size of the L2 in bytes, or the smallest flush if the driver does not report it.
@@ -53,37 +54,27 @@ impl Flusher {
     }
 
     /// Enqueues the flush.
-    pub(crate) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn enqueue(&self, flush: Flush, stream: CUstream) -> Result<(), CallError> {
         match flush {
             // Lines are refused where a flush is chosen.
             Flush::None | Flush::Lines => Ok(()),
-            Flush::Read => self.sweep(0, 2 * self.l2, kernels, stream),
+            Flush::Read => self.sweep(0, 2 * self.l2, stream),
             Flush::Write => self.write(stream),
             Flush::Discard => {
                 self.write(stream)?;
-                self.drop_lines(kernels, stream)
+                self.drop_lines(stream)
             }
         }
     }
 
     /// Enqueues a read of `quarters` quarters of the L2's size, 3 at most, from memory that no flush touches.
-    pub(crate) fn probe(
-        &self,
-        quarters: usize,
-        kernels: &Kernels,
-        stream: CUstream,
-    ) -> Result<(), CallError> {
-        self.sweep(2 * self.l2, quarters.min(3) * (self.cache / 4), kernels, stream)
+    pub(crate) fn probe(&self, quarters: usize, stream: CUstream) -> Result<(), CallError> {
+        self.sweep(2 * self.l2, quarters.min(3) * (self.cache / 4), stream)
     }
 
     /// Enqueues a read of half the L2's size. Four successive numbers read other memory each.
-    pub(crate) fn read_half(
-        &self,
-        number: usize,
-        kernels: &Kernels,
-        stream: CUstream,
-    ) -> Result<(), CallError> {
-        self.sweep(number % 4 * (self.l2 / 2), self.l2 / 2, kernels, stream)
+    pub(crate) fn read_half(&self, number: usize, stream: CUstream) -> Result<(), CallError> {
+        self.sweep(number % 4 * (self.l2 / 2), self.l2 / 2, stream)
     }
 
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
@@ -93,27 +84,21 @@ impl Flusher {
     }
 
     /// Enqueues that the L2's lines of what [`Self::write`] wrote are dropped without being written back.
-    fn drop_lines(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
-        let Some(kernel) = kernels.discard else { return Ok(()) };
+    fn drop_lines(&self, stream: CUstream) -> Result<(), CallError> {
+        let Some(kernel) = self.kernels.discard else { return Ok(()) };
         // In whole lines: the driver aligns memory to more than that.
         let arguments = [self.buffer.address(), (self.l2 / LINE) as u64];
         // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.
         unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
     }
 
-    fn sweep(
-        &self,
-        offset: usize,
-        bytes: usize,
-        kernels: &Kernels,
-        stream: CUstream,
-    ) -> Result<(), CallError> {
+    fn sweep(&self, offset: usize, bytes: usize, stream: CUstream) -> Result<(), CallError> {
         let pointer = self.buffer.address() + offset as u64;
         let vectors = (bytes / VECTOR) as u64;
         let sink = self.sink.address();
         // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a
         // word.
-        unsafe { kernels.read_sweep.launch((self.blocks, THREADS), stream, [pointer, vectors, sink]) }
+        unsafe { self.kernels.read_sweep.launch((self.blocks, THREADS), stream, [pointer, vectors, sink]) }
     }
 }
 
@@ -173,20 +158,16 @@ const SWEEP: usize = 3;
 /// idled: 83.6 % of the lines seemed gone.
 const ATTEMPTS: usize = 3;
 
-/// A flush, and the facts known about it.
-#[derive(Clone)]
-pub(crate) struct ChosenFlush {
-    pub(crate) flush: Flush,
-    pub(crate) reason: Option<String>,
-    pub(crate) proof: Option<FlushVerification>,
-}
-
-/// Chooses the flush for `wanted`: the user's, whatever it does; otherwise the first that empties the L2 and leaves it
-/// clean.
-pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<ChosenFlush, Failure> {
-    let none = ChosenFlush { flush: Flush::None, reason: None, proof: None };
+/// Returns the method of samples on the stream with the flush for `wanted`: the user's, whatever it does; otherwise the first that empties
+/// the L2 and leaves it clean.
+pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<Method, Failure> {
+    let chosen = |flush: Flush, reason: Option<String>, proof: FlushVerification| {
+        let mut method = Method::new(Path::Stream).with_flush(flush);
+        (method.flush_reason, method.flush_verification) = (reason, Some(proof));
+        Ok(method)
+    };
     let flush = match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(Method::new(Path::Stream)),
         (Cache::Cold, flush) => flush,
     };
     if flush == Some(Flush::Lines) {
@@ -199,8 +180,8 @@ pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<
     }
     if let Some(flush) = flush {
         let proof = prove(device, flush)?;
-        let reason = (!proof.evicts_cache()).then(|| against(flush, &proof));
-        return Ok(ChosenFlush { flush, reason, proof: Some(proof) });
+        let reason = proof.objection(flush, "the L2").filter(|_| !proof.evicts_cache());
+        return chosen(flush, reason, proof);
     }
     let usual = device.usual_flush();
     let mut proof = prove(device, usual)?;
@@ -212,32 +193,14 @@ pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<
         device.proofs.remove(&usual);
         proof = prove(device, usual)?;
     }
-    if proof.evicts_cache() && proof.is_clean() {
-        return Ok(ChosenFlush { flush: usual, reason: None, proof: Some(proof) });
-    }
-    let why = against(usual, &proof);
+    let Some(why) = proof.objection(usual, "the L2") else { return chosen(usual, None, proof) };
     for flush in [Flush::Read, Flush::Write] {
         let proof = prove(device, flush)?;
         if flush != usual && proof.evicts_cache() && (proof.is_clean() || flush == Flush::Write) {
-            return Ok(ChosenFlush { flush, reason: Some(why), proof: Some(proof) });
+            return chosen(flush, Some(why), proof);
         }
     }
-    Ok(ChosenFlush { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
-}
-
-/// Returns the objection to a flush, in words.
-fn against(flush: Flush, proof: &FlushVerification) -> String {
-    let evicted = match proof.evicted_fraction() {
-        None => {
-            return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster");
-        }
-        Some(evicted) => evicted,
-    };
-    if proof.evicts_cache() {
-        format!("`{flush}` leaves the L2 dirty: a sweep takes {} longer", format::percent(proof.dirt()))
-    } else {
-        format!("`{flush}` does not empty the L2: only {} of what it held is gone", format::percent(evicted))
-    }
+    chosen(usual, Some(format!("{why}; nor does another")), proof)
 }
 
 /// Measures the proof of `flush`.
@@ -258,12 +221,11 @@ fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> 
 
 /// Returns the time of a read of `quarters` quarters of the L2's size behind `flush`.
 fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
-    let kernels = Rc::clone(&device.kernels);
-    let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
+    let (flusher, stream) = (Rc::clone(&device.flusher), device.stream);
+    let mut probe = || Ok(flusher.probe(quarters, stream)?);
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
     let groups = if device.dither.is_some() { COARSE_GROUPS } else { 1 };
-    let works = Works::One(Guarded::new(&mut probe, device.own));
-    let mut path = GraphPath::new(SamplingState::new(device, works, &SampleOptions::new(cache), flush)?);
+    let mut path = GraphPath::new(SamplingState::alone(device, &mut probe, cache, flush)?);
     let mut events = Vec::with_capacity((1 + groups) * READS);
     for _ in 0..=groups {
         events.extend(path.group(READS)?.events);
@@ -271,18 +233,4 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let events = &events[READS..];
     let time = if groups > 1 { median_below_step(events, timer_step(events.iter())) } else { median(events) };
     Ok(time.unwrap_or_default())
-}
-
-/// A read of memory that no flush touches.
-struct Probe {
-    flusher: Rc<Flusher>,
-    kernels: Rc<Kernels>,
-    stream: CUstream,
-    quarters: usize,
-}
-
-impl Work for Probe {
-    fn launch(&mut self) -> Result<(), Failure> {
-        Ok(self.flusher.probe(self.quarters, &self.kernels, self.stream)?)
-    }
 }

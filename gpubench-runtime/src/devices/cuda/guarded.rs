@@ -2,9 +2,9 @@
 //! ignores the driver's error, or enqueues other work than the checked launch did.
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gpubench_driver::{Piece, sys::CUstream};
+use gpubench_driver::{Piece, Shape, sys::CUstream};
 
 use super::{Cuda, driver::Own, watch::calls::ignored};
 use crate::device::{Work, not_left};
@@ -23,7 +23,7 @@ pub(crate) struct Guarded<'a> {
     /// The work of the checked launches; `None` if any work will do.
     checked: Option<Vec<Rc<[Enqueued]>>>,
     /// The time of the shortest call so far.
-    call: Option<Duration>,
+    pub(crate) call: Option<Nanoseconds>,
     /// The failure of a launch that is another than the checked one.
     another: Option<Failure>,
 }
@@ -38,11 +38,6 @@ impl<'a> Guarded<'a> {
     pub(crate) fn compared(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.own) }
-    }
-
-    /// Returns the time of the shortest call so far.
-    pub(crate) fn call(&self) -> Option<Nanoseconds> {
-        self.call.map(Nanoseconds::from)
     }
 
     /// Returns the failure of a launch that was another than the checked one: no way of sampling helps against that.
@@ -92,7 +87,7 @@ impl Work for Guarded<'_> {
         let checked = checked.clone();
         let begin = Instant::now();
         let (launched, found) = gpubench_driver::pieces(|| self.step(Stage::Launch, |work| work.launch()));
-        let took = begin.elapsed();
+        let took = Nanoseconds::from(begin.elapsed());
         self.call = Some(self.call.map_or(took, |least| least.min(took)));
         launched?;
         if let Some((call, code)) = found.failed {
@@ -135,8 +130,8 @@ fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
         // The same configuration: only the function is another.
         ((here, _), (there, _)) if here != there => [*here, *there]
             .map(|here| if here { "on the given stream" } else { "on another stream" }.to_owned()),
-        ((_, Piece::Kernel { grid, block, .. }), (_, Piece::Kernel { grid: other, block: others, .. }))
-            if (grid, block) == (other, others) =>
+        ((_, Piece::Kernel(one)), (_, Piece::Kernel(other)))
+            if (one.grid, one.block) == (other.grid, other.block) =>
         {
             ["one kernel".to_owned(), "another kernel".to_owned()]
         }
@@ -146,7 +141,7 @@ fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
 }
 
 fn summary(work: &[Enqueued]) -> String {
-    let kernels = work.iter().filter(|(_, piece)| matches!(piece, Piece::Kernel { .. })).count();
+    let kernels = work.iter().filter(|(_, piece)| matches!(piece, Piece::Kernel(_))).count();
     match (kernels, work.len() - kernels) {
         (0, 0) => "nothing".to_owned(),
         (kernels, 0) => counted(kernels, "kernel"),
@@ -157,7 +152,7 @@ fn summary(work: &[Enqueued]) -> String {
 
 fn words(piece: Piece) -> String {
     match piece {
-        Piece::Kernel { grid: [x, y, z], block, .. } => {
+        Piece::Kernel(Shape { grid: [x, y, z], block, .. }) => {
             let threads: u32 = block.iter().product();
             format!("a kernel of {x}×{y}×{z} blocks of {threads} threads")
         }
@@ -183,7 +178,7 @@ mod tests {
     use super::*;
 
     fn kernel(blocks: u32, function: u64) -> Piece {
-        Piece::Kernel { function, grid: [blocks, 1, 1], block: [128, 1, 1], dynamic_shared: 0 }
+        Piece::Kernel(Shape { function, grid: [blocks, 1, 1], block: [128, 1, 1], dynamic_shared: 0 })
     }
 
     /// Puts work on the given stream.

@@ -25,8 +25,9 @@ use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
 pub(super) use self::device_info::list;
-use self::device_info::nvml::Sensors;
+use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
+pub(crate) use self::device_info::peaks::DATA_TYPES;
 use self::driver::{CallError, EventPair, Own, check_for, wait};
 use self::flush::Flusher;
 use self::guarded::{Enqueued, Guarded};
@@ -48,11 +49,6 @@ use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
-
-/// Returns the data_types for which some GPU's peak follows from its attributes.
-pub(crate) fn data_types() -> Vec<&'static str> {
-    device_info::peaks::DATA_TYPES.to_vec()
-}
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0).
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
@@ -107,10 +103,10 @@ impl Cuda {
     pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
         let current = Own::primary(device)?;
-        let mut gpu = Gpu::new(ordinal, current.context().cast(), CALLS);
+        let mut gpu = Gpu::new(ordinal, current.0.cast(), CALLS);
         let own = gpu.raw_stream().map_err(DeviceError::new)?;
         let stream: CUstream = own.stream().cast();
-        let kernels = Kernels::load(device_info::capability(device)? >= DISCARDS)?;
+        let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARDS)?);
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_number();
@@ -119,12 +115,12 @@ impl Cuda {
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, stream)?;
         let stamps = Stamps::new(&kernels, stream)?;
-        let flusher = Flusher::new(l2, multiprocessors.count)?;
+        let flusher = Flusher::new(l2, multiprocessors.count, Rc::clone(&kernels))?;
         let write_detector = WriteDetector::new(device, multiprocessors.count, stream, first)?;
         let mut device = Self {
             ordinal,
             gpu,
-            kernels: Rc::new(kernels),
+            kernels,
             flusher: Rc::new(flusher),
             write_detector,
             checked: Vec::new(),
@@ -140,7 +136,7 @@ impl Cuda {
             memory_stall: None,
             proofs: HashMap::new(),
             clock,
-            sensors: Sensors::of(&device_info::uuid(device)?).map_err(DeviceError::new),
+            sensors: Sensors::of(&device_info::uuid(device)?),
             spacers: None,
             own: current,
             _stream: own,
@@ -213,7 +209,7 @@ impl Device for Cuda {
             Ok(sensors) => {
                 info.properties.extend(sensors.properties());
                 let pcie = device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal)?)?;
-                info.add(sensors.link_peaks(pcie));
+                info.add(link_peaks(*sensors, pcie));
             }
             Err(why) => info.properties.push(Property::new("sensors", Value::Text(format!("none ({why})")))),
         }

@@ -27,7 +27,7 @@ pub(crate) fn profile(
         wait()?;
         // SAFETY: takes nothing.
         check(unsafe { sys::cuProfilerStart() })?;
-        device.kernels.empty.bare().launch((blocks, THREADS), device.stream)?;
+        device.kernels.empty.bare.launch((blocks, THREADS), device.stream)?;
         let launched = work.launch();
         let done = wait();
         // SAFETY: takes nothing.

@@ -7,8 +7,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use std::{hint::spin_loop, ops::Deref, sync::Arc, thread::sleep};
+use std::{hint::spin_loop, sync::Arc, thread::sleep};
 
+use crossbeam_utils::CachePadded;
 use rayon::Yield;
 
 use super::PinnedPool;
@@ -124,25 +125,12 @@ struct Lookers {
     /// The beginning of all times.
     origin: Instant,
     /// They look until then, in nanoseconds.
-    until: Apart<AtomicU64>,
-    launching: Apart<AtomicBool>,
+    until: CachePadded<AtomicU64>,
+    launching: CachePadded<AtomicBool>,
     /// True once one of them has worked for a launch.
-    worked: Apart<AtomicBool>,
-    question: Apart<AtomicU64>,
-    others: Vec<Apart<Other>>,
-}
-
-/// A value in a cache line of its own, or two, which processors fetch together.
-#[repr(align(128))]
-#[derive(Default)]
-struct Apart<T>(T);
-
-impl<T> Deref for Apart<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
+    worked: CachePadded<AtomicBool>,
+    question: CachePadded<AtomicU64>,
+    others: Vec<CachePadded<Other>>,
 }
 
 /// One of the other threads.
@@ -158,11 +146,11 @@ impl Lookers {
     fn new(others: usize) -> Self {
         Self {
             origin: Instant::now(),
-            until: Apart::default(),
-            launching: Apart::default(),
-            worked: Apart::default(),
-            question: Apart::default(),
-            others: (0..others).map(|_| Apart::default()).collect(),
+            until: CachePadded::default(),
+            launching: CachePadded::default(),
+            worked: CachePadded::default(),
+            question: CachePadded::default(),
+            others: (0..others).map(|_| CachePadded::default()).collect(),
         }
     }
 
@@ -200,7 +188,7 @@ impl Lookers {
     fn answer(&self) -> bool {
         let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
         let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
-        let answers = |other: &Apart<Other>| {
+        let answers = |other: &CachePadded<Other>| {
             while other.answer.load(Ordering::Acquire) != question {
                 if begin.elapsed() > patience {
                     return false;

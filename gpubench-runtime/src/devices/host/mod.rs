@@ -155,7 +155,7 @@ impl LaunchTimer for Host {
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let step = *self.clock_step.get_or_insert_with(clock::step);
-        let floor = median(&launch_timer::readings(&mut Clock)?).unwrap_or_default();
+        let floor = median(&launch_timer::readings(timed)?).unwrap_or_default();
         Ok(Timer::new(step).with_empty_span(floor))
     }
 
@@ -182,15 +182,6 @@ impl LaunchTimer for Host {
             _ => self.sweep.flush(&self.pool),
         }
         Ok(())
-    }
-}
-
-/// The clock alone.
-struct Clock;
-
-impl LaunchTimer for Clock {
-    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
-        timed(work)
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 #[cfg(target_os = "linux")]
 use super::topology::allowed_processors;
 use crate::device::DeviceError;
-use gpubench_core::host::{Pool, Stream};
+use gpubench_core::host::Stream;
 use gpubench_records::threads;
 
 /// The pool of the calling thread, and the stream of work for it.
@@ -19,19 +19,6 @@ pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
     placement: Option<Placement>,
     stream: Stream,
-}
-
-/// A pool as streams see it.
-struct Install(Arc<ThreadPool>);
-
-impl Pool for Install {
-    fn install(&self, work: &mut (dyn FnMut() + Send)) {
-        self.0.install(work);
-    }
-
-    fn threads(&self) -> usize {
-        self.0.current_num_threads()
-    }
 }
 
 thread_local! {
@@ -54,7 +41,8 @@ impl PinnedPool {
             })?;
             let placement = Placement::of(&built);
             let built = Arc::new(built);
-            let stream = Stream::new(Arc::new(Install(Arc::clone(&built))));
+            let pool_of_stream = Arc::clone(&built);
+            let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
             Ok(pool.get_or_init(|| Self { pool: built, placement, stream }).clone())
         })
     }

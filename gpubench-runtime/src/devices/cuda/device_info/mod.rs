@@ -6,11 +6,11 @@ pub(crate) mod peaks;
 use std::ffi::CStr;
 
 use gpubench_driver::LoadError;
-use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult};
+use gpubench_driver::sys::{self, CUdevice, CUdevice_attribute};
 
 use self::peaks::{Attributes, peaks};
 use super::Gpu;
-use super::driver::{Cause, check, check_for};
+use super::driver::{CallError, Cause, check, check_for};
 use crate::device::{Available, DeviceError, StreamSource as _};
 use gpubench_records::device_info::{DRIVER_FOR_CUDA, UUID};
 use gpubench_records::{DeviceInfo, Value};
@@ -47,14 +47,12 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
 /// Returns the number of GPUs, which is not 0.
 pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
-    let accepted = |result: CUresult| {
-        if result == CUDA_SUCCESS { Ok(()) } else { Err(NoGpu::Refused(Cause::of(result))) }
-    };
+    let refused = |error: CallError| NoGpu::Refused(error.cause);
     let mut count = 0;
     // SAFETY: there are no flags yet, and `count` is a place for a number.
     unsafe {
-        accepted(sys::cuInit(0))?;
-        accepted(sys::cuDeviceGetCount(&raw mut count))?;
+        check(sys::cuInit(0)).map_err(refused)?;
+        check(sys::cuDeviceGetCount(&raw mut count)).map_err(refused)?;
     }
     if count == 0 {
         return Err(NoGpu::None);

@@ -28,10 +28,10 @@ pub(crate) struct Sensors(NvmlDevice);
 impl Sensors {
     /// Opens the sensors of the GPU with this UUID. Returns the reason if there are none: the library is missing or
     /// does not know the GPU.
-    pub(crate) fn of(uuid: &str) -> Result<Self, SensorError> {
+    pub(crate) fn of(uuid: &str) -> Result<Self, DeviceError> {
         NvmlDevice::by_uuid(uuid).map(Self).map_err(|error| match error {
-            NvmlError::Code(_) => SensorError::UnknownGpu(error),
-            error => SensorError::Refused(error),
+            NvmlError::Code(_) => DeviceError::new(format!("this GPU is unknown: {error}")),
+            error => DeviceError::new(error),
         })
     }
 
@@ -39,11 +39,6 @@ impl Sensors {
     #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()
-    }
-
-    /// Returns the peaks of the GPU's links; PCIe only if that is the way to the host.
-    pub(crate) fn link_peaks(self, pcie: bool) -> Vec<Peak> {
-        link_peaks(self.0, pcie)
     }
 
     /// Returns the settings of the GPU that affect its times, and the other processes on it. Leaves out what the library
@@ -83,14 +78,14 @@ impl Monitor for Sensors {
         let clock = |clock| device.clock(clock).ok().map(hertz);
         let reasons = device.throttle_reasons().unwrap_or(0);
         let slowed_by = SLOWING.iter().filter(|(reason, _)| reasons & reason != 0);
-        let mut reading = Reading::default();
-        reading.sm_clock = clock(Clock::Sm);
-        reading.memory_clock = clock(Clock::Memory);
-        reading.temperature = device.temperature().ok();
-        reading.power = device.power().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3));
-        reading.throttle_reasons = slowed_by.map(|(_, words)| (*words).to_owned()).collect();
-        reading.other_processes = self.others().ok();
-        reading
+        Reading {
+            sm_clock: clock(Clock::Sm),
+            memory_clock: clock(Clock::Memory),
+            temperature: device.temperature().ok(),
+            power: device.power().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3)),
+            throttle_reasons: slowed_by.map(|(_, words)| (*words).to_owned()).collect(),
+            other_processes: self.others().ok(),
+        }
     }
 
     fn energy(&mut self) -> Option<Joules> {
@@ -104,7 +99,7 @@ impl Monitor for Sensors {
 /// # Errors
 /// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
-    Sensors::of(uuid).and_then(|sensors| sensors.lock(target)).map_err(DeviceError::new)
+    Sensors::of(uuid)?.lock(target)
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
@@ -112,82 +107,50 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
 /// # Errors
 /// Returns the reason if the clock cannot be reset.
 pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
-    let reset = |sensors: Sensors| Ok(sensors.0.reset_clocks()?);
-    Sensors::of(uuid).and_then(reset).map_err(DeviceError::new)
+    Sensors::of(uuid)?.0.reset_clocks().map_err(not_locked)
 }
 
 impl Sensors {
-    fn lock(self, target: ClockTarget) -> Result<String, SensorError> {
+    fn lock(self, target: ClockTarget) -> Result<String, DeviceError> {
         let highest = self.0.highest_clock(Clock::Sm);
         let (clock, words) = match target {
             ClockTarget::Base => (BASE_CLOCK, "base".to_owned()),
             ClockTarget::Max => {
-                let clock = highest.map_err(SensorError::UnknownHighest)?;
+                let unknown = |error| DeviceError::new(format!("its highest clock is not known: {error}"));
+                let clock = highest.map_err(unknown)?;
                 (clock, format!("max, {clock} MHz"))
             }
             ClockTarget::Megahertz(clock) => {
                 if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
-                    return Err(SensorError::TooHigh { clock, highest });
+                    let message = format!("{clock} MHz is more than its highest, {highest} MHz");
+                    return Err(DeviceError::new(message));
                 }
                 (clock, format!("{clock} MHz"))
             }
         };
-        self.0.lock_clocks(clock, clock)?;
+        self.0.lock_clocks(clock, clock).map_err(not_locked)?;
         Ok(format!("locked to {words}"))
     }
 }
 
-/// The reason why sensors cannot be read, or clocks not be locked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SensorError {
-    /// The library does not list the GPU.
-    #[error("this GPU is unknown: {0}")]
-    UnknownGpu(NvmlError),
-    /// The user may not lock clocks.
-    #[error("clocks are locked by root only")]
-    NotRoot,
-    /// There is no library, or it refuses for another reason.
-    #[error("{0}")]
-    Refused(NvmlError),
-    /// The library does not report the highest clock.
-    #[error("its highest clock is not known: {0}")]
-    UnknownHighest(NvmlError),
-    /// A clock beyond the highest, both in MHz.
-    #[error("{clock} MHz is more than its highest, {highest} MHz")]
-    TooHigh {
-        /// The requested clock.
-        clock: u32,
-        /// The highest clock.
-        highest: u32,
-    },
-}
-
-impl From<NvmlError> for SensorError {
-    fn from(error: NvmlError) -> Self {
-        if error.is_no_permission() { Self::NotRoot } else { Self::Refused(error) }
+/// Returns the error of a call that locks clocks.
+fn not_locked(error: NvmlError) -> DeviceError {
+    match error.is_no_permission() {
+        true => DeviceError::new("clocks are locked by root only"),
+        false => DeviceError::new(error),
     }
 }
 
 /// A generation of PCIe: 10⁹ transfers a second and lane, and the payload bits among the transferred bits. The peak is the transfer
 /// rate less the encoding, as the specifications have it: 8b/10b, from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of
 /// which 236 are packets. Packet headers are not subtracted, so a copy reaches about nine tenths.
-struct Pcie {
-    generation: u32,
-    gigatransfers: f64,
-    encoding: (f64, f64),
-}
-
-const fn pcie(generation: u32, gigatransfers: f64, encoding: (f64, f64)) -> Pcie {
-    Pcie { generation, gigatransfers, encoding }
-}
-
-const PCIE: [Pcie; 6] = [
-    pcie(1, 2.5, (8.0, 10.0)),
-    pcie(2, 5.0, (8.0, 10.0)),
-    pcie(3, 8.0, (128.0, 130.0)),
-    pcie(4, 16.0, (128.0, 130.0)),
-    pcie(5, 32.0, (128.0, 130.0)),
-    pcie(6, 64.0, (236.0, 256.0)),
+const PCIE: [(u32, f64, f64, f64); 6] = [
+    (1, 2.5, 8.0, 10.0),
+    (2, 5.0, 8.0, 10.0),
+    (3, 8.0, 128.0, 130.0),
+    (4, 16.0, 128.0, 130.0),
+    (5, 32.0, 128.0, 130.0),
+    (6, 64.0, 236.0, 256.0),
 ];
 
 /// The NVLink versions, as the library numbers them: the generation in NVIDIA's words, and GB/s one way less the encoding (from its white
@@ -209,7 +172,7 @@ const VIRTUAL_GPU: u32 = 2;
 
 /// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
 /// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
-fn link_peaks(device: NvmlDevice, pcie: bool) -> Vec<Peak> {
+pub(crate) fn link_peaks(Sensors(device): Sensors, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization().ok();
     if device.mig().unwrap_or(false) || mode == Some(VIRTUAL_GPU) {
         return Vec::new();
@@ -242,8 +205,7 @@ fn host_link(device: NvmlDevice) -> Option<LinkLimit> {
 }
 
 fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
-    let Pcie { gigatransfers, encoding: (counts, all), .. } =
-        PCIE.iter().find(|pcie| pcie.generation == generation)?;
+    let (_, gigatransfers, counts, all) = PCIE.iter().find(|(known, ..)| *known == generation)?;
     let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
     let fewer = present.filter(|present| *present < lanes);
     let fewer = fewer.map(|present| format!("; {present} lanes at present")).unwrap_or_default();

@@ -140,7 +140,8 @@ impl EmptyKernel {
 
 /// A copy of these kernels, whose code lies elsewhere than that of other copies.
 pub(crate) struct EmptyKernels {
-    bare: EmptyKernel,
+    /// The one that does nothing at all.
+    pub(crate) bare: EmptyKernel,
     reads: EmptyKernel,
     // The kernels belong to this module.
     _module: Module,
@@ -154,11 +155,6 @@ impl EmptyKernels {
             reads: EmptyKernel(module.find("gpubench_empty_reads")?),
             _module: module,
         })
-    }
-
-    /// Returns the one that does nothing at all.
-    pub(crate) fn bare(&self) -> EmptyKernel {
-        self.bare
     }
 
     /// Returns the one for samples on this path and in this state of the caches.

@@ -4,7 +4,7 @@
 use gpubench_driver::sys;
 
 use crate::devices::cuda::device_info::{self, memory};
-use crate::devices::cuda::driver::{DeviceMemory, check};
+use crate::devices::cuda::driver::{DeviceMemory, current_device};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
@@ -140,9 +140,7 @@ pub(crate) struct ReadyLaunch {
 impl CeilingLaunch {
     /// Prepares the launch on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
-        let mut device = 0;
-        // SAFETY: `device` is a place for one.
-        check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+        let device = current_device()?;
         let multiprocessors =
             device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
@@ -216,29 +214,18 @@ impl ReadyLaunch {
     }
 
     /// Checks both ends of the output of a launch.
-    pub(crate) fn check(&self) -> Result<(), CheckError> {
+    pub(crate) fn check(&self) -> Result<(), DeviceError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes.is_some()) else { return Ok(()) };
         let end = (CHUNK / 4) as usize;
         for first in [0, written.words() - end] {
             let mut words = vec![0; end];
             written.read("the written words", first, &mut words)?;
             if let Some(wrong) = words.iter().find(|word| **word != WORD) {
-                return Err(CheckError::Wrong(*wrong));
+                return Err(DeviceError::new(format!("{wrong:#x} was written, and not {WORD:#x}")));
             }
         }
         Ok(())
     }
-}
-
-/// The reason why the check of a launch fails.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CheckError {
-    /// The output cannot be read.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The output holds another word than the launch writes.
-    #[error("{0:#x} was written, and not {WORD:#x}")]
-    Wrong(u32),
 }
 
 /// Returns a buffer of `bytes` bytes, filled with `word`.

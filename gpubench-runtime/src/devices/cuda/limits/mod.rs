@@ -12,7 +12,7 @@ use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, CaseError, Variant, Visitor};
 use gpubench_records::{
-    Cache, Ceiling, Measurement, Peak, PeakSource, Quantity, Record, Run, State, work::Link,
+    Cache, Ceiling, DeviceInfo, Measurement, Peak, PeakSource, Quantity, Record, Run, State, work::Link,
 };
 use gpubench_stats::format;
 
@@ -98,20 +98,16 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 pub(crate) fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
-    let capability = info.and_then(|info| info.text(CAPABILITY)).and_then(parse_capability);
+    // Such as 9 of 9.0.
+    let major = |info: &DeviceInfo| info.text(CAPABILITY)?.split('.').next()?.parse().ok();
+    let major: Option<u64> = info.and_then(major);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
-    let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
+    let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, major)).collect();
     Ceiling::sort(&mut reached);
     reached
 }
 
-/// Reads a compute capability, such as 9.0.
-fn parse_capability(text: &str) -> Option<(u64, u64)> {
-    let (major, minor) = text.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
+fn of(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     let launches = named(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
@@ -121,7 +117,7 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
         }
         _ => (Quantity::moved_over(measured.link), metrics.bandwidth?.into()),
     };
-    let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
+    let low = launches.limit.on_tensor_cores() && major.is_none_or(outgrew_mma);
     let uncertain = low || record.verdict.state != State::Valid;
     let method = method(launches.limit, low, measured);
     let peak = Peak::new(quantity, value, PeakSource::Measured, method);
@@ -131,7 +127,7 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
 
 /// Returns true if the tensor cores of this capability do more than `mma.sync` can ask for. Data-centre GPUs have
 /// `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
-fn outgrew_mma((major, _): (u64, u64)) -> bool {
+fn outgrew_mma(major: u64) -> bool {
     (9..12).contains(&major)
 }
 
@@ -167,15 +163,8 @@ mod tests {
 
     #[test]
     fn mma_is_all_there_is_but_on_gpus_of_data_centres() {
-        for (capability, outgrown) in [
-            ((8, 0), false),
-            ((8, 9), false),
-            ((9, 0), true),
-            ((10, 3), true),
-            ((11, 0), true),
-            ((12, 0), false),
-        ] {
-            assert_eq!(outgrew_mma(capability), outgrown, "{capability:?}");
+        for (major, outgrown) in [(8, false), (9, true), (10, true), (11, true), (12, false)] {
+            assert_eq!(outgrew_mma(major), outgrown, "{major}");
         }
     }
 }

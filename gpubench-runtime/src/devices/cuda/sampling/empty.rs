@@ -29,7 +29,7 @@ pub(crate) struct Empty {
 impl Empty {
     /// Launches of a kernel that does nothing at all.
     pub(crate) fn bare(device: &Cuda) -> Self {
-        Self::new(device.kernels.empty.bare(), device.stream)
+        Self::new(device.kernels.empty.bare, device.stream)
     }
 
     /// Launches beside samples on this path and in this state of the caches.

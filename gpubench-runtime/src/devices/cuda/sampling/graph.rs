@@ -5,7 +5,7 @@ use std::{ffi::c_ulonglong, fmt::Display, marker::PhantomData, ptr};
 
 use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUresult, CUstream};
 
-use crate::devices::cuda::driver::{CallError, check};
+use crate::devices::cuda::driver::{CallError, check, pointer_attribute};
 use crate::{device::DeviceError, devices::cuda::CudaStream};
 
 /// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
@@ -237,11 +237,7 @@ fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
 }
 
 fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
-    let mut kind: u32 = 0;
-    let attribute = sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    // SAFETY: `kind` is a place for the attribute; the driver looks the pointer up and does not follow it. An unknown
-    // pointer is an answer, not a failure.
-    let result = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, pointer as u64) };
-    _ = gpubench_driver::take_failure();
-    result == sys::CUDA_SUCCESS && kind != 0
+    // SAFETY: the kind of memory is an enumeration.
+    let kind = unsafe { pointer_attribute::<u32>(sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer as u64) };
+    kind.is_some_and(|kind| kind != 0)
 }

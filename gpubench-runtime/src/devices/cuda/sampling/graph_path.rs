@@ -126,11 +126,11 @@ impl<'a> GraphPath<'a> {
             return Ok(None);
         }
         let places = self.samples.places(samples, LONGEST);
-        let capture = Capture::begin(self.samples.stream())?;
+        let capture = Capture::begin(self.samples.device.stream)?;
         self.samples.enqueue(0..places, Clock::Stamps)?;
         // Kernels directly after another begin late in a graph that was not copied.
         let graph = self.copied(capture)?;
-        graph.launch(self.samples.stream())?;
+        graph.launch(self.samples.device.stream)?;
         Ok(Some((graph, places)))
     }
 
@@ -167,7 +167,7 @@ impl<'a> GraphPath<'a> {
     /// Captures a graph of samples between these pairs of events.
     fn capture(&mut self, pairs: Range<usize>) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(pairs.end)?;
-        let capture = Capture::begin(self.samples.stream())?;
+        let capture = Capture::begin(self.samples.device.stream)?;
         let events = Clock::Events(Event::record_as_node);
         self.samples.enqueue(pairs, if self.samples.stamped { Clock::Stamps } else { events })?;
         if self.copies { self.copied(capture) } else { Ok(capture.end()?.instantiate()?) }
@@ -176,14 +176,14 @@ impl<'a> GraphPath<'a> {
     /// Ends a capture, and copies its graph to the device, so that its first launch is like all later ones.
     fn copied(&self, capture: Capture) -> Result<Executable, Failure> {
         let executable = capture.end()?.instantiate()?;
-        executable.upload(self.samples.stream())?;
+        executable.upload(self.samples.device.stream)?;
         Ok(executable)
     }
 
     /// Captures a graph with one pair of events around `launches` launches, back-to-back behind one that is not timed.
     pub(crate) fn capture_row(&mut self, launches: usize) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(1)?;
-        let stream = self.samples.stream();
+        let stream = self.samples.device.stream;
         let capture = Capture::begin(stream)?;
         let work = self.samples.works.first();
         work.launch()?;
@@ -201,24 +201,19 @@ impl<'a> GraphPath<'a> {
         let (row, length) = match &self.row {
             Some(row) => row,
             None => {
-                let row = self.capture_bare_row(launches.clamp(1, LONGEST_ROW))?;
-                self.row.insert(row)
+                let length = launches.clamp(1, LONGEST_ROW);
+                let capture = Capture::begin(self.samples.device.stream)?;
+                (0..length).try_for_each(|_| self.samples.works.first().launch())?;
+                let row = self.copied(capture)?;
+                self.row.insert((row, length))
             }
         };
         let rows = launches.div_ceil(*length);
         for _ in 0..rows {
-            row.launch(self.samples.stream())?;
+            row.launch(self.samples.device.stream)?;
         }
         self.samples.wait()?;
         Ok(rows * length)
-    }
-
-    fn capture_bare_row(&mut self, launches: usize) -> Result<(Executable, usize), Failure> {
-        let capture = Capture::begin(self.samples.stream())?;
-        for _ in 0..launches {
-            self.samples.works.first().launch()?;
-        }
-        Ok((self.copied(capture)?, launches))
     }
 
     /// Launches a graph and reads its pairs.
@@ -234,7 +229,7 @@ impl<'a> GraphPath<'a> {
     /// Launches a graph as a group of `samples` samples. Returns the graph of those between stamps and its places, if there is one.
     fn start(&mut self, graph: &Executable, samples: usize) -> Result<Option<(Executable, usize)>, Failure> {
         self.samples.begin()?;
-        graph.launch(self.samples.stream())?;
+        graph.launch(self.samples.device.stream)?;
         self.samples.finish()?;
         if samples > 0 { self.start_stamped(samples) } else { Ok(None) }
     }

@@ -14,9 +14,9 @@ use gpubench_driver::{Piece, sys::CUstream};
 use self::empty::Empty;
 use self::graph::{Capture, Node};
 use self::graph_path::GraphPath;
-use self::path::{SamplingPath, StreamPath, StreamReason};
+use self::path::{SamplingPath, StreamPath};
 use self::samples::{SamplingState, Works};
-use super::flush::{ChosenFlush, Suspended, choose_flush};
+use super::flush::{Suspended, choose_flush};
 use super::{Cuda, guarded::Guarded, watch::calls};
 use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
 use gpubench_records::{Cache, Failure, Method, Path, Stage, Timer};
@@ -38,8 +38,9 @@ pub(crate) fn sampler<'a>(
     let suspended = Suspended::begin(flush.flush)?;
     let mut empty = Empty::beside(device, method.path, wanted.cache);
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, Piece::Graph)]));
-    if let (Err(StreamReason::NotCaptured { .. }), Some(reason), true) =
-        (&chosen, &mut method.path_reason, launches_a_graph)
+    let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
+    if let (Err(_), Some(reason), true, false) =
+        (&chosen, &mut method.path_reason, launches_a_graph, is_chosen_by_user)
     {
         empty = empty.into_graph()?;
         reason.push_str("; the overhead of an empty graph is subtracted");
@@ -60,11 +61,12 @@ pub(crate) fn pair_sampler<'a>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = choose_flush(device, wanted)?;
+    let of_partner = |reason: &str| format!("the launch that it is compared with is there: {reason}");
     let [mut a, mut b] = works.map(|work| Guarded::compared(work, device));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
-            (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
-            (Ok(_), Err(reason)) => [Err(StreamReason::Partner(Box::new(reason.clone()))), Err(reason)],
+            (Err(reason), Ok(_)) => [Err(reason.clone()), Err(of_partner(&reason))],
+            (Ok(_), Err(reason)) => [Err(of_partner(&reason)), Err(reason)],
             (a, b) => [a, b],
         };
     let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
@@ -98,10 +100,10 @@ fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
-) -> Result<Result<Captured, StreamReason>, Failure> {
+) -> Result<Result<Captured, String>, Failure> {
     let chosen = match wanted.path {
-        Some(Path::Stream) => Err(StreamReason::AskedFor),
-        _ if wanted.host_work => Err(StreamReason::HostWork),
+        Some(Path::Stream) => Err("asked for".into()),
+        _ if wanted.host_work => Err("the host's part belongs to the launch (`host_work`)".into()),
         _ => inspect_launch(stream, work)?,
     };
     if let (Err(reason), Some(Path::Graph)) = (&chosen, wanted.path) {
@@ -111,23 +113,21 @@ fn choose_path(
 }
 
 /// Returns the method for a launch, from the answer of [`choose_path`].
-fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason>) -> Method {
-    let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
-    let mut method = Method::new(path).with_flush(flush.flush);
-    method.path_reason = chosen.as_ref().err().map(ToString::to_string);
-    method.kernel_count = chosen.as_ref().ok().map(|captured| captured.kernels);
-    method.operations = chosen.as_ref().ok().map(|captured| captured.pieces);
-    method.flush_reason.clone_from(&flush.reason);
-    method.flush_verification = flush.proof;
+fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
+    let mut method = of_flush.clone();
+    match chosen {
+        Ok(Captured { kernels, pieces, .. }) => {
+            method.path = Path::Graph;
+            (method.kernel_count, method.operations) = (Some(*kernels), Some(*pieces));
+        }
+        Err(reason) => method.path_reason = Some(reason.clone()),
+    }
     method
 }
 
 /// Captures one launch and its reset before it, and inspects the captured nodes. Returns what the launch consists of if a
 /// graph can stand for it, otherwise the reason.
-fn inspect_launch(
-    stream: CUstream,
-    work: &mut Guarded<'_>,
-) -> Result<Result<Captured, StreamReason>, Failure> {
+fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Captured, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -139,7 +139,7 @@ fn inspect_launch(
     let nodes = capture.nodes();
     let ended = capture.end();
     if let (Ok(()), Err(error)) = (&launched, &ended)
-        && error.code() == UNJOINED
+        && error.cause.code() == UNJOINED
     {
         let seen = "a stream that was made to wait for the given one is never waited for by it";
         return Err(calls::work_elsewhere(seen));
@@ -157,7 +157,7 @@ fn inspect_launch(
         // takes it; an error that is not of the capture comes again.
         _ = work.launch();
         _ = gpubench_driver::take_failure();
-        return Ok(Err(StreamReason::NotCaptured { stage, cause }));
+        return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
     }
     let nodes = nodes?;
     if nodes.len() == before {
@@ -171,7 +171,7 @@ fn inspect_launch(
         return Err(calls::work_elsewhere(&seen));
     }
     if calls::some_at_once(stream, &steps) {
-        return Ok(Err(StreamReason::HostWaits));
+        return Ok(Err("the host waits for work of the launch on another stream".into()));
     }
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
@@ -179,7 +179,7 @@ fn inspect_launch(
         _ => None,
     };
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
-        return Ok(Err(StreamReason::Node(reason)));
+        return Ok(Err(reason.into()));
     }
     let of_launch = &nodes[before..];
     let is_piece = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
@@ -188,7 +188,7 @@ fn inspect_launch(
     let (allocations, frees) = (count(Node::Allocation), count(Node::Free));
     // A graph runs again only if its memory was freed.
     if allocations != frees || allocations > 0 && pieces == 0 {
-        return Ok(Err(StreamReason::Node("the launch allocates or frees memory")));
+        return Ok(Err("the launch allocates or frees memory".into()));
     }
     Ok(Ok(Captured {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
@@ -271,7 +271,7 @@ impl Sampler for CudaSampler<'_> {
 
     fn call(&mut self) -> Option<Nanoseconds> {
         let samples = self.path.samples();
-        samples.works.first().call().filter(|_| !samples.host_work)
+        samples.works.first().call.filter(|_| !samples.host_work)
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {

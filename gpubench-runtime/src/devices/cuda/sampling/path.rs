@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::graph_path::GraphPath;
 use super::samples::{Clock, SamplingState};
 use crate::{device::SampledGroup, devices::cuda::driver::Event};
-use gpubench_records::{Failure, Stage};
+use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median};
 
 /// The path on which a case is sampled.
@@ -35,34 +35,6 @@ impl<'a> SamplingPath<'a> {
             Self::Stream(state, _) => state,
         }
     }
-}
-
-/// The reason why a launch cannot be captured in a graph.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum StreamReason {
-    /// The user asks for the stream.
-    #[error("asked for")]
-    AskedFor,
-    /// The host's part belongs to the launch, and a graph has none.
-    #[error("the host's part belongs to the launch (`host_work`)")]
-    HostWork,
-    /// The driver refuses the capture.
-    #[error("the {stage} cannot be captured: {cause}")]
-    NotCaptured {
-        /// The step that it refuses: the reset or the launch.
-        stage: Stage,
-        /// The driver's error, or the user's.
-        cause: String,
-    },
-    /// The host waits while the launch is captured.
-    #[error("the host waits for work of the launch on another stream")]
-    HostWaits,
-    /// A node that costs more in a graph, or less.
-    #[error("{0}")]
-    Node(&'static str),
-    /// The launch is interleaved with one that cannot be captured.
-    #[error("the launch that it is compared with is there: {0}")]
-    Partner(Box<Self>),
 }
 
 /// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
@@ -111,7 +83,7 @@ impl StreamPath {
         samples.device.want_pairs(places)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
         if !samples.host_work && self.uncovered.is_none() {
-            samples.device.kernels.delay(delay, samples.stream())?;
+            samples.device.kernels.delay(delay, samples.device.stream)?;
         }
         samples.begin()?;
         let begin = Instant::now();
@@ -149,7 +121,7 @@ impl StreamPath {
         let delays = delay.as_nanos().div_ceil(LONGEST_DELAY.as_nanos());
         while covered < HELD && uncovered < HELD {
             for _ in 0..delays {
-                samples.device.kernels.delay(LONGEST_DELAY, samples.stream())?;
+                samples.device.kernels.delay(LONGEST_DELAY, samples.device.stream)?;
             }
             let begin = Instant::now();
             samples.enqueue(0..1, Clock::Events(Event::record))?;

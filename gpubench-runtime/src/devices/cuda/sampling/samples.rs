@@ -128,8 +128,15 @@ impl<'a> SamplingState<'a> {
         })
     }
 
-    pub(crate) fn stream(&self) -> CUstream {
-        self.device.stream
+    /// Prepares to time `work` alone, with any work that it does.
+    pub(crate) fn alone(
+        device: &'a mut Cuda,
+        work: &'a mut dyn Work,
+        cache: Cache,
+        flush: Flush,
+    ) -> Result<Self, Failure> {
+        let works = Works::One(Guarded::new(work, device.own));
+        Self::new(device, works, &SampleOptions::new(cache), flush)
     }
 
     /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
@@ -144,7 +151,7 @@ impl<'a> SamplingState<'a> {
 
     /// Enqueues a sample at each of these places, which `clock` times.
     pub(crate) fn enqueue(&mut self, places: Range<usize>, clock: Clock) -> Result<(), Failure> {
-        let stream = self.stream();
+        let stream = self.device.stream;
         let hot = self.cache == Cache::Hot;
         let others = matches!(self.works, Works::Two(_));
         let is_long = self.shortest.or(self.device.first_launch).is_some_and(|time| time > LONG);
@@ -166,7 +173,7 @@ impl<'a> SamplingState<'a> {
             } else if self.device.dither.is_some() {
                 self.device.delay(Duration::ZERO, number)?;
             }
-            self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
+            self.device.flusher.enqueue(self.flush, stream)?;
             if self.host_work {
                 // The sample begins with the call, not with work that is still running.
                 // SAFETY: the stream is the open case's.
@@ -185,12 +192,12 @@ impl<'a> SamplingState<'a> {
 
     /// Begins a group: its first event.
     pub(crate) fn begin(&mut self) -> Result<(), CallError> {
-        self.whole.start.record(self.stream())
+        self.whole.start.record(self.device.stream)
     }
 
     /// Enqueues the end of a group: its last event, then the clock probe.
     pub(crate) fn finish(&mut self) -> Result<(), CallError> {
-        let stream = self.stream();
+        let stream = self.device.stream;
         self.whole.stop.record(stream)?;
         self.device.clock.enqueue(&self.device.kernels, stream)
     }
@@ -229,7 +236,7 @@ impl<'a> SamplingState<'a> {
     /// Waits for all work on the stream.
     pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the open case's.
-        check(unsafe { sys::cuStreamSynchronize(self.stream()) })
+        check(unsafe { sys::cuStreamSynchronize(self.device.stream) })
     }
 
     /// Reads these pairs, in the order they ran; if two take turns, the first one's before the second one's.

@@ -9,20 +9,16 @@
 use std::time::{Duration, Instant};
 use std::{f64::consts::FRAC_PI_2, rc::Rc};
 
-use gpubench_driver::sys::CUstream;
-
 use super::empty::{Empty, LENGTH as ROW, OneMore};
 use super::graph_path::GraphPath;
 use super::path::{SamplingPath, StreamPath};
 use super::samples::{SamplingState, Works};
-use crate::device::{Nothing, SampleOptions, SampledGroup, Work};
+use crate::device::{SampledGroup, Work};
 use crate::devices::cuda::Cuda;
-use crate::devices::cuda::flush::Flusher;
-use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::kernels::{EmptyKernels, Kernels, waits_for_parameters};
+use crate::devices::cuda::kernels::{EmptyKernels, waits_for_parameters};
 use gpubench_records::{Cache, Failure, Flush, Path, Timer};
 use gpubench_stats::{
-    DramStallPeriod, Hertz, Nanoseconds, Summary, median, median_below_step, standard_error, timer_step,
+    DramStallPeriod, Hertz, Nanoseconds, median, median_below_step, spread, standard_error, timer_step,
     variance,
 };
 
@@ -94,7 +90,7 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     if groups == Groups::StreamOfGraphs {
         empty = empty.into_graph()?;
     }
-    let nothing = readings(device, (groups, cache), &mut Nothing)?;
+    let nothing = readings(device, (groups, cache), &mut || Ok(()))?;
     let launches = readings(device, (groups, cache), &mut empty)?;
     let step = timer_step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
@@ -104,19 +100,22 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     let rounding = if device.dither.is_some() { step * ROUNDING } else { Nanoseconds::ZERO };
     let squares = [error, of_code, BETWEEN_PROCESSES, rounding].map(|error| error.as_f64().powi(2));
     let shared_error = squares.iter().sum::<f64>().sqrt();
-    let mut timer = Timer::new(step).with_empty_span(floor);
-    timer.empty_launch_time = Some(empty_launch);
-    timer.marginal_empty_launch = Some(time);
-    timer.reads_parameter = waits_for_parameters(path, cache);
-    timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
-    timer.shared_error = Some(Nanoseconds(shared_error));
-    timer.averaged_resolution = device.dither.is_some().then_some(step * AVERAGED);
-    timer.relative_error = Some(BETWEEN_PROCESSES_SHARE);
-    timer.empty_launch_spread = spread(&launches.pairs);
-    timer.group_median_spread = spread(&launches.group_medians());
-    timer.dram_stall_period = device.memory_stall;
-    timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
-    timer.timestamp_kernels = groups == Groups::StampedGraph;
+    let timer = Timer {
+        resolution: step,
+        empty_span: floor,
+        empty_launch_time: Some(empty_launch),
+        marginal_empty_launch: Some(time),
+        reads_parameter: waits_for_parameters(path, cache),
+        overhead: (empty_launch - time).max(Nanoseconds::ZERO),
+        shared_error: Some(Nanoseconds(shared_error)),
+        averaged_resolution: device.dither.is_some().then_some(step * AVERAGED),
+        relative_error: Some(BETWEEN_PROCESSES_SHARE),
+        empty_launch_spread: spread(&launches.pairs),
+        group_median_spread: spread(&launches.group_medians()),
+        dram_stall_period: device.memory_stall,
+        simulated: gpubench_driver::load().is_ok_and(|driver| driver.fake),
+        timestamp_kernels: groups == Groups::StampedGraph,
+    };
     device.timers.insert((groups, cache), timer);
     Ok(timer)
 }
@@ -144,8 +143,7 @@ fn readings(
     (groups, cache): (Groups, Cache),
     work: &mut dyn Work,
 ) -> Result<Readings, Failure> {
-    let works = Works::One(Guarded::new(work, device.own));
-    let samples = state(device, works, cache)?;
+    let samples = state(device, work, cache)?;
     let mut path = match groups {
         Groups::Stream | Groups::StreamOfGraphs => SamplingPath::Stream(samples, StreamPath::default()),
         Groups::Graph => SamplingPath::Graph(GraphPath::new(samples)),
@@ -164,18 +162,25 @@ fn readings(
     Ok(readings)
 }
 
-fn state<'a>(device: &'a mut Cuda, works: Works<'a>, cache: Cache) -> Result<SamplingState<'a>, Failure> {
+fn state<'a>(
+    device: &'a mut Cuda,
+    work: &'a mut dyn Work,
+    cache: Cache,
+) -> Result<SamplingState<'a>, Failure> {
     let flush = if cache == Cache::Hot { Flush::None } else { device.usual_flush() };
-    SamplingState::new(device, works, &SampleOptions::new(cache), flush)
+    SamplingState::alone(device, work, cache, flush)
 }
 
 /// Measures by how much the time of a launch depends on where its code lies, as a standard deviation: from copies of the empty
 /// kernel that take turns. On an H200 it is some 20 ns cold, where code too comes from memory, and 10 ns hot.
 fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<Nanoseconds, Failure> {
     let kernels = (0..COPIES).map(|_| EmptyKernels::load()).collect::<Result<Vec<_>, _>>()?;
-    let mut copies = Copies { kernels, launches: 0, cache, stream: device.stream };
-    let works = Works::One(Guarded::new(&mut copies, device.own));
-    let mut path = GraphPath::new(state(device, works, cache)?);
+    let (stream, mut next) = (device.stream, kernels.iter().cycle());
+    let mut copies = || match next.next() {
+        Some(copy) => Empty::new(copy.beside(Path::Graph, cache), stream).launch(),
+        None => Ok(()),
+    };
+    let mut path = GraphPath::new(state(device, &mut copies, cache)?);
     // A launch that is not timed goes before each hot group.
     let untimed = usize::from(cache == Cache::Hot);
     let mut deviations = vec![Vec::new(); COPIES];
@@ -192,23 +197,6 @@ fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<N
     // The median of normal noise has π/2 times the variance of the mean.
     let noise: f64 = deviations.iter().map(|all| FRAC_PI_2 * standard_error(all).as_f64().powi(2)).sum();
     Ok(Nanoseconds((variance(&middles) - noise / COPIES as f64).max(0.0).sqrt()))
-}
-
-/// Launches of the copies in turn.
-struct Copies {
-    kernels: Vec<EmptyKernels>,
-    launches: usize,
-    cache: Cache,
-    stream: CUstream,
-}
-
-impl Work for Copies {
-    fn launch(&mut self) -> Result<(), Failure> {
-        let copy = &self.kernels[self.launches % self.kernels.len()];
-        self.launches += 1;
-        let kernel = copy.beside(Path::Graph, self.cache);
-        Empty::new(kernel, self.stream).launch()
-    }
 }
 
 /// The time that launches on the stream may take beside those of a graph.
@@ -244,12 +232,6 @@ pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
     Ok(median(&slopes).unwrap_or_default())
 }
 
-/// Returns the range from the 5th percentile to the 95th.
-pub(crate) fn spread(times: &[Nanoseconds]) -> Nanoseconds {
-    let summary = Summary::of(times, Nanoseconds(0.0));
-    summary.map_or_else(Nanoseconds::default, |times| times.p95 - times.p5)
-}
-
 /// The reads of a group, the groups that are not looked at, since an idle GPU's clock takes some milliseconds to rise, and those
 /// that are.
 const READS: usize = 64;
@@ -272,11 +254,13 @@ pub(crate) struct MemoryReads {
 /// H200 all work that waits for memory is held up 1.4 µs every 100.19 µs. Samples of cases are then compared with that period alone,
 /// since a period that each case would look for itself is also found in kernels that alternate between two times of their own.
 pub(crate) fn read_memory(device: &mut Cuda) -> Result<MemoryReads, Failure> {
-    let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
-    let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
-    let works = Works::One(Guarded::new(&mut reads, device.own));
-    let state = SamplingState::new(device, works, &SampleOptions::new(Cache::Cold), Flush::None)?;
-    let mut path = GraphPath::new(state);
+    let (flusher, stream) = (Rc::clone(&device.flusher), device.stream);
+    let mut number = 0;
+    let mut reads = || {
+        number += 1;
+        Ok(flusher.read_half(number, stream)?)
+    };
+    let mut path = GraphPath::new(SamplingState::alone(device, &mut reads, Cache::Cold, Flush::None)?);
     for _ in 0..UNREAD_GROUPS {
         path.group(READS)?;
     }
@@ -296,21 +280,6 @@ pub(crate) fn read_memory(device: &mut Cuda) -> Result<MemoryReads, Failure> {
         }
     }
     Ok(found)
-}
-
-/// Reads one part of a buffer after the other. All parts together have twice the L2's size, so that each comes from memory.
-struct Reads {
-    flusher: Rc<Flusher>,
-    kernels: Rc<Kernels>,
-    stream: CUstream,
-    number: usize,
-}
-
-impl Work for Reads {
-    fn launch(&mut self) -> Result<(), Failure> {
-        self.number += 1;
-        Ok(self.flusher.read_half(self.number, &self.kernels, self.stream)?)
-    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl TracedLaunch {
 }
 
 /// The step of a GPU's own timer, from which the stamps come.
-const TIMER: Nanoseconds = Nanoseconds(32.0);
+pub(super) const TIMER: Nanoseconds = Nanoseconds(32.0);
 
 /// Returns the step of the stamps of these launches, at most that of the GPU's timer: launches that all take the same time tell no step.
 pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
@@ -69,29 +69,8 @@ pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
     timer_step(since.iter()).min(TIMER)
 }
 
-/// Something that is not as it was enqueued.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NotAsEnqueued {
-    #[error("a record of {what} has no time: begin {begin}, end {end}")]
-    NoTime { what: String, begin: u64, end: u64 },
-    #[error(
-        "{what} begins before what was enqueued before it on its stream: the time stamps are out of order"
-    )]
-    OutOfOrder { what: String },
-    #[error("{} and {} were traced, and {} and {} enqueued: records are missing or doubled", counted(*traced, "mark"), counted(*launches, "launch"), counted(*marks, "mark"), counted(*enqueued, "launch"))]
-    OtherNumber { traced: usize, launches: usize, marks: usize, enqueued: usize },
-    #[error("the flush before a launch is not where it was enqueued: records are missing")]
-    NoFlush,
-    #[error("launches have {least} to {most} records, and {} enqueued: records are missing or doubled", were(*enqueued))]
-    OtherPieces { least: usize, most: usize, enqueued: usize },
-}
-
-fn were(pieces: usize) -> String {
-    format!("{} {}", counted(pieces, "piece"), if pieces == 1 { "was" } else { "were" })
-}
-
-/// Finds the launches in records, which are in the order in which the host enqueued them.
-pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, NotAsEnqueued> {
+/// Finds the launches in records, which are in the order in which the host enqueued them. The error says what is not as it was enqueued.
+pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, String> {
     sound(&records)?;
     let mut parts: Vec<Vec<Activity>> = Vec::new();
     for record in records {
@@ -109,18 +88,17 @@ pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<Trac
     let parts: Vec<Vec<Activity>> = parts.into_iter().skip(marks).step_by(marks).collect();
     let with_work = parts.iter().filter(|part| part.len() > flush).count();
     if traced != all || with_work != launches {
-        return Err(NotAsEnqueued::OtherNumber {
-            traced,
-            launches: with_work,
-            marks: all,
-            enqueued: launches,
-        });
+        let both = |marks, launches| [counted(marks, "mark"), counted(launches, "launch")].join(" and ");
+        let (traced, enqueued) = (both(traced, with_work), both(all, launches));
+        return Err(format!("{traced} were traced, and {enqueued} enqueued: records are missing or doubled"));
     }
     let mut found = Vec::with_capacity(launches);
     for mut part in parts {
         let own = part.split_off(flush);
         if !part.iter().all(is_ours) {
-            return Err(NotAsEnqueued::NoFlush);
+            return Err(
+                "the flush before a launch is not where it was enqueued: records are missing".to_owned()
+            );
         }
         found.extend(TracedLaunch::of(own));
     }
@@ -129,23 +107,28 @@ pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<Trac
     match pieces {
         // A library may enqueue more than goes through the forwarders, and the same each time.
         Some(enqueued) if least < enqueued || least != most => {
-            Err(NotAsEnqueued::OtherPieces { least, most, enqueued })
+            let were = if enqueued == 1 { "was" } else { "were" };
+            let enqueued = counted(enqueued, "piece");
+            Err(format!(
+                "launches have {least} to {most} records, and {enqueued} {were} enqueued: records are missing or doubled"
+            ))
         }
         _ => Ok(found),
     }
 }
 
 /// Checks that all stamps are times, and that pieces of a stream begin in the order in which they were enqueued.
-fn sound(records: &[Activity]) -> Result<(), NotAsEnqueued> {
+fn sound(records: &[Activity]) -> Result<(), String> {
     let mut latest: Vec<(u32, u32, u64)> = Vec::new();
-    for Activity { begin, end, device, stream, name, kind, .. } in records {
-        let what = || name.clone().unwrap_or_else(|| kind_in_words(*kind).to_owned());
+    for record in records {
+        let (Activity { begin, end, device, stream, .. }, what) = (record, || in_words(record));
         if *begin == 0 || end < begin {
-            return Err(NotAsEnqueued::NoTime { what: what(), begin: *begin, end: *end });
+            return Err(format!("a record of {} has no time: begin {begin}, end {end}", what()));
         }
         match latest.iter_mut().find(|(on, of, _)| (on, of) == (device, stream)) {
             Some((_, _, before)) if begin < before => {
-                return Err(NotAsEnqueued::OutOfOrder { what: what() });
+                let broken = "begins before what was enqueued before it on its stream: the time stamps are out of order";
+                return Err(format!("{} {broken}", what()));
             }
             Some((_, _, before)) => *before = *begin,
             None => latest.push((*device, *stream, *begin)),
@@ -154,14 +137,15 @@ fn sound(records: &[Activity]) -> Result<(), NotAsEnqueued> {
     Ok(())
 }
 
-/// Returns the name of a kind of piece that has none of its own.
-pub(super) fn kind_in_words(kind: ActivityKind) -> &'static str {
-    match kind {
+/// Returns the name of a piece, or that of its kind if it has none of its own.
+pub(super) fn in_words(piece: &Activity) -> String {
+    let kind = match piece.kind {
         ActivityKind::Kernel => "a kernel",
         ActivityKind::Copy => "copy",
         ActivityKind::PeerCopy => "copy between GPUs",
         ActivityKind::Memset => "memset",
-    }
+    };
+    piece.name.clone().unwrap_or_else(|| kind.to_owned())
 }
 
 fn is_mark(record: &Activity) -> bool {
@@ -187,7 +171,7 @@ mod tests {
             "memset" => (ActivityKind::Memset, None),
             name => (ActivityKind::Kernel, Some(name.to_owned())),
         };
-        Activity { kind, begin, end, device: 0, stream: 7, correlation: begin as u32, name, bytes: None }
+        Activity { kind, begin, end, device: 0, stream: 7, correlation: begin as u32, name }
     }
 
     fn whole() -> Vec<Activity> {

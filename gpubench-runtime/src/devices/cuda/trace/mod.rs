@@ -4,12 +4,13 @@
 mod launches;
 mod slowdown;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use gpubench_driver::Piece;
 use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 
-use self::launches::{Expected, TracedLaunch, kind_in_words, step_of_stamps};
+use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
 use super::driver::{EventPair, wait};
 use super::{Cuda, flush::Suspended, guarded::Guarded, places::relocate_inputs, sampling::empty::SPACE};
@@ -51,7 +52,7 @@ fn enqueue(
         work.reset()?;
     }
     kernels.delay(if cache == Cache::Hot { SPACE } else { Duration::ZERO }, stream)?;
-    device.flusher.enqueue(flush, kernels, stream)?;
+    device.flusher.enqueue(flush, stream)?;
     pair.map_or(Ok(()), |pair| pair.start.record(stream))?;
     work.launch()?;
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
@@ -94,7 +95,7 @@ fn flush_pieces(flush: Flush) -> usize {
 fn pieces(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, piece): &(bool, Piece)| match piece {
-            Piece::Kernel { .. } | Piece::Copy(_) | Piece::Memset(_) => Some(1),
+            Piece::Kernel(_) | Piece::Copy(_) | Piece::Memset(_) => Some(1),
             Piece::HostFunction => Some(0),
             Piece::Graph => None,
         };
@@ -162,15 +163,11 @@ pub(crate) fn pass(
         activities: activities(&launches),
         activity_count: first.len(),
         gaps: gaps / launches.len() as f64,
-        streams: streams(first.iter().map(|piece| piece.stream)),
+        streams: first.iter().map(|piece| piece.stream).collect::<HashSet<_>>().len(),
         slowdown: slowed.map(|slowed| slowed.by),
         slowdown_half_width: slowed.map(|slowed| slowed.half_width),
         wall_time: began.elapsed().into(),
     })
-}
-
-fn streams(of_pieces: impl Iterator<Item = u32>) -> usize {
-    of_pieces.collect::<std::collections::HashSet<_>>().len()
 }
 
 /// The first pieces of the launches, with the mean time of those at the same place; the names are the first launch's.
@@ -180,8 +177,10 @@ fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
         let there = launches.iter().filter_map(|launch| launch.pieces.get(place));
         let times: Vec<Nanoseconds> =
             there.map(|piece| Nanoseconds((piece.end - piece.begin) as f64)).collect();
-        let name = piece.name.clone().unwrap_or_else(|| kind_in_words(piece.kind).to_owned());
-        TracedActivity { name, time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64 }
+        TracedActivity {
+            name: in_words(piece),
+            time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64,
+        }
     });
     named.collect()
 }

@@ -1,6 +1,6 @@
 //! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
 
-use super::{LONGEST, enqueue, hold, wait};
+use super::{LONGEST, enqueue, hold, launches::TIMER, wait};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::guarded::Guarded;
@@ -17,8 +17,6 @@ const GROUPS: usize = 8;
 const FEWEST_GROUPS: usize = 3;
 /// The time for all groups, before CUPTI traces and again while it does.
 const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
-/// The largest step of a GPU's timer.
-const LARGEST_STEP: Nanoseconds = Nanoseconds(32.0);
 
 /// Events around launches on a stream. The same events serve before CUPTI traces and while it does.
 pub(super) struct ByEvents {
@@ -69,7 +67,7 @@ impl ByEvents {
             of_groups.extend(difference_in(&readings, swapped));
             all.extend(readings);
         }
-        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(LARGEST_STEP) })
+        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(TIMER) })
     }
 }
 

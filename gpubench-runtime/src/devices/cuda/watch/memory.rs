@@ -9,7 +9,7 @@ use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, check};
+use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attribute};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
@@ -39,26 +39,6 @@ pub(crate) struct Regions {
     pub(crate) block: Bytes,
 }
 
-/// The reason why writes to part of the memory cannot be detected.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum Unreadable {
-    /// A call allocated memory whose size is not known.
-    #[error("there is memory by {0}")]
-    Unlisted(&'static str),
-    /// Managed memory would move between host and device.
-    #[error("there is more managed memory than the device has free")]
-    TooMuchManaged,
-    /// The fingerprints do not fit the table.
-    #[error("there are too many pieces of memory")]
-    TooManyPieces,
-    /// The driver does not know an allocation.
-    #[error("there is memory that the driver does not know any more")]
-    Forgotten,
-    /// A call failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-}
-
 /// The tables of fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fingerprints {
@@ -76,7 +56,8 @@ pub(crate) struct WriteDetector {
     after: DeviceMemory,
     changed: DeviceMemory,
     device: CUdevice,
-    stream: CUstream,
+    /// The stream of its own work.
+    pub(crate) stream: CUstream,
     blocks: u32,
     /// The allocations that belong to this detector's device itself, by number.
     own: Range<u64>,
@@ -122,9 +103,9 @@ impl WriteDetector {
 
     /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
     /// read.
-    pub(crate) fn reachable(&self) -> Result<Regions, Unreadable> {
+    pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
         if let Some(call) = gpubench_driver::unlisted() {
-            return Err(Unreadable::Unlisted(call));
+            return Err(DeviceError::new(format!("there is memory by {call}")));
         }
         let mut memory = Vec::new();
         for it in gpubench_driver::memory() {
@@ -135,17 +116,24 @@ impl WriteDetector {
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
         if managed > 0 && room().is_none_or(|(free, _)| Bytes(managed) > free) {
-            return Err(Unreadable::TooMuchManaged);
+            return Err(DeviceError::new("there is more managed memory than the device has free"));
         }
-        Regions::of(&memory).ok_or(Unreadable::TooManyPieces)
+        Regions::of(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
     }
 
     /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
     /// know the memory.
-    fn is_ours(&self, memory: &Memory) -> Result<bool, Unreadable> {
-        let device = device_of(memory).ok_or(Unreadable::Forgotten)?;
-        let of_host = matches!(memory.kind, MemoryKind::Pinned | MemoryKind::Managed);
-        Ok(device == self.device || of_host || is_reached(memory))
+    fn is_ours(&self, memory: &Memory) -> Result<bool, DeviceError> {
+        let forgotten = || DeviceError::new("there is memory that the driver does not know any more");
+        let Memory { address, kind, .. } = *memory;
+        // SAFETY: this attribute is the number of a device.
+        let device = unsafe { pointer_attribute(sys::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) };
+        let device: CUdevice = device.ok_or_else(forgotten)?;
+        let of_host = matches!(kind, MemoryKind::Pinned | MemoryKind::Managed);
+        // Kernels of the current context reach that of a peer at the same address.
+        // SAFETY: this attribute is an address.
+        let reached = || unsafe { pointer_attribute(sys::CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address) };
+        Ok(device == self.device || of_host || reached() == Some(address))
     }
 
     /// Stores the fingerprints of `regions` in a table.
@@ -210,11 +198,6 @@ impl WriteDetector {
         unsafe { self.fingerprint.launch((self.blocks, THREADS), self.stream, arguments) }
     }
 
-    /// Returns the stream of the detector's own work.
-    pub(crate) fn stream(&self) -> CUstream {
-        self.stream
-    }
-
     /// Allocates memory of the measurement itself, which no launch is taken to reach.
     pub(crate) fn own_memory(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
         let first = next_number();
@@ -248,8 +231,13 @@ impl Regions {
 
     /// Returns the regions that are in `other` too.
     pub(crate) fn common(&self, other: &Self) -> Self {
-        let there = |region: &&Region| other.regions.iter().any(|it| it.memory == region.memory);
-        Self { regions: self.regions.iter().filter(there).copied().collect(), block: self.block }
+        let regions = self.regions.iter().filter(|region| other.has(region)).copied().collect();
+        Self { regions, block: self.block }
+    }
+
+    /// Returns true if a region is among these.
+    pub(crate) fn has(&self, region: &Region) -> bool {
+        self.regions.iter().any(|it| it.memory == region.memory)
     }
 
     /// Returns one region alone.
@@ -272,32 +260,6 @@ fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
 /// Returns the number of the next allocation.
 pub(crate) fn next_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
-}
-
-/// Returns the device that memory belongs to; `None` if the driver does not know the memory.
-fn device_of(memory: &Memory) -> Option<CUdevice> {
-    let mut device = -1;
-    let attribute = sys::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
-    // SAFETY: `device` is a place for the attribute; the driver looks the address up and does not follow it.
-    let result = unsafe { sys::cuPointerGetAttribute((&raw mut device).cast(), attribute, memory.address) };
-    if result != CUDA_SUCCESS {
-        // An unknown address is an answer, not a failure.
-        _ = gpubench_driver::take_failure();
-        return None;
-    }
-    Some(device)
-}
-
-/// Returns true if kernels of the current context read and write the memory, as they do with that of a peer.
-fn is_reached(memory: &Memory) -> bool {
-    let mut pointer = 0_u64;
-    let attribute = sys::CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
-    // SAFETY: as in `device_of`; this attribute is an address.
-    let result = unsafe { sys::cuPointerGetAttribute((&raw mut pointer).cast(), attribute, memory.address) };
-    if result != CUDA_SUCCESS {
-        _ = gpubench_driver::take_failure();
-    }
-    result == CUDA_SUCCESS && pointer == memory.address
 }
 
 /// Returns the free and the total memory of the device.

@@ -10,7 +10,7 @@ use std::{collections::HashMap, time::Duration};
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
-use self::memory::{Fingerprints, Regions, Unreadable};
+use self::memory::{Fingerprints, Regions};
 use self::relaunch::{Outputs, Shadow};
 use super::{Cuda, device_info, driver::EventPair};
 use crate::device::{Device, DeviceError, Work};
@@ -63,14 +63,14 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     };
     device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
     let kernels = || calls.iter().filter_map(kernel);
-    let mut info = LaunchInfo::default();
-    info.kernels = kernels().take(MOST_KERNELS).map_while(kernel_info).collect();
-    info.kernel_count = kernels().count();
-    info.multiprocessors = Some(device.multiprocessors);
-    info.written = Some(written);
-    info.observations = calls::observations(device.stream, &calls);
-    info.observations.extend(kept);
-    Ok(info)
+    Ok(LaunchInfo {
+        kernels: kernels().take(MOST_KERNELS).map_while(kernel_info).collect(),
+        kernel_count: kernels().count(),
+        multiprocessors: Some(device.multiprocessors),
+        written: Some(written),
+        empty_launch_time: None,
+        observations: calls::observations(device.stream, &calls).into_iter().chain(kept).collect(),
+    })
 }
 
 /// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
@@ -147,15 +147,12 @@ pub(crate) fn writes(
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = device_info::device(ordinal)?;
     let read = |attribute| device_info::read(device, attribute);
-    let mut multiprocessors = Multiprocessors::new(
-        read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
-        read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
-    );
-    multiprocessors.registers_per_sm =
-        read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32;
-    multiprocessors.shared_memory_per_sm =
-        Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?);
-    Ok(multiprocessors)
+    Ok(Multiprocessors {
+        count: read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        threads_per_sm: read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
+        registers_per_sm: read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32,
+        shared_memory_per_sm: Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?),
+    })
 }
 
 /// Returns an error if launched work is still running after the stream has ended.
@@ -197,15 +194,14 @@ fn written(
     before: &Regions,
     calls: &[DriverCall],
     shadow: Option<Shadow>,
-) -> Result<Written, Unreadable> {
+) -> Result<Written, DeviceError> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
     let allocates = after.regions.len() > regions.regions.len();
     let unseen = allocates.then(|| ALLOCATES.to_owned()).or_else(|| undetected_writes(calls));
     let (bytes, block) = (regions.bytes(), regions.block);
     let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
-    let mut written = Written::new(bytes, block, outputs.changed());
-    written.unseen_reason = unseen;
+    let written = Written { unseen_reason: unseen, ..Written::new(bytes, block, outputs.changed()) };
     device.outputs = Some(outputs);
     Ok(written)
 }
@@ -250,13 +246,15 @@ fn kernel(call: &DriverCall) -> Option<&KernelLaunch> {
 }
 
 fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
-    let KernelLaunch { name, grid, block, dynamic_shared, info, function: _ } = launch.clone();
-    let info = info?;
-    let mut kernel = Kernel::new(grid, block, info.resident_blocks);
-    kernel.name = name;
-    kernel.static_shared_memory = Bytes(info.static_shared.into());
-    kernel.dynamic_shared_memory = Bytes(dynamic_shared.into());
-    kernel.registers_per_thread = info.registers;
-    kernel.local_memory_per_thread = Bytes(info.local.into());
-    Some(kernel)
+    let (shape, info) = (launch.shape, launch.info?);
+    Some(Kernel {
+        name: launch.name.clone(),
+        grid: shape.grid,
+        block: shape.block,
+        static_shared_memory: Bytes(info.static_shared.into()),
+        dynamic_shared_memory: Bytes(shape.dynamic_shared.into()),
+        registers_per_thread: info.registers,
+        local_memory_per_thread: Bytes(info.local.into()),
+        max_active_blocks_per_sm: info.resident_blocks,
+    })
 }

@@ -28,22 +28,21 @@ const DELAY: Duration = Duration::from_micros(300);
 
 /// A copy of the memory that a launch can reach, from before it.
 pub(super) struct Shadow {
-    regions: Vec<Region>,
+    regions: Regions,
     copy: DeviceMemory,
 }
 
 impl Shadow {
     /// Copies the device's own memory among `regions`, if there is room for it.
     pub(super) fn of(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
-        let own = |region: &&Region| region.memory.kind == MemoryKind::Device;
-        let regions: Vec<Region> = regions.regions.iter().filter(own).copied().collect();
-        let bytes: u64 = regions.iter().map(|region| region.memory.bytes).sum();
-        let (free, _) = room()?;
-        let fits = bytes > 0 && Bytes(bytes) <= MOST_COPIED && bytes <= free.0 / PART_OF_FREE;
-        if !fits || regions.len() > MOST_REGIONS {
+        let mut regions = regions.clone();
+        regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
+        let (bytes, (free, _)) = (regions.bytes(), room()?);
+        let fits = bytes > Bytes::ZERO && bytes <= MOST_COPIED && bytes <= free / PART_OF_FREE;
+        if !fits || regions.regions.len() > MOST_REGIONS {
             return None;
         }
-        let copy = detector.own_memory("a copy of the inputs", bytes as usize).ok()?;
+        let copy = detector.own_memory("a copy of the inputs", bytes.as_usize()).ok()?;
         let shadow = Self { regions, copy };
         shadow
             .pairs()
@@ -55,15 +54,11 @@ impl Shadow {
 
     /// Returns each region with the place of its copy.
     fn pairs(&self) -> impl Iterator<Item = (Memory, u64)> {
-        self.regions.iter().scan(self.copy.address(), |place, region| {
+        self.regions.regions.iter().scan(self.copy.address(), |place, region| {
             let this = *place;
             *place += region.memory.bytes;
             Some((region.memory, this))
         })
-    }
-
-    fn holds(&self, region: &Region) -> bool {
-        self.regions.iter().any(|it| it.memory == region.memory)
     }
 
     /// Puts a region back to what it held.
@@ -78,7 +73,7 @@ impl Shadow {
 /// Copies on the detector's stream.
 fn copied(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<(), CallError> {
     // SAFETY: both places have as many bytes, and exist.
-    check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream()) })
+    check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream) })
 }
 
 /// The memory that a launch on fresh inputs could reach, with its fingerprints from before and after in the detector's tables.
@@ -92,8 +87,6 @@ pub(crate) struct Outputs {
     before: Option<Shadow>,
     /// The output that it changed most, as it left it.
     after: Option<Shadow>,
-    /// The size of the blocks that a later launch left different; nothing before that.
-    differs: Option<Bytes>,
 }
 
 impl Outputs {
@@ -112,7 +105,7 @@ impl Outputs {
     ) -> Result<Self, CallError> {
         let changed = detector.changed_in_each(Fingerprints::Before, &regions)?;
         detector.take(Fingerprints::After, &regions)?;
-        let mut outputs = Self { regions, changed, unseen, before, after: None, differs: None };
+        let mut outputs = Self { regions, changed, unseen, before, after: None };
         outputs.after = outputs.largest().and_then(|(region, _)| {
             let alone = outputs.regions.only(region);
             Shadow::of(detector, &alone)
@@ -128,7 +121,7 @@ impl Outputs {
     /// Returns the copied region that the launch changed most, and the size of the changed blocks.
     fn largest(&self) -> Option<(Region, Bytes)> {
         let before = self.before.as_ref()?;
-        let copied = self.changed.iter().copied().filter(|(region, _)| before.holds(region));
+        let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.has(region));
         copied.max_by_key(|(_, changed)| *changed)
     }
 
@@ -202,9 +195,8 @@ fn compared(
     launch(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = outputs.regions.common(&reachable);
-    outputs.differs = Some(device.write_detector.changed(Fingerprints::After, &regions)?);
-    let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
-    let rewritten = match outputs.largest().filter(|(region, _)| there(region)) {
+    device.write_detector.changed(Fingerprints::After, &regions)?;
+    let rewritten = match outputs.largest().filter(|(region, _)| regions.has(region)) {
         Some((largest, changed)) => Some(rewritten(device, work, outputs, (&regions, largest, changed))?),
         None => None,
     };
@@ -267,7 +259,7 @@ fn rewritten(
 fn launch(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     reset(device, work)?;
     let (pair, stream) = (EventPair::new()?, device.stream);
-    device.flusher.enqueue(device.usual_flush(), &device.kernels, stream)?;
+    device.flusher.enqueue(device.usual_flush(), stream)?;
     device.kernels.delay(DELAY, stream)?;
     work.keep_output(true);
     pair.start.record(stream)?;
