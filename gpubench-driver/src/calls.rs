@@ -69,7 +69,7 @@ pub enum Enqueued {
     HostFunction,
     /// A graph that was instantiated before.
     Graph {
-        /// True if all of its nodes are known, and write nothing but the device's memory. Found out for a watched thread.
+        /// True if all of its nodes are known, and write nothing but the device's memory. Always false on a thread that is not watched.
         writes_memory_alone: bool,
     },
     /// Memory that is allocated or freed in the order of the stream.

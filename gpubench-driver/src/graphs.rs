@@ -22,7 +22,7 @@ use crate::types::{
 const SET: c_uint = 1;
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
 const ACTIVE: c_uint = 1;
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`. A child runs as one without them does.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`. They do not change how a child runs.
 const HARMLESS: c_ulonglong = 1 | 2;
 
 // Why an executable cannot become a child.
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn instantiate_unlisted(
     forwarders! { @body "cuGraphInstantiateWithFlags" (place: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
 }
 
-/// Makes graphs that this thread launches into the capture of `stream` children of the captured graph.
+/// From now on, a graph that this thread launches on a stream of the capture of `stream` is added to the captured graph as a child.
 ///
 /// # Safety
 /// The stream exists.

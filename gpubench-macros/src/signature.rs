@@ -120,8 +120,9 @@ impl Launch {
     /// Returns false if the function returns nothing, or a `Result` of nothing. An alias of such a type counts as an output.
     pub(crate) fn has_output(&self) -> bool {
         let written = self.output.as_ref().map(|output| output.to_string().replace(' ', ""));
+        let is_path = |text: &str| text.chars().all(|it| it.is_alphanumeric() || "_:".contains(it));
         let nothing =
-            |ty: &str| ty == "()" || ty.split_once("Result<()").is_some_and(|(path, _)| !path.contains('<'));
+            |ty: &str| ty == "()" || ty.split_once("Result<()").is_some_and(|(path, _)| is_path(path));
         written.is_some_and(|ty| !nothing(&ty))
     }
 }

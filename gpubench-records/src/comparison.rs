@@ -161,7 +161,7 @@ impl FromStr for Threshold {
     }
 }
 
-/// Returns the equivalence margin: the user's, or else `usual`, and then at most a regression, which matters.
+/// Returns the user's equivalence margin. Without one it is `usual`, but at most the regression threshold.
 pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usual: f64) -> f64 {
     match (given, regression) {
         (Some(given), _) => given,

@@ -126,7 +126,7 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The texts of `items`, with `between` between two of them.
+/// The texts of `items`, separated by `between`.
 pub fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
 }

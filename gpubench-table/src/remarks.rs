@@ -106,7 +106,7 @@ fn no_energy(run: &Run) -> String {
         _ => None,
     });
     let line = |(why, rows): (&String, Vec<usize>)| {
-        format!("energy: not known of {}: {why}\n", format::counted(rows.len(), "row"))
+        format!("no energy for {}: {why}\n", format::counted(rows.len(), "row"))
     };
     grouped(unknown).into_iter().map(line).collect()
 }

@@ -263,12 +263,12 @@ impl Notes {
         let wanted = format::precision(*requested);
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
-        let (end, instead) = match self.sampling.samples {
-            Some(_) => ("the time was spent", "--timeout gives more"),
-            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time was spent", "--max-time gives more"),
-            None => ("65,536 samples, the most of a case, were taken", "--precision asks for less"),
+        let (end, raise) = match self.sampling.samples {
+            Some(_) => ("the time ended", "--timeout"),
+            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "--max-time"),
+            None => ("the limit of 65,536 samples came", "--precision"),
         };
-        format!("not converged: {end} before {wanted} was reached ({instead})")
+        format!("not converged: {end} before {wanted} was reached (raise {raise})")
     }
 
     /// The number of rows of each reason that several rows have.

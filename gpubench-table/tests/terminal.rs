@@ -334,7 +334,7 @@ fn a_reason_of_several_sizes_is_printed_once() {
     let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
     assert!(reasons.len() == 2 && reasons[0].contains("it takes 4.000 µs, and an empty launch"), "{text}");
     assert!(
-        text.contains("reasons of several cases: [1] 2 cases (with the figures of the first)\n"),
+        text.contains("reasons of several cases: [1] 2 cases; figures are those of the first (--explain has those of each)\n"),
         "{text}"
     );
 }
@@ -355,10 +355,10 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
         let (_, note) = note.split_once("not converged: ").expect("a note");
         note.trim_end_matches("\u{1b}[0m").to_owned()
     };
-    assert_eq!(note(100, None), "the time was spent before ± 0.50 % was reached (--max-time gives more)");
+    assert_eq!(note(100, None), "the time ended before ± 0.50 % was reached (raise --max-time)");
     assert_eq!(
         note(1 << 16, None),
-        "65,536 samples, the most of a case, were taken before ± 0.50 % was reached (--precision asks for less)"
+        "the limit of 65,536 samples came before ± 0.50 % was reached (raise --precision)"
     );
-    assert_eq!(note(100, Some(200)), "the time was spent before ± 0.50 % was reached (--timeout gives more)");
+    assert_eq!(note(100, Some(200)), "the time ended before ± 0.50 % was reached (raise --timeout)");
 }

@@ -114,7 +114,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
 }
 
 const NOTHING_TO_TUNE: &str =
-    "--tune: none of the selected benchmarks has `tune(…)`, which names the axes to vary";
+    "--tune: no selected benchmark has `tune(…)` in its attribute, such as `tune(BLOCK)`";
 
 /// A problem on a device, in one state of the cache.
 struct Problem {

@@ -48,11 +48,14 @@ impl Verdict {
         Self { state, reasons }
     }
 
-    /// Adds these reasons.
+    /// Adds these reasons. Without any the state stays, also that of a record without reasons by another version's rules.
     #[doc(hidden)]
     pub fn add(&mut self, reasons: impl IntoIterator<Item = Reason>) {
+        let before = self.reasons.len();
         self.reasons.extend(reasons);
-        *self = Self::of(mem::take(&mut self.reasons));
+        if self.reasons.len() > before {
+            *self = Self::of(mem::take(&mut self.reasons));
+        }
     }
 
     /// Compares the declared work of `measured`, sampled in this cache state, with its samples and its launch. Earlier reasons about
@@ -70,7 +73,8 @@ impl Verdict {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, reason);
         }
-        self.add(claims::contradicted(&claim.counts, claim.link, &measured.launch));
+        self.reasons.extend(claims::contradicted(&claim.counts, claim.link, &measured.launch));
+        *self = Self::of(mem::take(&mut self.reasons));
     }
 }
 

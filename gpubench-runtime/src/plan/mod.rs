@@ -1,7 +1,7 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`Lister`] alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, NameFilter, PlannedCase, Stage,
     id::shown_name, selection::is_value, work::Link,
 };
+use gpubench_stats::format::joined;
 
 pub(crate) use self::listing::Listed;
 pub(crate) use self::listing::{Partner, partner_of};
@@ -151,7 +152,7 @@ impl Plan {
                 }
             }
         }
-        let (mut plan, mut axes_seen) = (Self::default(), HashSet::new());
+        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
         let all = lister.list(&variants, &selection.cases);
         for ((ListedVariant { device, .. }, (entry, variant, missing)), listed) in
@@ -172,8 +173,12 @@ impl Plan {
         if let Some(name) =
             selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(*name))
         {
+            let others = match &*joined(&axes_seen, ", ") {
+                "" => String::new(),
+                names => format!("; they have {names}"),
+            };
             return Err(PlanError::Usage(format!(
-                "--arg {name}=…: no selected benchmark has an argument of this name. --list shows those they have"
+                "--arg {name}=…: no selected benchmark has an argument `{name}`{others}"
             )));
         }
         if let Some(name) = &selection.compare_with {
@@ -204,7 +209,7 @@ impl Plan {
         (entry, variant, device): (&Entry, &Variant, &str),
         listed: Result<Listed, Failure>,
         selection: &Selection,
-        axes_seen: &mut HashSet<String>,
+        axes_seen: &mut BTreeSet<String>,
     ) -> Result<(), PlanError> {
         let benchmark = entry.path();
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
@@ -393,7 +398,7 @@ impl Selection {
     fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
-            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
+            words.push(format!("with the tag `{}` (`tags` of its attribute)", self.tags.join("` or `")));
         }
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());

@@ -66,9 +66,7 @@ impl Settings {
             }
         }
         if let Some(name) = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)) {
-            return Err(format!(
-                "--save-baseline `{name}`: this is the name of a run, as `last` and numbers are; give another name"
-            ));
+            return Err(format!("--save-baseline `{name}`: `last` and numbers name runs; give another name"));
         }
         let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
         refuse(is_nameless, "--compare-with: give the name of a benchmark")?;

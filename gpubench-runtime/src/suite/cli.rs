@@ -60,10 +60,13 @@ struct Args {
     libtest: LibtestArgs,
 }
 
+/// Flags of results, which only a measurement has.
+const RESULTS: [&str; 6] = ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
+
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the cases
-    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
+    #[arg(long, conflicts_with_all = RESULTS)]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
@@ -71,7 +74,7 @@ struct InsteadArgs {
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
-    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
+    #[arg(long, conflicts_with_all = RESULTS)]
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
@@ -228,7 +231,7 @@ const HINTS: &str = "\
 --min-runs --max-runs -r -m -M: use --samples N for exactly N launches a case, --runs N for N processes
 --significance-level --confidence-level --nresamples: intervals are at 95 %, decisions at 99 %
 --noise-threshold: set equivalence-margin in gpubench.toml; see --fail-on-regression
---noplot --plotting-backend: for plots: `cargo gpubench report --html FILE`
+--noplot --plotting-backend: leave it out: nothing is drawn while measuring; `cargo gpubench report --html FILE` draws
 --load-baseline: use `cargo gpubench compare`
 --baseline-lenient: use --baseline
 --discard-baseline: leave it out: only --save-baseline saves a baseline
@@ -239,6 +242,8 @@ const HINTS: &str = "\
 --timer --stopping-criterion: --path is how launches are timed, --precision ends the samples
 --sort --sortr: results keep the order of the source; sort the lines of --csv FILE
 --axis -a --parameter-list -L: use --arg
+--peak --peaks: set peaks in gpubench.toml, under [peaks]; --measure-peaks measures them
+--baseline: name the baseline as a RUN; benchmark binaries have this flag: `cargo bench -- --baseline NAME`
 --threads: if a benchmark has `args(threads = …)`: --arg threads=4
 --benchmark --filter -k: give its name as FILTER, without a flag
 -b: give a benchmark's name without a flag, a baseline by --baseline
@@ -284,11 +289,13 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
             let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
             let hint = match (ours, flag) {
                 (Some((_, hint)), _) => (*hint).to_owned(),
-                (None, Some(_)) if error.kind() == ErrorKind::UnknownArgument => {
+                (None, Some(flag)) if error.kind() == ErrorKind::UnknownArgument => {
                     let words = arguments.iter().map(|word| word.to_string_lossy());
-                    let flags = joined(words.skip_while(|word| !word.starts_with(name)), " ");
+                    let count =
+                        if flag.get_action().takes_values() && !flag.is_require_equals_set() { 2 } else { 1 };
+                    let typed = joined(words.skip_while(|word| !word.starts_with(name)).take(count), " ");
                     format!(
-                        "a flag of benchmark binaries: `-- {flags}` at the end of `ab` or `verify`, or `cargo bench -- {flags}`"
+                        "a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it behind `--`"
                     )
                 }
                 _ => did_you_mean(name, guess).replace(": ", ""),
@@ -304,8 +311,14 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
             Some(format!("give {given} too"))
         }
         ErrorKind::ArgumentConflict => {
+            let is_json = get(ContextKind::PriorArg).is_some_and(|prior| prior.contains("--json"));
+            let list = if is_json { ", or print JSON by `--format json`" } else { "" };
             error.remove(Usage);
-            Some("leave out one of them".to_owned())
+            Some(format!("leave out one of them{list}"))
+        }
+        // A missing value.
+        ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
+            flag.and_then(Arg::get_help).map(ToString::to_string)
         }
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
         _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),

@@ -8,7 +8,7 @@ use crate::plan::{Plan, distinct_cases, share};
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::{Part, ShareMode, Task};
 
-const NOT_SCHEDULED: &str = "--share `split`: no scheduler numbers this task; give its number of how many, such as --share 3/8 or GPUBENCH_SHARE=3/8";
+const NOT_SCHEDULED: &str = "--share `split`: no scheduler, such as Slurm, says which task this is; --share 3/8 or GPUBENCH_SHARE=3/8 says that it is task 3 of 8";
 const GAPS: &str = "--share `split`: the numbers of this job array have gaps, so that some shares would have no task; submit \
     --array=1-N, or give --share NUMBER/N";
 

@@ -150,6 +150,7 @@ impl Rounds for Beside<'_> {
         let order = if placement.swapped { [1, 0] } else { [0, 1] };
         for whose in order {
             self.works[whose].0.clear();
+            self.works[whose].0.keep_output(false);
         }
         self.device.set_allocation_seed(placement.place);
         for whose in order {

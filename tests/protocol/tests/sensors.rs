@@ -167,6 +167,6 @@ fn energy_that_is_not_known_is_told_with_the_reason() {
         let [Some(Energy::Unavailable(told)), None] = &energies[..] else { panic!("{energies:?}") };
         assert!(told.contains(why), "{told}");
         assert_eq!(measured.run.records[0].verdict.reasons, []);
-        measured.ended.with_code(0).shows(&format!("energy: not known of 1 row: {told}"));
+        measured.ended.with_code(0).shows(&format!("no energy for 1 row: {told}"));
     }
 }

@@ -258,6 +258,6 @@ fn a_wrong_share_says_what_to_give() {
     };
     assert_eq!((tested("1/2"), tested("2/2"), tested("none")), (2, 2, 4));
     let ended = run_with(KERNELS, &["--share", "split"], &[]).with_code(2);
-    ended.says_only("error: --share `split`: no scheduler numbers this task; give its number of how many");
+    ended.says_only("error: --share `split`: no scheduler, such as Slurm, says which task this is");
     assert!(job.stored().is_empty());
 }

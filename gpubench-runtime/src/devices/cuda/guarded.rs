@@ -67,6 +67,8 @@ impl Work for Guarded<'_> {
     }
 
     fn keep_output(&mut self, keeps: bool) {
+        // An output that is dropped runs the user's code.
+        let _restored = Unwinding(self.own);
         self.work.keep_output(keeps);
     }
 
@@ -163,7 +165,7 @@ fn words(piece: Piece) -> String {
     }
 }
 
-/// Restores the context if a launch panics: the events and graphs that are dropped during the panic belong to it.
+/// Restores the context when it is dropped, also if a launch panics: the events and graphs that are dropped during the panic belong to it.
 struct Unwinding(Own);
 
 impl Drop for Unwinding {

@@ -31,7 +31,7 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
     let governors: BTreeSet<String> = processors.iter().filter_map(of).collect();
     let topic = "CPU governor";
     if governors.is_empty() {
-        return Some(Finding::good(topic, "not told, as in most virtual machines"));
+        return Some(Finding::good(topic, "unknown, as in most virtual machines"));
     }
     let names = governors.iter().cloned().collect::<Vec<_>>().join(", ");
     if names == "performance" {
@@ -131,7 +131,7 @@ mod tests {
             ("/proc/meminfo", "MemAvailable:   8388608 kB\n"),
         ];
         let expected = [
-            "Good CPU governor: not told, as in most virtual machines",
+            "Good CPU governor: unknown, as in most virtual machines",
             "Warning memory: 2 GiB, the limit of this container",
         ];
         assert_eq!(found(&older), expected);
@@ -140,7 +140,7 @@ mod tests {
     /// A machine that tells nothing is no reason to fail.
     #[test]
     fn nothing_told_is_nothing_found() {
-        assert_eq!(found(&[]), ["Good CPU governor: not told, as in most virtual machines"]);
+        assert_eq!(found(&[]), ["Good CPU governor: unknown, as in most virtual machines"]);
     }
 }
 

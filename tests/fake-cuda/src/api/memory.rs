@@ -73,7 +73,7 @@ exports! {
 
     fn cuMemFreeHost(driver, pointer: u64) { driver.release(pointer) }
 
-    // While its stream is captured the memory is there at once, and stays: such a graph is not replayed by who measures.
+    // While its stream is captured the memory is there at once, and stays: each replay of the graph uses it.
     fn cuMemAllocAsync(driver, address: Out<u64>, bytes: usize, stream: usize) {
         driver.allocation_node(stream, Work::Allocation)?;
         address.set(driver.memory.allocate_pooled(bytes as u64)?)

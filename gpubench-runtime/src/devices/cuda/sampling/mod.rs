@@ -176,7 +176,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
         Node::HostFunction => Some("the launch calls a function on the host"),
-        _ => None,
+        Node::Kernel | Node::Copy | Node::Memset | Node::Allocation | Node::Free | Node::Other => None,
     };
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
         return Ok(Err(reason.into()));
@@ -187,8 +187,13 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let count = |kind| nodes.iter().filter(|node| **node == kind).count();
     let (allocations, frees) = (count(Node::Allocation), count(Node::Free));
     // A graph runs again only if its memory was freed.
-    if allocations != frees || allocations > 0 && pieces == 0 {
-        return Ok(Err("the launch allocates or frees memory".into()));
+    if allocations != frees {
+        return Ok(Err(
+            "the launch keeps memory that it allocates on the stream, or frees other memory".into()
+        ));
+    }
+    if allocations > 0 && pieces == 0 {
+        return Ok(Err("the launch does nothing but allocate memory".into()));
     }
     Ok(Ok(Captured {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),

@@ -179,7 +179,7 @@ impl<'a> SamplingState<'a> {
                 // SAFETY: the stream is the open case's.
                 check(unsafe { sys::cuStreamSynchronize(stream) })?;
             }
-            // The drop of an output is no part of the sample.
+            // The sample ends before the output is dropped.
             work.keep_output(true);
             clock.begin(self.device, place)?;
             work.launch()?;

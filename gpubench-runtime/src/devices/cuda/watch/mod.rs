@@ -226,7 +226,11 @@ fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
         Enqueued::CopyOut(_) => Some("the launch copies to the host or to an array"),
         Enqueued::HostFunction => Some("the launch calls a function on the host"),
         Enqueued::Graph { writes_memory_alone: false } => Some("the launch launches a graph"),
-        _ => None,
+        Enqueued::Graph { writes_memory_alone: true }
+        | Enqueued::Kernel(_)
+        | Enqueued::Copy(_)
+        | Enqueued::Memset(_)
+        | Enqueued::Allocation => None,
     });
     why.map(str::to_owned)
 }
