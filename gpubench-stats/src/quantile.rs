@@ -45,11 +45,14 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The range from the 5th percentile to the 95th.
+/// The range from the 5th percentile to the 95th; zero if there are no times.
 pub fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     let sorted = ascending(times);
-    let at = |p| (!sorted.is_empty()).then(|| Nanoseconds(quantile(&sorted, p))).unwrap_or_default();
-    at(0.95) - at(0.05)
+    if sorted.is_empty() {
+        return Nanoseconds::ZERO;
+    }
+    let [low, high] = [0.05, 0.95].map(|p| Nanoseconds(quantile(&sorted, p)));
+    high - low
 }
 
 /// The median of values in any order. `None` if there are none.

@@ -205,9 +205,7 @@ mod tests {
             let mut written = Written::new(Bytes(1 << 20), Bytes(512), Bytes(changed));
             (written.unseen_reason, written.writes_on_other_contents) =
                 (unseen.map(str::to_owned), when_altered);
-            let mut seen = LaunchInfo::default();
-            seen.written = Some(written);
-            seen
+            LaunchInfo { written: Some(written), ..LaunchInfo::default() }
         };
         let counts = Counts { writes: Some(4096), ..Counts::default() };
         let told = |seen: LaunchInfo| writes(&counts, &seen).expect("there is something");

@@ -202,9 +202,7 @@ mod tests {
     impl Monitor for Grows {
         fn read(&mut self) -> Reading {
             self.sensor_reads.fetch_add(1, Ordering::Relaxed);
-            let mut reading = Reading::default();
-            reading.power = Some(Watts(690.0));
-            reading
+            Reading { power: Some(Watts(690.0)), ..Reading::default() }
         }
 
         fn energy(&mut self) -> Option<Joules> {

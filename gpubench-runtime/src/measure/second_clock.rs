@@ -58,10 +58,7 @@ mod tests {
             // Around 300 ns; the standard error of their trimmed mean is 40 ns.
             let kept = (groups - groups / 8 * 2) as f64;
             let distance = 40.0 * (kept * (kept - 1.0) / groups as f64).sqrt();
-            let one = |number: usize| {
-                Nanoseconds(if number % 2 == 0 { 300.0 - distance } else { 300.0 + distance })
-            };
-            let beyond: Vec<Nanoseconds> = (0..groups).map(one).collect();
+            let beyond = [300.0 - distance, 300.0 + distance].map(Nanoseconds).repeat(groups / 2);
             let by = correct(&beyond, &mut overheads, &mut timer).expect("the groups are enough");
             assert!((by.0 - 300.0).abs() < 1e-9, "{by:?}");
             timer.shared_error.expect("it had one").0

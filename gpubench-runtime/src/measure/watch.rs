@@ -89,9 +89,8 @@ mod tests {
 
     impl Monitor for Warms {
         fn read(&mut self) -> Reading {
-            let mut reading = Reading::default();
-            reading.temperature = Some(self.degrees.fetch_add(1, Ordering::SeqCst));
-            reading
+            let temperature = Some(self.degrees.fetch_add(1, Ordering::SeqCst));
+            Reading { temperature, ..Reading::default() }
         }
     }
 

@@ -195,9 +195,8 @@ fn record(
         case.0.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
-        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), &mut |step| {
-            progress.reached(step)
-        })?;
+        let report_step = &mut |step| progress.reached(step);
+        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), report_step)?;
         let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
     });

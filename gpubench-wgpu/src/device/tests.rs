@@ -1,7 +1,7 @@
 //! Adapters that are refused, and groups of launches.
 
 use gpubench_records::{Cache, Failure};
-use gpubench_runtime::device::{Device, SampleOptions, Work};
+use gpubench_runtime::device::{Device, DeviceType, SampleOptions, Work};
 use gpubench_stats::Nanoseconds;
 use wgpu::{BufferUsages, Features};
 
@@ -28,7 +28,7 @@ impl Work for Passes {
 
 /// Samples on the first adapter, and returns the event times.
 fn events(passes: usize, clears: bool) -> Result<Vec<Nanoseconds>, Failure> {
-    let mut device = Wgpu::open_adapter(0).expect("an adapter with timestamps");
+    let mut device = Wgpu::open(0).expect("an adapter with timestamps");
     let mut work = Passes { encoder: device.encoder.clone(), passes, clears };
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot))?;
     Ok(sampler.group(8)?.events)
@@ -44,7 +44,7 @@ fn an_adapter_without_timestamps_is_refused() {
 
 #[test]
 fn an_adapter_that_is_not_there_is_refused() {
-    let refused = Wgpu::open_adapter(77).err().expect("there are not this many").to_string();
+    let refused = Wgpu::open(77).err().expect("there are not this many").to_string();
     assert!(refused.contains("there is no adapter 77"), "{refused}");
 }
 
@@ -67,7 +67,7 @@ fn a_failed_group_leaves_no_commands() {
             if self.1 == 3 { Err(failed) } else { self.0.launch() }
         }
     }
-    let mut device = Wgpu::open_adapter(0).expect("an adapter with timestamps");
+    let mut device = Wgpu::open(0).expect("an adapter with timestamps");
     let passes = Passes { encoder: device.encoder.clone(), passes: 1, clears: false };
     let mut work = Once(passes, 0);
     let mut sampler = device.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it has a clock");

@@ -151,7 +151,8 @@ fn a_flush_that_is_asked_for_is_used_and_proven() {
     let proof = method.flush_verification.expect("cold rows have a proof");
     assert_eq!(method.flush, Flush::Write);
     if !(proof.evicts_cache() && proof.is_clean()) {
-        let doubts = ["not proven that `write`", "`write` does not empty", "`write` leaves the cache dirty"];
+        let doubts =
+            ["whether `write` empties the cache", "`write` does not empty", "`write` leaves the cache dirty"];
         let told = method.flush_reason.as_deref().unwrap_or_default();
         assert!(doubts.iter().any(|doubt| told.contains(doubt)), "{told:?} of {proof:?}");
     }
