@@ -310,7 +310,7 @@ name = \"others\"
     )
     .expect("it can be written");
     let none = project.run(&["report"]).code(2).stderr();
-    assert!(none.contains("is of the package `others`: `last` is"), "{none}");
+    assert!(none.contains("no run of the package `others` in"), "{none}");
 }
 
 /// A planted change of 10 % is a regression, or an improvement, beyond doubt; a run is the same as itself.
