@@ -210,11 +210,11 @@ mod tests {
             (Settings { baseline: some(".."), ..usual() }, "--baseline `..`: give a name, or a path"),
             (
                 Settings { save_baseline: some("last"), ..usual() },
-                "--save-baseline `last`: this is the name of a run",
+                "--save-baseline `last`: `last` and numbers name runs",
             ),
             (
                 Settings { save_baseline: some("12"), ..usual() },
-                "--save-baseline `12`: this is the name of a run",
+                "--save-baseline `12`: `last` and numbers name runs",
             ),
             (
                 Settings { fail_on_regression: Some(Threshold::Noise), ..usual() },

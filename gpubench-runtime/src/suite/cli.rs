@@ -243,7 +243,6 @@ const HINTS: &str = "\
 --sort --sortr: results keep the order of the source; sort the lines of --csv FILE
 --axis -a --parameter-list -L: use --arg
 --peak --peaks: set peaks in gpubench.toml, under [peaks]; --measure-peaks measures them
---baseline: name the baseline as a RUN; benchmark binaries have this flag: `cargo bench -- --baseline NAME`
 --threads: if a benchmark has `args(threads = …)`: --arg threads=4
 --benchmark --filter -k: give its name as FILTER, without a flag
 -b: give a benchmark's name without a flag, a baseline by --baseline
@@ -470,13 +469,24 @@ mod tests {
         }
     }
 
-    /// A line `verify` or `fail-on-regression` of `gpubench.toml` is no reason to end `cargo test`.
+    /// `cargo test` ignores what only a measurement needs, such as a line of `gpubench.toml`. An explicit `--test` or `--list` beside a
+    /// baseline is refused.
     #[test]
     fn tests_and_lists_pass_over_what_only_a_measurement_needs() {
+        let in_cargo_test = Caller { is_bench_target: true, ..Caller::default() };
         for flags in [["--verify", "cupti"], ["--fail-on-regression", "5%"]] {
-            for task in ["--test", "--list"] {
-                let settings = parsed(&[&[task][..], &flags].concat()).expect("they are flags").settings;
-                assert_eq!((settings.verify, settings.fail_on_regression), (None, None));
+            let words = ["suite"].iter().chain(&flags).map(OsString::from);
+            let settings = parse(words, &in_cargo_test).expect("they are flags").settings;
+            assert_eq!((settings.verify, settings.fail_on_regression), (None, None));
+        }
+        for task in ["--test", "--list"] {
+            let verified = parsed(&[task, "--verify", "cupti"]).expect("they are flags");
+            assert_eq!(verified.settings.verify, None);
+            for result in
+                [["--baseline", "main"], ["--save-baseline", "main"], ["--fail-on-regression", "5%"]]
+            {
+                let refused = parsed(&[&[task][..], &result].concat()).expect_err("nothing is measured");
+                assert!(refused.contains("cannot be used with"), "{refused}");
             }
         }
         let measured = parsed(&["--fail-on-regression", "5%"]).expect_err("there is no baseline");
