@@ -92,7 +92,7 @@ pub struct Shape {
 /// A launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLaunch {
-    /// What a [`Piece`] has of it.
+    /// Its function and configuration.
     pub shape: Shape,
     /// Its name in the module, if it was looked up in this process.
     pub name: Option<String>,

@@ -175,11 +175,11 @@ impl FlushVerification {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
     }
 
-    /// Returns the objection to `flush`, in words, if there is one; `cache` is what it should empty.
+    /// Returns the reason not to use `flush`, in words, if there is one. `cache` names the cache that it should empty.
     pub fn objection(&self, flush: Flush, cache: &str) -> Option<String> {
         let Some(evicted) = self.evicted_fraction() else {
             return Some(format!(
-                "whether `{flush}` empties {cache} cannot be told: reading from it is no faster"
+                "whether `{flush}` empties {cache} cannot be verified: reading from it is no faster"
             ));
         };
         if !self.evicts_cache() {

@@ -43,7 +43,7 @@ const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
 /// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
 /// `sampling`, by the device's clock or by this machine's, whichever counts more. All launches of the case count. Ends before
-/// `deadline`, with room for two launches after the samples. Reports to `progress`.
+/// `deadline`, with room for two launches after the samples. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.

@@ -85,8 +85,8 @@ pub struct ComparedSamples {
 }
 
 /// Compares two launches at places that `seed` determines while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
-/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `progress` before the
-/// warm-up, and before and after every round.
+/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `report_step` before
+/// the warm-up, and before and after every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.

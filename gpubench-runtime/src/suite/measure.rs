@@ -57,7 +57,6 @@ impl<'a> Prepared<'a> {
         let is_stored = store.is_some() || task == Task::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
         let mut setup = planner.run_setup(program, store)?;
-        setup.program.package = setup.program.package.map(with_commit);
         let Planner { selection, mut lister, .. } = planner;
         let driver = lister.library.take();
         drop(lister);
@@ -102,12 +101,13 @@ impl<'a> Prepared<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let Self { task, options, selection, entries, setup, peak_sources, baselines, driver } = self;
+        let Self { task, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
         stopping::watch();
         let is_measured = setup.resumed.of(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
         let (mut locks, clock_lock) = lock(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
+        setup.program.package = setup.program.package.map(with_commit);
         let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && config.runs == 1;
@@ -176,6 +176,7 @@ impl<'a> Prepared<'a> {
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         stopping::watch();
         let (_locks, clock_lock) = lock(&setup, options, progress)?;
+        setup.program.package = setup.program.package.map(with_commit);
         let config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
         progress.begin(None, "measurements");
         let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);

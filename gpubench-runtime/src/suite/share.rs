@@ -49,7 +49,7 @@ impl Share {
     }
 }
 
-/// Returns the task of a run. Of a `scheduled` one, true if the array's tasks have gaps.
+/// Returns the task of a run. `scheduled` is the scheduler's task, and true if the numbers of its array have gaps.
 fn task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
     Ok(match (choice, scheduled) {
         (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => None,

@@ -2,6 +2,9 @@
 //!
 //! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
 //! of that if it starts in one: on the average by L·(b + L/2) over the period.
+//!
+//! The period and the window of phases in which delayed samples start are those that explain most of the variance of the times (Kovács,
+//! Zucker & Mazeh, *A box-fitting algorithm in the search for periodic transits*, Astronomy & Astrophysics 391, 2002).
 
 use std::{iter::successors, ops::RangeInclusive};
 

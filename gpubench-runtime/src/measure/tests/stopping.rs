@@ -1,6 +1,7 @@
-//! The end of a warm-up and of the samples: when the stop rule looks, and what a launch that never settles may take.
+//! The end of a warm-up and of the samples: the last look, and what a launch that never settles may take.
 
 use super::*;
+
 /// What a budget paid for is all looked at, and the result did not choose the moment: one look is enough there.
 #[test]
 fn the_last_look_is_at_all_that_a_budget_paid_for() {
