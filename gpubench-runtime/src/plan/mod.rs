@@ -398,7 +398,7 @@ impl Selection {
     fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
-            words.push(format!("with the tag `{}` (`tags` of its attribute)", self.tags.join("` or `")));
+            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
         }
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());

@@ -147,7 +147,7 @@ fn arguments_that_no_benchmark_takes_are_usage_errors() {
         .says_only("`1Gb` cannot be a value of `n`, which has 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
-        .says_only("--arg m=…: no selected benchmark has an argument of this name");
+        .says_only("--arg m=…: no selected benchmark has an argument `m`; they have n");
     // `grid` has a `unit`; it is not selected.
     run(SUITE, &["sweep", "--arg", "unit=Tick"])
         .with_code(2)
