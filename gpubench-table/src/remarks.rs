@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Measurement, Method, Path, Quantity, Record, Run, counts::ResultCounts, verdict::WIDEST,
-    work::Link,
+    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, counts::ResultCounts,
+    verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -140,7 +140,11 @@ fn flushed(method: &Method) -> String {
     let reason = method.flush_reason.as_ref();
     let Some(proof) = method.flush_verification else {
         let reason = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
-        return format!(", flushed by `{}`{reason}", method.flush);
+        let flushed = match method.flush {
+            Flush::None => "not flushed".to_owned(),
+            flush => format!("flushed by `{flush}`"),
+        };
+        return format!(", {flushed}{reason}");
     };
     let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
     let clean = if proof.is_clean() {

@@ -168,19 +168,22 @@ pub(super) fn listed(devices: &[&str]) -> String {
     }
 }
 
-/// Returns true for a reason with words of the user or of the driver, or with a number that tells it from others.
+/// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row.
 fn has_own_words(reason: &Reason) -> bool {
     use Reason::{
-        Failed, FailedAfterwards, LaterOutputsFail, NotConverged, SecondTry, SetupNotRepeatable, WorkDiffers,
+        Drift, Failed, FailedAfterwards, LaterOutputsFail, NotConverged, SecondTry, SetupNotRepeatable,
+        TwoModes, WorkDiffers,
     };
     matches!(
         reason,
-        Failed(_)
+        Drift { .. }
+            | Failed(_)
             | FailedAfterwards(_)
             | LaterOutputsFail(_)
             | NotConverged { .. }
             | SecondTry(_)
             | SetupNotRepeatable { .. }
+            | TwoModes { .. }
             | WorkDiffers { .. }
     )
 }
@@ -263,12 +266,12 @@ impl Notes {
         let wanted = format::precision(*requested);
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
-        let (end, raise) = match self.sampling.samples {
-            Some(_) => ("the time ended", "--timeout"),
-            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "--max-time"),
-            None => ("the limit of 65,536 samples came", "--precision"),
+        let (end, remedy) = match self.sampling.samples {
+            Some(_) => ("the time ended", "raise --timeout"),
+            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "raise --max-time"),
+            None => ("the limit of 65,536 samples came", "a larger --precision ends sooner"),
         };
-        format!("not converged: {end} before {wanted} was reached (raise {raise})")
+        format!("not converged: {end} before {wanted} was reached ({remedy})")
     }
 
     /// The number of rows of each reason that several rows have.

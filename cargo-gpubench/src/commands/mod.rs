@@ -81,8 +81,8 @@ enum Command {
                       cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some benchmarks, flags"
     )]
     Ab(ab::AbArgs),
-    /// Check that this machine can measure: driver, GPUs, permissions, limits; print what to do; exit with 1 if a device
-    /// cannot be measured
+    /// Check that this machine can measure: driver, GPUs, permissions, limits; print what to do; exit with 1 on a
+    /// problem
     Doctor(doctor::DoctorArgs),
     /// Print the table of a run, or write it in another format
     #[command(

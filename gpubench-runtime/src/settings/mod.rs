@@ -174,7 +174,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<BenchmarkId>,
 
-    /// Resume an interrupted run, the last one or RUN
+    /// Keep what the last run, or RUN, measured of these cases, and measure the rest
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last")]
     pub resume: Option<String>,
 

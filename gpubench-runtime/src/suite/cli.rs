@@ -293,8 +293,12 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
                     let count =
                         if flag.get_action().takes_values() && !flag.is_require_equals_set() { 2 } else { 1 };
                     let typed = joined(words.skip_while(|word| !word.starts_with(name)).take(count), " ");
+                    let run = match name {
+                        "--baseline" => "; `compare` and `report` take a baseline's name as a RUN",
+                        _ => "",
+                    };
                     format!(
-                        "a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it behind `--`"
+                        "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it behind `--`{run}"
                     )
                 }
                 _ => did_you_mean(name, guess).replace(": ", ""),
