@@ -22,7 +22,11 @@ pub(crate) struct PeakSources {
 /// Returns the cache in `folder`, or in the user's cache folder.
 pub(crate) fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
     // A program that is not optimised computes at a part of the rate.
-    let build = if cfg!(debug_assertions) { ", debug build" } else { "" };
+    let build = match (cfg!(debug_assertions), env!("GPUBENCH_OPT_LEVEL")) {
+        (true, _) => ", debug build",
+        (false, "3") => "",
+        (false, _) => ", less optimised build",
+    };
     CeilingCache::in_folder(folder, &format!("{}{build}", host().unwrap_or_default()))
 }
 
