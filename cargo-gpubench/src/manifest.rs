@@ -1,7 +1,7 @@
 //! A package's `Cargo.toml`. Changes keep its comments and its order.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 use gpubench_records::files::replace;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
@@ -14,6 +14,12 @@ const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 /// Returns a path without `./` at its beginning.
 pub(crate) fn shown(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
+}
+
+/// Returns the nearest folder with a `Cargo.toml`: the current one, or one above it.
+pub(crate) fn package_folder() -> Option<PathBuf> {
+    let here = env::current_dir().ok()?;
+    here.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
 /// A manifest that is being changed.

@@ -34,7 +34,7 @@ const REFUSED: &str = "the driver refuses it as one";
 /// `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and `…_EMPTY`
 const WRITE_MEMORY_ALONE: [c_uint; 3] = [0, 2, 5];
 
-/// A clone of a graph, or the reason why there is none.
+/// A clone of a graph, or the reason why the graph has no clone.
 type ClonedGraph = Result<usize, &'static str>;
 
 /// The living executables by address: the number of executables before each, and a clone of its graph.
@@ -222,7 +222,7 @@ struct Capture {
 }
 
 impl Capture {
-    /// Returns the capture of a stream. `None` if there is none, or if its dependencies have data of their own.
+    /// Returns the capture of a stream. `None` if the stream is not captured, or if its dependencies have data of their own.
     ///
     /// # Safety
     /// The stream exists.

@@ -136,7 +136,7 @@ fn find(library: &Library, symbol: &str) -> Option<Function> {
 /// Returns the path of the library that has a function at this address. The library must never be closed.
 fn library_of(address: *const c_void) -> Option<PathBuf> {
     let mut place = MaybeUninit::<Dl_info>::zeroed();
-    // SAFETY: `place` is a place for the answer, which is 0 if there is none; all zeros are a value of it too.
+    // SAFETY: `place` has room for the result, and a `Dl_info` of zeros is valid if `dladdr` fails and leaves it as it is.
     let place = unsafe { (dladdr(address, place.as_mut_ptr()) != 0).then(|| place.assume_init()) }?;
     // SAFETY: the path belongs to the library, which is never closed.
     let path = (!place.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(place.dli_fname) })?;

@@ -22,8 +22,9 @@ use gpubench_report::selection::{describe, narrow, unknown_arg};
 use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 use gpubench_stats::format::counted;
 
+use crate::manifest::{Manifest, package_folder};
+use crate::output;
 use crate::output::{CommandError, PrintOptions};
-use crate::{manifest::Manifest, output};
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]
@@ -163,11 +164,8 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
 /// Returns the name of the last run of the package that the current folder is in. Without a package, and with `--home`, that is the last
 /// run of all.
 fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String, CommandError> {
-    let here = env::current_dir().ok().filter(|_| args.home.is_none());
-    let package = here.and_then(|here| {
-        let folder = here.ancestors().find(|folder| folder.join("Cargo.toml").is_file())?;
-        Some(Manifest::read(folder).ok()?.package().ok()?.to_owned())
-    });
+    let folder = package_folder().filter(|_| args.home.is_none());
+    let package = folder.and_then(|folder| Some(Manifest::read(&folder).ok()?.package().ok()?.to_owned()));
     Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 

@@ -11,6 +11,7 @@ use gpubench_records::Exit;
 use serde::Deserialize;
 
 use super::{init::GPUBENCH, signals};
+use crate::manifest::package_folder;
 use crate::output::{CommandError, warn};
 
 /// The benchmark binaries to build, and how.
@@ -131,9 +132,10 @@ impl Cargo {
         let answer =
             self.output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
         if !answer.status.success() {
-            let is_in_package = env::current_dir()
-                .is_ok_and(|here| here.ancestors().any(|it| it.join("Cargo.toml").is_file()));
-            let remedy = if is_in_package { "" } else { ": run this command in the folder of a package" };
+            let remedy = match package_folder() {
+                Some(_) => "",
+                None => ": run this command in the folder of a package",
+            };
             return Err(CommandError::usage(format!(
                 "`cargo metadata` failed with the message above{remedy}"
             )));
