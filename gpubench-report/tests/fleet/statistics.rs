@@ -115,6 +115,7 @@ fn ours(fleet: &Simulated) -> Vec<bool> {
 
 /// The program `fleet_simulation` does the same with 100 fleets.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn slow_gpus_of_a_thousand_are_found_and_no_others() {
     let score = scored(USUAL, 0..4, ours);
     assert_eq!(score.on_one, score.planted_on_one, "{score:?}");

@@ -87,6 +87,7 @@ fn compile(project: &Project, commands: &str) {
 }
 
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn your_kernel() {
     let mut page = Page::read("docs/your-kernel.md");
     let mut project = Project::new(Measures::FakeGpu);
@@ -186,6 +187,7 @@ fn readme() {
 
 /// The benchmarks that `init` writes for each binding.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn init_for_a_gpu() {
     for binding in ["cudarc", "cust"] {
         let mut project = Project::new(Measures::FakeGpu);

@@ -108,6 +108,7 @@ impl Judged {
 }
 
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn verdicts_do_not_depend_on_warm_up_and_samples() {
     let mut all = Vec::new();
     for two in SETTINGS.chunks(2) {

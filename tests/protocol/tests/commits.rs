@@ -61,6 +61,7 @@ fn measure(folder: &Path, commit: usize, number: usize) -> Run {
 /// Every planted change is found within one commit; the 40 commits that change nothing are not told, and a slow drift is one change at
 /// most. The commits of the middle are measured last.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn a_repository_of_sixty_commits_tells_its_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let (repository, kept) = (folder.path().join("repository"), folder.path().join("history"));

@@ -73,6 +73,7 @@ fn every_small_case_is_measured_twice_the_same_to_the_last_byte() {
 
 /// Those of a gigabyte take seconds to check, so that one kernel of each kind stands for them.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn large_cases_are_measured() {
     for (benchmark, [large, larger]) in LARGE {
         let stands_for_all = ["copy", "sum"].contains(&benchmark);
@@ -126,6 +127,7 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
 }
 
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn what_computes_is_measured_and_checked() {
     let arguments = ["matmul::", "nbody::", "--samples", "3", "--warmup", "0"];
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
