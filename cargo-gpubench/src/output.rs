@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use clap::Args;
-use gpubench_records::files::Contents;
+use gpubench_records::files::{Contents, LoadRunError};
 use gpubench_records::{Destination, Exit, Run};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::StoredRuns;
@@ -107,7 +107,13 @@ impl Results {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
         }
-        self.exports.iter().try_for_each(|export| write(export, run))
+        self.exports.iter().try_for_each(|export| {
+            write(export, run)?;
+            if let ExportTo::File(path) = &export.to {
+                note(&format!("wrote {}", path.display()));
+            }
+            Ok(())
+        })
     }
 }
 
@@ -201,10 +207,11 @@ impl Display for CommandError {
     }
 }
 
-/// An error of a run, a filter or a format that the user named.
-impl<E: Error> From<E> for CommandError {
+/// An error of a run, a filter or a format that the user named, or that there is no run yet.
+impl<E: Error + 'static> From<E> for CommandError {
     fn from(error: E) -> Self {
-        Self::usage(error)
+        let is_missing = matches!((&error as &dyn Error).downcast_ref(), Some(LoadRunError::Missing(_)));
+        Self::new(if is_missing { Exit::Nothing } else { Exit::Usage }, error)
     }
 }
 

@@ -221,7 +221,12 @@ impl BenchmarkOptions {
 
     /// Returns true if the benchmark or its group has the tag `tag`.
     pub fn has_tag(&self, tag: &str) -> bool {
-        self.tags.contains(&tag) || self.group_tags.contains(&tag)
+        self.tags().any(|own| own == tag)
+    }
+
+    /// Returns the tags of the benchmark and of its group.
+    pub fn tags(&self) -> impl Iterator<Item = &'static str> {
+        self.tags.iter().chain(self.group_tags).copied()
     }
 }
 

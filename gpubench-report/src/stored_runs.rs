@@ -72,7 +72,7 @@ impl StoredRuns {
         let is_of_package = |run: Run| run.program.package.is_some_and(|of_run| of_run.name == package);
         let found = runs_in(&self.runs).find(|(_, path)| head_of(path).is_ok_and(is_of_package));
         found.map(|(name, _)| name).ok_or_else(|| {
-            LoadRunError::Unusable(format!(
+            LoadRunError::Missing(format!(
                 "no run of the package `{package}` in {}: measure first, or name a RUN; `last` is the newest of any package",
                 self.runs.display()
             ))
@@ -113,7 +113,7 @@ impl StoredRuns {
         if wanted == LAST {
             let newest = runs_in(&self.runs).next().map(|(_, path)| path);
             return newest.map(Some).ok_or_else(|| {
-                LoadRunError::Unusable(format!(
+                LoadRunError::Missing(format!(
                     "there is no stored run in {}: measure first, for example with `cargo bench`, or give a file that --json wrote",
                     self.runs.display()
                 ))

@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, counts::ResultCounts,
-    verdict::WIDEST, work::Link,
+    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
+    counts::ResultCounts, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -32,9 +32,7 @@ fn skipped(run: &Run) -> String {
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
 pub fn methods(run: &Run) -> String {
     let measured = || run.measured();
-    let ways = grouped(measured().map(|(record, measured)| (way(record, measured), &*record.device)));
-    let line = |(way, devices): (String, Vec<&str>)| format!("{} {way}\n", listed(&devices));
-    let mut text: String = ways.into_iter().map(line).collect();
+    let mut text = ways(run);
     let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
     let is_usual = run.sampling.samples.is_none() && run.sampling.cpu_precision > run.sampling.precision;
     if is_usual && measured().any(is_on_cpu) {
@@ -45,7 +43,7 @@ pub fn methods(run: &Run) -> String {
     }
     let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     if cold.any(roof::is_above_memory) {
-        text += "cold rows above 100 % of the memory's bandwidth exceed its peak, which is too low: `--measure-peaks` measures it again\n";
+        text += "cold rows above 100 % of the memory's bandwidth: its peak is too low (`--measure-peaks` measures it again), or declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &over(link, measured().map(|(_, measured)| measured));
@@ -54,6 +52,26 @@ pub fn methods(run: &Run) -> String {
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
+}
+
+/// The ways in which rows were timed. Where a device has several ways for a cache state, each has its number of cases.
+fn ways(run: &Run) -> String {
+    let way =
+        |(record, measured): (&Record, &Measurement)| (record.case.cache, way(&record.case.cache, measured));
+    let timed: Vec<_> = run.measured().map(way).collect();
+    let devices = run.measured().map(|(record, _)| &*record.device);
+    let ways = grouped(timed.iter().zip(devices));
+    let line = |(way, devices): &(&(Cache, String), Vec<&str>)| {
+        let is_other = |((cache, _), on): &&(&(Cache, String), Vec<&str>)| {
+            *cache == way.0 && on.iter().any(|device| devices.contains(device))
+        };
+        let cases = match ways.iter().filter(is_other).count() {
+            1 => String::new(),
+            _ => format!(" ({})", format::counted(timed.iter().filter(|other| other == way).count(), "case")),
+        };
+        format!("{} {}{cases}: {}\n", listed(devices), way.0, way.1)
+    };
+    ways.iter().map(line).collect()
 }
 
 /// The most cases with one reason that are named; of more, the number is printed.
@@ -125,14 +143,13 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
 
-fn way(record: &Record, measured: &Measurement) -> String {
-    let cache = record.case.cache;
+fn way(cache: &Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
     let flush = match cache {
         Cache::Hot => String::new(),
         Cache::Cold => flushed(&measured.samples.method),
     };
-    format!("{cache}: timed by {by}{flush}")
+    format!("timed by {by}{flush}")
 }
 
 /// The proof of a flush, where the device can give one.
@@ -178,7 +195,13 @@ pub fn summary(run: &Run) -> String {
         return format!("{none}, in {:.1} s\n", run.wall_time.as_seconds());
     }
     let ResultCounts { results, valid, suspect, invalid, failed, missing, skipped } = run.counts();
-    let cases = format::counted(results, "case");
+    let share = match &run.environment.task {
+        Some(Task { share: ShareMode::Split, number, of, cases: Some(all), .. }) => {
+            format!(" (share {number}/{of} of {all})")
+        }
+        _ => String::new(),
+    };
+    let cases = format::counted(results, "case") + &share;
     let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
     let skipped = match skipped {

@@ -202,10 +202,12 @@ fn without_numbers(words: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Notes {
     sampling: Sampling,
-    /// The number of each reason, by its words without numbers.
-    numbers: HashMap<String, usize>,
+    /// The number of each reason and its text in the first row, by its words without numbers.
+    numbers: HashMap<String, (usize, String)>,
     /// The cases of each, once for each row.
     rows: Vec<Vec<CaseId>>,
+    /// True if a later row has other figures than the first.
+    have_other_figures: bool,
 }
 
 /// A reason against a row.
@@ -220,7 +222,7 @@ pub(super) struct Note {
 
 impl Notes {
     pub(super) fn new(sampling: Sampling) -> Self {
-        Self { sampling, numbers: HashMap::new(), rows: Vec::new() }
+        Self { sampling, numbers: HashMap::new(), rows: Vec::new(), have_other_figures: false }
     }
 
     /// The reasons against `row`. Those that only some of its devices have name them.
@@ -245,13 +247,14 @@ impl Notes {
     }
 
     fn note(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
-        if let Some(number) = self.numbers.get(&kind).copied() {
+        if let Some((number, first)) = self.numbers.get(&kind) {
+            self.have_other_figures |= text != *first;
             self.rows[number - 1].push(case.clone());
-            return Note { number, state, text: None };
+            return Note { number: *number, state, text: None };
         }
         self.rows.push(vec![case.clone()]);
         let number = self.rows.len();
-        self.numbers.insert(kind, number);
+        self.numbers.insert(kind, (number, text.clone()));
         Note { number, state, text: Some(text) }
     }
 
@@ -274,16 +277,16 @@ impl Notes {
         format!("not converged: {end} before {wanted} was reached ({remedy})")
     }
 
-    /// The number of rows of each reason that several rows have.
+    /// The number of rows of each reason that several rows have, and a hint if a later row has other figures than the one
+    /// that is printed.
     pub(super) fn shared(&self) -> Option<String> {
         let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> =
             shared.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
-        (!counts.is_empty()).then(|| {
-            format!(
-                "reasons of several cases: {}; figures are those of the first (--explain has those of each)",
-                counts.join(", ")
-            )
-        })
+        let others = match self.have_other_figures {
+            true => "; figures are those of the first (--explain has those of each)",
+            false => "",
+        };
+        (!counts.is_empty()).then(|| format!("reasons of several cases: {}{others}", counts.join(", ")))
     }
 }

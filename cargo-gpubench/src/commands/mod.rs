@@ -44,8 +44,8 @@ pub(crate) enum Cargo {
                   of a baseline, or `last`. A file with a list of runs means all of them; FILE#2 is the second.\n\
                   A FILE `-` is standard output, which then carries nothing else.\n\
                   Exit codes: 0 done, 1 a benchmark failed or is invalid, a result could not be judged, or results could not be \
-                  written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no results, or no GPU judged, 5 a device \
-                  is missing, 130 or 143 interrupted."
+                  written, 2 wrong usage, 3 a regression or a slow GPU, 4 nothing matched, no stored run, or no GPU judged, 5 a \
+                  device is missing, 130 or 143 interrupted."
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
@@ -151,7 +151,9 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
     }
     let folder = env::current_dir();
     let stored = folder.ok().and_then(|folder| StoredRuns::of_project(&folder)).ok_or_else(|| {
-        CommandError::usage("this folder and those above have no stored runs: give their folder by --home")
+        let message =
+            "this folder and those above have no stored runs: measure first, or give a folder by --home";
+        CommandError::new(Exit::Nothing, message)
     })?;
     // Benchmark binaries store their runs in this folder.
     let runs = env::var_os("GPUBENCH_RUNS_DIR").filter(|runs| !runs.is_empty() && runs != "none");

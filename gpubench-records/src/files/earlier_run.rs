@@ -16,7 +16,10 @@ pub const LAST: &str = "last";
 /// The reason why a stored run or a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadRunError {
-    /// There is none, or it cannot be used: a sentence that says what to give instead.
+    /// There is no run yet: a sentence that says how to make one.
+    #[error("{0}")]
+    Missing(String),
+    /// It cannot be used: a sentence that says what to give instead.
     #[error("{0}")]
     Unusable(String),
     /// A file cannot be read, or is no run.
@@ -54,7 +57,7 @@ pub fn is_name_of_run(name: &str) -> bool {
     [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_ours(name)
 }
 
-/// Returns the newest complete run in `folder` of the benchmark binary `suite` that began before `started`, in seconds since
+/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result and began before `started`, in seconds since
 /// 1970-01-01 UTC, with its name.
 ///
 /// # Errors
@@ -64,11 +67,11 @@ pub fn run_before(folder: &Path, suite: &str, started: u64) -> Result<(String, R
     let complete = |(name, path): (String, PathBuf)| {
         head_of(&path).ok().filter(is_wanted)?;
         let stored = read_lines(File::open(path).ok()?).ok()?;
-        (stored.is_done() && !stored.run.records.is_empty()).then_some((name, stored.run))
+        (stored.is_done() && stored.run.measured().next().is_some()).then_some((name, stored.run))
     };
     runs_in(folder).find_map(complete).ok_or_else(|| {
         let runs = folder.display();
-        LoadRunError::Unusable(format!("no complete run of `{suite}` in {runs} is older: run it once more"))
+        LoadRunError::Missing(format!("no complete run of `{suite}` in {runs} is older: run it once more"))
     })
 }
 

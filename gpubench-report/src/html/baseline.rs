@@ -1,14 +1,22 @@
 //! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and the cases that are slower, faster or not comparable.
 
 use gpubench_records::{Answer, BaselineComparison, Finding};
-use gpubench_stats::{Ratio, format};
+use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::{gate, text::plain, together};
 use maud::{Markup, html};
 
 use super::view::View;
 
-/// A row: the case, the ratio of its times with the answer, and the result in words.
-type Row = (String, Option<(Ratio, Answer)>, String);
+/// The comparison of a case.
+struct Row {
+    name: String,
+    /// The ratio of the times and the answer, if there is one.
+    compared: Option<(Ratio, Answer)>,
+    /// The times of the baseline and of this run.
+    times: Option<[Nanoseconds; 2]>,
+    /// The result in words.
+    result: String,
+}
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
     let (check, gate) = (view.run.baseline_comparison.as_ref(), view.run.gate());
@@ -29,12 +37,14 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 /// The results of a comparison with a baseline.
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
-        let (compared, regressed) = match line.finding {
-            Finding::Compared { ratio, answer, regressed, .. } => (Some((ratio, answer)), regressed),
-            _ => (None, false),
+        let (compared, times, regressed) = match line.finding {
+            Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
+                (Some((ratio, answer)), Some([baseline_time, time]), regressed)
+            }
+            _ => (None, None, false),
         };
         let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
-        (format!("{} {}", view.short(&line.name), line.cache), compared, result)
+        Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, times, result }
     });
     let margin = format::plus_minus(check.equivalence_margin);
     let title = format!("Against baseline {}, where {margin} does not matter", plain(&check.baseline));
@@ -56,28 +66,37 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
         let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
         let result = format!("{answer}{}", if regressed { ", a regression" } else { "" });
         let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
-        Some((name, Some((compared.comparison.ratio?, answer)), result))
+        Some(Row { name, compared: Some((compared.comparison.ratio?, answer)), times: None, result })
     };
     view.cases.iter().filter_map(row).collect()
 }
 
-/// The number of each answer, and a table of the cases that are slower, faster or not comparable, the slower ones first. The table of all
-/// cases has the changes of the others.
+/// The number of each answer, and a table of the cases that are not the same, the slower ones first. The table of all cases has the
+/// changes of the others.
 fn table(title: &str, mut rows: Vec<Row>) -> Markup {
-    let counts =
-        together::answer_counts(rows.iter().filter_map(|(_, compared, _)| Some(compared.as_ref()?.1)));
-    rows.retain(|(_, compared, _)| !matches!(compared, Some((_, Answer::Same | Answer::Undecided))));
-    let ratio = |row: &Row| row.1.map_or(0.0, |(ratio, _)| ratio.value);
+    let counts = together::answer_counts(rows.iter().filter_map(|row| Some(row.compared?.1)));
+    rows.retain(|row| !matches!(row.compared, Some((_, Answer::Same))));
+    let ratio = |row: &Row| row.compared.map_or(0.0, |(ratio, _)| ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+    let has_times = rows.iter().any(|row| row.times.is_some());
+    let confidence = rows.iter().find_map(|row| Some(row.compared?.0.confidence));
+    let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
     html! {
         h3 { (title) ": " (counts) }
         @if !rows.is_empty() { div.wide tabindex="0" {
             table {
-                thead { tr { @for head in ["case", "change", "95 % interval", "answer"] { th scope="col" { (head) } } } }
-                @for (name, compared, result) in &rows {
+                thead { tr {
+                    th scope="col" { "case" }
+                    @if has_times { th scope="col" { "was" } th scope="col" { "now" } }
+                    @for head in ["change", &interval, "answer"] { th scope="col" { (head) } }
+                } }
+                @for Row { name, compared, times, result } in &rows {
                     @let is = |answer| compared.is_some_and(|(_, it)| it == answer);
                     tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {
                         th scope="row" { (plain(name)) }
+                        @if has_times { @for number in 0..2 {
+                            td.number { @if let Some(times) = times { (format::time(times[number])) } }
+                        } }
                         td.number { @if let Some((ratio, _)) = compared { (format::change(ratio.value)) } }
                         td.number { @if let Some((ratio, _)) = compared { (format::changes(ratio.low, ratio.high)) } }
                         td { (plain(result)) }

@@ -30,7 +30,7 @@ const COLUMNS: [Column; 7] = [
     }),
     ("GB/s", true, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
     ("GFLOP/s", true, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
-    ("of its roof", false, |it| roof::binding(it).map(|share| (roof::cell(share), share.fraction))),
+    ("% of peak", false, |it| roof::binding(it).map(|share| (roof::cell(share), share.fraction))),
     ("cold/hot", true, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
     ("samples", true, |it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
 ];

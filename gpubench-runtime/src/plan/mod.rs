@@ -167,7 +167,11 @@ impl Plan {
         if plan.jobs.is_empty() && plan.absent.is_empty() {
             let paths: Vec<String> = entries.iter().map(|entry| entry.path()).collect();
             let ignored = plan.ignored;
-            let hint = if ignored == 0 { selection.cases.hint(&paths) } else { String::new() };
+            let hint = match (selection.unknown_tag(entries), ignored) {
+                (Some(tags), _) => tags,
+                (None, 0) => selection.cases.hint(&paths),
+                _ => String::new(),
+            };
             return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
         if let Some(name) =
@@ -392,6 +396,18 @@ impl Selection {
     /// Returns true if a benchmark with these options has a selected tag.
     fn takes_tags_of(&self, options: &BenchmarkOptions) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
+    }
+
+    /// Returns a hint with the tags that benchmarks have, if they have none of the selected ones.
+    fn unknown_tag(&self, entries: &[&Entry]) -> Option<String> {
+        if self.tags.is_empty() || entries.iter().any(|entry| self.takes_tags_of(&entry.options)) {
+            return None;
+        }
+        let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
+        Some(match &*joined(&tags, ", ") {
+            "" => ": no benchmark of this program has a tag".to_owned(),
+            tags => format!(": the tags of this program are {tags}"),
+        })
     }
 
     /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".

@@ -83,6 +83,9 @@ pub struct Settings {
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
+    ///
+    /// 3/8 is the third of eight shares. `split` is the share of this task, which Slurm numbers. `replicate` is all cases, in each task
+    /// on its own GPUs. `none` is all cases on all GPUs, whatever Slurm says.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
@@ -166,7 +169,9 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower by PERCENT or more, with 1 if it may be; with `noise`, by more than processes differ
+    /// Exit with 3 if a case is slower by PERCENT or more, or by `noise`
+    ///
+    /// With `noise`, a case is slower if it differs by more than repeated runs do. Exit with 1 if the samples of a case cannot tell.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
@@ -178,7 +183,7 @@ pub struct Settings {
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last")]
     pub resume: Option<String>,
 
-    /// Store runs in this folder, or nowhere with `none` [default: gpubench/runs in cargo's target folder]
+    /// Store runs in this folder, or nowhere with `none` [default: gpubench/runs in cargo's target folder, else in ~/.local/state]
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR")]
     pub runs_dir: Option<RunsDir>,
 

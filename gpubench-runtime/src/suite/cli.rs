@@ -65,7 +65,7 @@ const RESULTS: [&str; 6] = ["json", "csv", "markdown", "baseline", "save_baselin
 
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
-    /// List the cases
+    /// List the selected benchmarks, with their arguments
     #[arg(long, conflicts_with_all = RESULTS)]
     list: bool,
 
@@ -293,13 +293,14 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
                     let count =
                         if flag.get_action().takes_values() && !flag.is_require_equals_set() { 2 } else { 1 };
                     let typed = joined(words.skip_while(|word| !word.starts_with(name)).take(count), " ");
-                    let run = match name {
-                        "--baseline" => "; `compare` and `report` take a baseline's name as a RUN",
-                        _ => "",
-                    };
-                    format!(
-                        "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it behind `--`{run}"
-                    )
+                    let is_compare = arguments.iter().any(|word| word == "compare");
+                    if let (true, Some(baseline)) = (is_compare, typed.strip_prefix("--baseline")) {
+                        format!("use `cargo gpubench compare{}`", baseline.replace('=', " "))
+                    } else {
+                        format!(
+                            "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it after `--`"
+                        )
+                    }
                 }
                 _ => did_you_mean(name, guess).replace(": ", ""),
             };
@@ -321,7 +322,7 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
         }
         // A missing value.
         ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
-            flag.and_then(Arg::get_help).map(ToString::to_string)
+            flag.and_then(|flag| Some(format!("{flag}: {}", flag.get_help()?)))
         }
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
         _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),
@@ -373,9 +374,14 @@ Columns:
   cold/hot   the cold time over the hot time
   [1]        the number of a reason below. Results with `?` before their name are suspect, with `!` invalid.
 
-Exit codes: 0 measured, 1 a benchmark failed or is invalid, or --fail-on-regression could not judge one, 2 usage, 3 a regression, 4 \
-nothing matched, 5 the device is missing or busy, 129, 130 or 143 interrupted. If several apply, the first in the order 129 to 143, 2, \
-5, 4, 1, 3 counts; regressions are listed in any case.";
+Exit codes, the first that applies:
+  129, 130, 143  interrupted by a signal
+  2              wrong usage
+  5              the device is missing or busy
+  4              nothing matched
+  1              a benchmark failed or is invalid, or --fail-on-regression could not judge one
+  3              a regression
+  0              measured";
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {

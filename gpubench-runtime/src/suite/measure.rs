@@ -149,7 +149,11 @@ impl<'a> Prepared<'a> {
             run.baseline_comparison = comparison;
             if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
                 let results = counted(run.records.len(), "result");
-                events.event(&RunEvent::Remark(&format!("saved {results} as baseline `{name}`")));
+                let suspect = match run.counts().suspect {
+                    0 => String::new(),
+                    number => format!(", {number} of them suspect,"),
+                };
+                events.event(&RunEvent::Remark(&format!("saved {results}{suspect} as baseline `{name}`")));
             }
         }
         Ok(MeasuredRun { run, problems, file })
