@@ -204,6 +204,12 @@ impl Peak {
         Self { quantity, value, source, method: method.into(), uncertain: false }
     }
 
+    /// Returns true if results have a share of it. A measurement that other programs disturbed is below the limit by an unknown
+    /// part.
+    pub fn has_share(&self) -> bool {
+        self.source != PeakSource::Measured || !self.uncertain
+    }
+
     /// Returns the same limit as one that may be off, so that no row is invalid because of it.
     #[must_use]
     pub fn uncertain(self) -> Self {

@@ -3,7 +3,7 @@
 //! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
 use crate::work::{Counts, Link};
-use crate::{DeviceInfo, Peak, PeakSource, Quantity};
+use crate::{DeviceInfo, Quantity};
 use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate};
 
 gpubench_stats::stored! {
@@ -63,9 +63,7 @@ impl Metrics {
         let bandwidth = rate(Link::crossed(link, counts));
         let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
         let share = |quantity: Quantity, value: Option<Rate>| {
-            // What was measured with other programs in the way is below the peak by an unknown part.
-            let is_known = |peak: &&Peak| peak.source != PeakSource::Measured || !peak.uncertain;
-            let of_peak = value? / info.peak(&quantity).filter(is_known)?.value;
+            let of_peak = value? / info.peak(&quantity).filter(|peak| peak.has_share())?.value;
             Some(PeakFraction { quantity, fraction: of_peak })
         };
         let moved = Quantity::moved_over(link);
@@ -116,6 +114,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Peak, PeakSource};
 
     fn info() -> DeviceInfo {
         let peak = |quantity, value| Peak::new(quantity, Rate(value), PeakSource::Measured, "");

@@ -111,7 +111,8 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
     let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
     let (name, limit) = (roof::peak_name(quantity), shown_limit(counts));
-    format!("{name} {limit} ({}: {}{others})", counts.source, counts.method)
+    let unused = if counts.has_share() { "" } else { "; too uncertain for a % of peak" };
+    format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
 
 /// A peak with its source.
@@ -170,7 +171,7 @@ mod tests {
         let low = reached.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&low]),
-            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"
+            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz; too uncertain for a % of peak)"
         );
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn is_above_memory(record: &Record) -> bool {
 }
 
 /// Returns the share of the peak that binds for a table's cell; for a hot result that is faster than the memory, the cache that serves it.
-pub(super) fn binding_cell(record: &Record) -> Option<String> {
+pub fn binding_cell(record: &Record) -> Option<String> {
     let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
     let is_bound_by_memory = record.measurement.as_ref().and_then(binding).is_some_and(is_memory);
     if record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory(record) {

@@ -34,7 +34,7 @@ pub use self::rows::{Row, RowLook, Rows};
 pub use self::unit::Unit;
 
 /// The width of a drawing, in pixels if it is not scaled.
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 480.0;
 /// The approximate width of a letter.
 const LETTER: f64 = 7.0;
 

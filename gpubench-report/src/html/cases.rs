@@ -16,23 +16,26 @@ const EXPLAINED: usize = 3000;
 const MOST_CLOCKS: usize = 100;
 
 /// The text of a cell, and the number that it is sorted by.
-type Cell = fn(&Measurement) -> Option<(String, f64)>;
+type Cell = fn(&Record, &Measurement) -> Option<(String, f64)>;
 
 /// A column: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
 type Column = (&'static str, bool, Cell);
 
 /// The columns after the name, of which the page has those that have a figure.
 const COLUMNS: [Column; 7] = [
-    ("time", false, |it| Some((format::time(it.median()), it.median().as_f64()))),
-    ("95 % interval", true, |it| {
+    ("time", false, |_, it| Some((format::time(it.median()), it.median().as_f64()))),
+    ("95 % interval", true, |_, it| {
         let half = it.samples.time.known_half_width();
         Some((format::plus_minus(half), half))
     }),
-    ("GB/s", true, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
-    ("GFLOP/s", true, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
-    ("% of peak", false, |it| roof::binding(it).map(|share| (roof::cell(share), share.fraction))),
-    ("cold/hot", true, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
-    ("samples", true, |it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
+    ("GB/s", true, |_, it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
+    ("GFLOP/s", true, |_, it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
+    ("% of peak", false, |record, it| {
+        let share = roof::binding(it)?.fraction;
+        Some((roof::binding_cell(record)?, share))
+    }),
+    ("cold/hot", true, |_, it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
+    ("samples", true, |_, it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
 ];
 
 /// The section with the table and its filters.
@@ -100,7 +103,7 @@ fn controls() -> Markup {
 
 /// Returns the cell of a case; `None` if it was not measured, or has no such figure.
 fn cell_of(case: &PageCase<'_>, cell: Cell) -> Option<(String, f64)> {
-    case.record.measurement.as_ref().and_then(cell)
+    cell(case.record, case.record.measurement.as_ref()?)
 }
 
 fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bool) -> Markup {
