@@ -21,6 +21,7 @@ fn main() {
         "gpubench-macros",
         "gpubench-records",
         "gpubench-report",
+        "gpubench-runner",
         "gpubench-runtime",
         "gpubench-stats",
         "gpubench-table",

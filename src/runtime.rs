@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 pub use gpubench_records::exit::Exit;
-pub use gpubench_runtime::{Error, Progress, RunEvent, RunEvents, Settings, Suite};
+pub use gpubench_runner::{Error, Progress, RunEvent, RunEvents, Settings, Suite};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "tune")]
 pub use gpubench_tune as tuning;
@@ -13,16 +13,17 @@ pub mod settings {
     pub use gpubench_records::comparison::Threshold;
     pub use gpubench_records::id::BenchmarkId;
     pub use gpubench_records::task::{Part, ShareMode};
-    pub use gpubench_runtime::device::ClockTarget;
-    pub use gpubench_runtime::{
+    pub use gpubench_runner::{
         ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, StatedPeak, Verifier,
         WarmUp,
     };
+    pub use gpubench_runtime::device::ClockTarget;
 }
 
 /// The jobs of a run, which [`RunEvents`] receives.
 pub mod plan {
-    pub use gpubench_runtime::{Job, JobStatus, Plan, SharedResource};
+    pub use gpubench_runner::Plan;
+    pub use gpubench_runtime::{Job, JobStatus, SharedResource};
 }
 
 /// A run, its records, and their verdicts. The crate `gpubench-records` has the types of every field.
@@ -98,7 +99,7 @@ pub mod device {
 pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     let this = std::env::current_exe().unwrap_or_default();
     let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    gpubench_runtime::__private::program(gpubench_runtime::__private::build(None, &name), body)
+    gpubench_runner::__private::program(gpubench_runtime::__private::build(None, &name), body)
 }
 
 /// Registers a device of your own, a [`DeviceKind`](device::DeviceKind), so that its benchmarks are measured.
@@ -121,5 +122,5 @@ pub fn main(program: gpubench_records::record::Program, bench_target: bool) -> E
     let extension = Some(gpubench_tune::extension());
     #[cfg(not(feature = "tune"))]
     let extension = None;
-    gpubench_runtime::__private::main(program, bench_target, extension)
+    gpubench_runner::__private::main(program, bench_target, extension)
 }

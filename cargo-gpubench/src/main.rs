@@ -8,16 +8,16 @@ mod output;
 use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches};
-use gpubench_runtime::__private::{steps::Caller, with_conventions, with_hint};
+use gpubench_runner::__private::{steps::Caller, with_conventions, with_hint};
 
 use self::commands::Cargo;
 
 fn main() -> ExitCode {
-    if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
+    if let Some(exit) = gpubench_runner::__private::machine::run_as_child() {
         return exit;
     }
     output::survive_file_size_limit();
-    gpubench_runtime::__private::system::remember_ends();
+    gpubench_runner::__private::system::remember_ends();
     let command = with_conventions(Cargo::command());
     let arguments = as_subcommand(env::args_os());
     let matches = command.try_get_matches_from(&arguments);

@@ -119,7 +119,7 @@ fn list(runs: &[Run]) -> Vec<u8> {
 }
 
 fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runner/tests/parsing/corpus/runs").join(name)
 }
 
 fn recorded() -> PathBuf {

@@ -189,7 +189,7 @@ mod tests {
 
     /// A run that was compared with a baseline with these findings.
     fn run(findings: Vec<Finding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         run.records.truncate(findings.len().max(1));
         let line = |(number, finding)| CaseFinding {

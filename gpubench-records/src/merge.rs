@@ -90,7 +90,7 @@ mod tests {
 
     /// The record of a benchmark whose median is this.
     fn record(benchmark: &str, median: f64) -> Record {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut record = files::read(&lines[..]).expect("a run").run.records.swap_remove(0);
         benchmark.clone_into(&mut record.case.benchmark);
         record.measurement.as_mut().expect("it was measured").samples.time.median = Nanoseconds(median);

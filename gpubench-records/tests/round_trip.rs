@@ -10,7 +10,7 @@ use gpubench_stats::units::Nanoseconds;
 use proptest::prelude::*;
 
 fn run() -> Run {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runner/tests/parsing/corpus/runs");
     files::read(File::open(corpus.join("clockwork.jsonl")).expect("it is there")).expect("a run").run
 }
 

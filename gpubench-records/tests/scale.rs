@@ -26,7 +26,7 @@ const MOST_MEMORY: u64 = 1 << 30;
 
 /// A run of so many cases.
 fn large(records: usize, samples: usize) -> Run {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runner/tests/parsing/corpus/runs");
     let file = File::open(corpus.join("clockwork.jsonl")).expect("it is there");
     let mut run = files::read(file).expect("a run").run;
     let record = run.records.swap_remove(0);

@@ -76,7 +76,7 @@ mod tests {
 
     /// A measurement of this work, over this link.
     fn measured(counts: Counts, link: Option<Link>) -> Measurement {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         let mut measured = run.records.swap_remove(0).measurement.expect("it was measured");
         (measured.counts, measured.link) = (counts, link);

@@ -82,7 +82,7 @@ mod tests {
     /// A comparison of cases that are left out is left out with them.
     #[test]
     fn the_comparison_with_a_baseline_is_narrowed_too() {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         let baseline = Baseline::of("main".to_owned(), run.clone());
         run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));

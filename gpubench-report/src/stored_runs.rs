@@ -308,7 +308,7 @@ mod stored_runs_tests {
         assert_eq!(stored.split(name), (name, None));
     }
     fn clockwork() -> Run {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run
     }
 
@@ -474,7 +474,7 @@ mod load_tests {
     fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("runs.json");
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let run =
             serde_json::to_string(&files::read(&lines[..]).expect("a run").run).expect("it can be written");
         let write = |runs: &[&str]| {

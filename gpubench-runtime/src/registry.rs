@@ -21,7 +21,7 @@ pub fn entries() -> Vec<&'static Entry> {
 }
 
 /// Returns the choices of types and constants of `variant` as arguments of a job.
-pub(crate) fn generics(variant: &Variant) -> Vec<Arg> {
+pub fn generics(variant: &Variant) -> Vec<Arg> {
     let arg = |generic: &Generic| Arg { name: generic.name.to_owned(), value: (generic.value)() };
     variant.generics.iter().map(arg).collect()
 }

@@ -1,5 +1,3 @@
-//! The runtime without a device: comparisons, parsers, recorded runs.
+//! The runtime without a device: comparisons.
 
 mod decisions;
-mod parsing;
-mod recorded;

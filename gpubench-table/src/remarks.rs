@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_reason_for_another_path_stands_once() {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         assert_eq!(other_paths(&run), "");
         let mut set = |number: usize, reason: &str| {

@@ -35,7 +35,7 @@ fn stored(path: &str) -> Run {
 }
 
 fn small(name: &str) -> Run {
-    stored(&format!("gpubench-runtime/tests/parsing/corpus/runs/{name}.jsonl"))
+    stored(&format!("gpubench-runner/tests/parsing/corpus/runs/{name}.jsonl"))
 }
 
 /// Rows of every kind: on a fake and on a device that is none, valid, suspect, failed and skipped ones, compared with another

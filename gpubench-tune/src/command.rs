@@ -9,8 +9,9 @@ use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, 
 use crate::{elimination::race, table::table, variants::Variants};
 use gpubench_core::Entry;
 use gpubench_records::{Arg, Cache, Destination, Exit};
-use gpubench_runtime::__private::extension::{Extension, RunError, Session, SuiteError, environment};
-use gpubench_runtime::{__private::parse_positive_time, Job, JobStatus};
+use gpubench_runner::__private::extension::{Extension, RunError, Session, SuiteError, environment};
+use gpubench_runner::__private::parse_positive_time;
+use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 
 const TUNING: &str = "Tuning";
@@ -196,7 +197,7 @@ fn race_all(
 mod tests {
     use std::ffi::OsString;
 
-    use gpubench_runtime::__private::steps::{Caller, parse};
+    use gpubench_runner::__private::steps::{Caller, parse};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::elimination::{DuelRounds, Racers};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
 use gpubench_records::{BenchmarkId, Failure, Record, Sampling, Stage, work::Counts};
-use gpubench_runtime::__private::extension::{Answer, Session};
+use gpubench_runner::__private::extension::{Answer, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_step_has_the_rounds_of_its_comparison() {
         let folder =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runner/tests/parsing/corpus/runs");
         let run = read(std::fs::File::open(folder.join("clockwork.jsonl")).expect("it is there"))
             .expect("a recorded run")
             .run;

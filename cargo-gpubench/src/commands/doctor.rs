@@ -3,8 +3,8 @@
 
 use clap::Args;
 use gpubench_records::Exit;
-use gpubench_runtime::__private::machine::{self, Finding, Level, clocked_devices, examine};
-use gpubench_runtime::device::Available;
+use gpubench_runner::__private::machine::Available;
+use gpubench_runner::__private::machine::{self, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use serde_json::json;
 

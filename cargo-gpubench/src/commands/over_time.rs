@@ -10,7 +10,7 @@ use gpubench_report::history::{History, HistoryRules};
 use gpubench_report::history::{add, is_hash};
 use gpubench_report::stored_runs::StoredRuns;
 use gpubench_report::{fleet, history};
-use gpubench_runtime::__private::whole_number;
+use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
 use crate::commands::revision::{commit_order, whole_hash};

@@ -13,7 +13,7 @@ use gpubench_records::{
 use gpubench_report::export::ExportArgs;
 use gpubench_report::join::{Joined, is_share, join};
 use gpubench_report::selection::narrow;
-use gpubench_runtime::CacheStates;
+use gpubench_runner::CacheStates;
 use gpubench_stats::DECISION_ERROR;
 use gpubench_tune::Tuning;
 

@@ -346,7 +346,7 @@ mod check_tests {
 
     /// A run of one benchmark with these values of its argument.
     fn run(values: &[&str]) -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = read(&lines[..]).expect("a run").run;
         let record = run.records.swap_remove(0);
         let with = |value: &&str| {

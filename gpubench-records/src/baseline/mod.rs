@@ -129,7 +129,7 @@ pub(crate) mod fixture {
 
     /// A run as it was stored.
     pub(crate) fn stored_run() -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run
     }
 }

@@ -177,7 +177,7 @@ mod tests {
     use crate::task::ShareMode;
 
     fn run(host: &str, task: Option<Task>, started: u64) -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let run = read_run(&lines[..]).expect("a run").run;
         let environment = Environment { host: Some(host.to_owned()), task, ..Environment::default() };
         Run { environment, started, ..run }

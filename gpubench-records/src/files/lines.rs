@@ -334,7 +334,7 @@ mod lines_tests {
     }
 
     const CLOCKWORK: &[u8] =
-        include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
 
     /// The first fault is told in words, and how many are like it.
     #[test]
@@ -446,7 +446,7 @@ mod validate_tests {
     use crate::verdict::Verdict;
 
     fn run() -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         read(&lines[..]).expect("a run").run
     }
 

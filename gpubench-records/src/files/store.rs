@@ -243,7 +243,7 @@ mod file_tests {
     }
 
     fn run() -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         read(&lines[..]).expect("a run").run
     }
 

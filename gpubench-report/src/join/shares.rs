@@ -192,7 +192,7 @@ mod tests {
 
     /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.
     fn share(number: usize, node: &str, uuid: &str, restarts: u32) -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
+        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         let case = run.records.swap_remove(0);
         run.records = ["a", "b"]

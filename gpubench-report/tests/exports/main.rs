@@ -41,7 +41,7 @@ fn exported(format: Format, run: &Run) -> String {
 
 /// A small run with suspect, failed and compared rows, on two devices.
 fn small(name: &str) -> Run {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runner/tests/parsing/corpus/runs");
     let file = fs::File::open(corpus.join(name)).expect("it is there");
     files::read(file).expect("a run").run
 }

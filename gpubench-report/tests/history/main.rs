@@ -19,7 +19,7 @@ const RULES: HistoryRules = HistoryRules { equivalence_margin: 0.005, last: None
 
 /// A recorded run with one case.
 fn template() -> Run {
-    let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+    let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
     let mut run = files::read(&lines[..]).expect("a run").run;
     run.records.truncate(1);
     run

@@ -1,4 +1,4 @@
-//! Devices before they are opened: those that are there, and kinds that are missing.
+//! Devices before they are opened.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,18 @@ use serde::{Deserialize, Serialize};
 pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
     pub device: String,
-    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND), which a process that it is sent to knows.
+    /// Its kind, as [`DeviceType::KIND`](super::StreamSource::KIND), which a process that it is sent to knows.
     #[serde(skip)]
-    pub(crate) kind: &'static str,
+    #[doc(hidden)]
+    pub kind: &'static str,
     /// The name its maker gave it; empty if only the opened device knows it.
     pub name: String,
     /// The UUID, if the device has one.
-    pub(crate) uuid: Option<String>,
+    #[doc(hidden)]
+    pub uuid: Option<String>,
     /// The reason that the driver says nothing of it, though it lists it.
-    pub(crate) fault: Option<String>,
+    #[doc(hidden)]
+    pub fault: Option<String>,
 }
 
 impl Available {
@@ -44,22 +47,12 @@ impl Available {
     }
 
     /// Returns the device and the name its maker gave it, in words.
-    pub(crate) fn describe(&self) -> String {
+    #[doc(hidden)]
+    pub fn describe(&self) -> String {
         if self.name.is_empty() {
             format!("`{}`", self.device)
         } else {
             format!("`{}` ({})", self.device, self.name)
         }
     }
-}
-
-/// A kind of device that benchmarks are written for and that this machine lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
-    /// The kind.
-    pub kind: &'static str,
-    /// The missing device, and the reason.
-    pub why: String,
-    /// True if the search did not come to its end, so that a device may be there.
-    pub is_lost: bool,
 }

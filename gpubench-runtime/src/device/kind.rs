@@ -5,24 +5,32 @@ use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
 /// A kind of device: its name, and what can be asked before one is opened.
 pub struct DeviceKind {
     /// The name on the command line and in records.
-    pub(crate) name: &'static str,
+    #[doc(hidden)]
+    pub name: &'static str,
     /// Lists this machine's devices of this kind. The error says in a few words why there are none.
-    pub(crate) list: fn() -> Result<Vec<Available>, DeviceError>,
+    #[doc(hidden)]
+    pub list: fn() -> Result<Vec<Available>, DeviceError>,
     /// Opens the device of this kind with this number.
     pub(crate) open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
     /// The words for a device of this kind, such as `CUDA device`.
-    pub(crate) noun: &'static str,
+    #[doc(hidden)]
+    pub noun: &'static str,
     /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
     /// measured side by side.
-    pub(crate) beside_others: bool,
+    #[doc(hidden)]
+    pub beside_others: bool,
     /// The choice if the user names no device.
-    pub(crate) choice: DefaultChoice,
+    #[doc(hidden)]
+    pub choice: DefaultChoice,
     /// The compute data_types for which some device of this kind reports a peak.
-    pub(crate) data_types: &'static [&'static str],
+    #[doc(hidden)]
+    pub data_types: &'static [&'static str],
     /// Locks its clocks, if the kind supports that.
-    pub(crate) clocks: Option<ClockControl>,
+    #[doc(hidden)]
+    pub clocks: Option<ClockControl>,
     /// True if Nsight Compute counts what launches on it do.
-    pub(crate) profiled: bool,
+    #[doc(hidden)]
+    pub profiled: bool,
 }
 
 impl DeviceKind {
@@ -60,7 +68,7 @@ gpubench_core::inventory::collect!(DeviceKind);
 
 /// The rule for choosing devices of a kind if the user names none.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DefaultChoice {
+pub enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
     /// The first one that works, whatever devices of other kinds there are.
@@ -71,7 +79,7 @@ pub(crate) enum DefaultChoice {
 
 /// Locks and resets the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
-pub(crate) struct ClockControl {
+pub struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
     /// Resets it to the driver's default.

@@ -1,5 +1,5 @@
 //! The seam between a measurement and the device it runs on. A [`Device`] opens, reports its [`DeviceInfo`] and samples
-//! launches; the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker`
+//! launches; the stream types that launch functions take name their device through [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker`
 //! and `measure`; knows nothing of benchmarks.
 
 mod available;
@@ -18,7 +18,6 @@ pub(crate) mod turns;
 use std::any::Any;
 
 pub use available::Available;
-pub(crate) use available::Missing;
 pub use clock_target::ClockTarget;
 pub use error::DeviceError;
 pub use kind::DeviceKind;

@@ -1,5 +1,5 @@
 //! The kinds of device that come with gpubench, in one table. Other folders ask here, so that none of them names a
-//! kind. A kind that a program adds by its own [`DeviceType`] stands behind them if it can be listed; if not, such a device is
+//! kind. A kind that a program adds by its own [`DeviceType`](crate::device::DeviceType) stands behind them if it can be listed; if not, such a device is
 //! assumed to be present.
 
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream, inventory};
 use gpubench_records::DeviceId;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
-pub(crate) const KINDS: [DeviceKind; 2] = [
+pub const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Gpu::KIND,
         open: |ordinal| Ok(Box::new(Cuda::open(ordinal)?)),
@@ -48,13 +48,15 @@ pub(crate) fn examine(kind: &str) -> Vec<crate::device::finding::Finding> {
 }
 
 /// The benchmarks of the limits of a GPU. No other kind has such benchmarks.
-pub(crate) use super::cuda::limits as ceilings;
+pub mod ceilings {
+    pub use crate::devices::cuda::limits::{cache, entries, reached};
+}
 
 /// The kind of which the user's cache keeps the peaks, which it measures itself.
-pub(crate) const KEEPS_PEAKS: &str = Stream::KIND;
+pub const KEEPS_PEAKS: &str = Stream::KIND;
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
-pub(crate) fn listed() -> &'static [&'static DeviceKind] {
+pub fn listed() -> &'static [&'static DeviceKind] {
     static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
     LISTED.get_or_init(|| {
         let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
@@ -68,16 +70,16 @@ pub(crate) fn listed() -> &'static [&'static DeviceKind] {
 }
 
 /// Returns the kind of this name, if it can be listed.
-pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
+pub fn kind(name: &str) -> Option<&'static DeviceKind> {
     listed().iter().copied().find(|kind| kind.name == name)
 }
 
 /// Returns the data_types for which some device reports a peak.
-pub(crate) fn data_types() -> impl Iterator<Item = &'static str> {
+pub fn data_types() -> impl Iterator<Item = &'static str> {
     listed().iter().flat_map(|kind| kind.data_types).copied()
 }
 
 /// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.
-pub(crate) fn kind_of(device: &str) -> Option<&'static DeviceKind> {
+pub fn kind_of(device: &str) -> Option<&'static DeviceKind> {
     kind(DeviceId::parse(device).kind)
 }

@@ -6,17 +6,17 @@ use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the machine's name.
-pub(crate) fn host() -> Option<String> {
+pub fn host() -> Option<String> {
     Some(text(uname().nodename())).filter(|name| !name.is_empty())
 }
 
 /// Returns the name of the system, as in `Debian GNU/Linux 12 (bookworm)`.
-pub(crate) fn system() -> Option<String> {
+pub fn system() -> Option<String> {
     fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release))
 }
 
 /// Returns the kernel and its version.
-pub(crate) fn kernel() -> String {
+pub fn kernel() -> String {
     let uname = uname();
     format!("{} {}", text(uname.sysname()), text(uname.release()))
 }

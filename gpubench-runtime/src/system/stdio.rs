@@ -13,7 +13,7 @@ const FIRST_FREE: RawFd = 3;
 
 /// Takes the socket away from standard input, where a child of a family got it: a file for requests, and one for replies. A launch or
 /// its child reads nothing there then.
-pub(crate) fn take_channel() -> io::Result<(File, File)> {
+pub fn take_channel() -> io::Result<(File, File)> {
     let socket = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), FIRST_FREE)?);
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     let replies = socket.try_clone()?;
@@ -21,7 +21,7 @@ pub(crate) fn take_channel() -> io::Result<(File, File)> {
 }
 
 /// Takes standard output, so that all other output of this process goes to standard error.
-pub(crate) fn take_output() -> io::Result<File> {
+pub fn take_output() -> io::Result<File> {
     let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(File::from(ours))

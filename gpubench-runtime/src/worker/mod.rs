@@ -12,11 +12,11 @@ use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cases::{Listed, ListedVariant, Partner, partner_of};
 use crate::device::{Available, Device};
-use crate::peaks::{CeilingCache, device_of};
-use crate::plan::{Job, Listed, ListedVariant, Partner, partner_of};
+use crate::measured_peaks::{CeilingCache, device_of};
 use crate::registry::{self, Entry};
-use crate::{catch, devices::kinds};
+use crate::{catch, devices::kinds, job::Job};
 use gpubench_core::{Variant, while_listed};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,
@@ -25,9 +25,7 @@ use gpubench_records::{
 use gpubench_stats::Bytes;
 
 use self::job::JobInProgress;
-pub(crate) use self::pipe::send;
-pub(crate) use self::pipe::serve_profiled;
-pub use self::pipe::{PROFILED_FLAG, ProfiledCases, serve};
+pub use self::pipe::{PROFILED_FLAG, ProfiledCases, send, serve, serve_profiled};
 use self::prepared::run_action;
 
 /// The first argument of a worker process.
@@ -184,7 +182,7 @@ impl Request {
 
 impl Reply {
     /// Returns true if the time limit begins anew after this reply.
-    pub(crate) fn ends_case(&self) -> bool {
+    pub fn ends_case(&self) -> bool {
         matches!(
             self,
             Self::Record(_)
@@ -198,20 +196,20 @@ impl Reply {
 }
 
 /// The open devices and the linked entries: the state that a worker keeps between requests.
-pub(crate) struct WorkerState {
+pub struct WorkerState {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
 }
 
 impl WorkerState {
-    /// Returns a worker with no device open yet. Each request makes its own device current.
-    pub(crate) fn new() -> Self {
+    /// Begins with no device open yet. Each request makes its own device current.
+    pub fn begin() -> Self {
         let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
         Self { entries, devices: HashMap::new() }
     }
 
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
-    pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
+    pub fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         if request.device().is_empty() {
             reply(Reply::Step(Step::Preparation));
         }

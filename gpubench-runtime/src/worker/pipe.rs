@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request, WorkerState};
-use crate::system::children;
+use crate::system::ending;
 use crate::system::stdio::{self, Patient};
 use gpubench_records::{PlannedCase, threads};
 
@@ -28,7 +28,7 @@ pub fn serve() -> io::Result<()> {
     threads::start("requests", move || receive(from, &sender))?;
     gpubench_driver::mark_copies();
     let mut replies = Patient(replies);
-    let mut worker = WorkerState::new();
+    let mut worker = WorkerState::begin();
     for request in requests {
         let (number, request) = request?;
         worker.answer(&request, &mut |reply| send_reply(&mut replies, number, &reply));
@@ -46,12 +46,12 @@ fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
             request => _ = to.send(request),
         }
     }
-    children::end_own_family();
+    ending::end_own_family();
 }
 
 /// Writes a request or a reply, with the number of the request: the reply of a forked copy of a worker is never taken for the reply to
 /// a later request.
-pub(crate) fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<()> {
+pub fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<()> {
     let mut line = serde_json::to_vec(numbered)?;
     line.push(b'\n');
     to.write_all(&line)?;
@@ -63,7 +63,7 @@ fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
     end_if_copied();
     // Printed output comes before the reply.
     if Patient(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
-        children::end_own_family();
+        ending::end_own_family();
     }
     if let Reply::DeviceLost = reply {
         // Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers, which may hold a kernel's last
@@ -78,7 +78,7 @@ fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
 #[inline]
 pub(super) fn end_if_copied() {
     if gpubench_driver::is_copy() {
-        children::end_copied_worker();
+        ending::end_copied_worker();
     }
 }
 
@@ -100,10 +100,10 @@ pub struct ProfiledCases {
 ///
 /// # Errors
 /// Returns an error if there is no such file, or if failures cannot be written.
-pub(crate) fn serve_profiled(file: &Path) -> io::Result<()> {
+pub fn serve_profiled(file: &Path) -> io::Result<()> {
     let ProfiledCases { cases, launches, failures } = serde_json::from_slice(&fs::read(file)?)?;
     let mut failures = File::create(failures)?;
-    let mut worker = WorkerState::new();
+    let mut worker = WorkerState::begin();
     for (number, case) in cases.into_iter().enumerate() {
         let request = Request::Profile { job: case.into(), number, launches };
         let mut failed = None;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Reply, Request, pipe::end_if_copied};
 use crate::device::{Device, Inputs, Memory, Work, not_left};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, failed, select, show};
-use crate::{catch::catch, plan::Job};
+use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{launched, observed};
 use gpubench_records::{

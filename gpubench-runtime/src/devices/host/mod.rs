@@ -15,7 +15,8 @@ mod topology;
 use std::{any::Any, time::Instant};
 
 use self::pool::PinnedPool;
-pub(crate) use self::topology::cpu_name;
+#[doc(hidden)]
+pub use self::topology::cpu_name;
 pub use gpubench_core::host::{Plain, Stream};
 
 use self::awake::Awake;

@@ -7,7 +7,7 @@ use std::{collections::HashMap, fs};
 use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
 
 /// Returns the CPU's model name.
-pub(crate) fn cpu_name() -> String {
+pub fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find(|line| line.starts_with("model name"));
     let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim().to_owned());

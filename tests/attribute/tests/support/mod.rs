@@ -6,8 +6,8 @@
 use gpubench::device::Device;
 use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant};
 use gpubench_records::work::Counts;
-use gpubench_runtime::__private::steps::entries;
 use gpubench_runtime::devices::host::Host;
+use gpubench_runtime::registry::entries;
 
 /// A benchmark after one launch.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;
-use gpubench_runtime::__private::steps as worker;
+use gpubench_runtime::worker;
 
 #[expect(clippy::print_stderr, reason = "the test reads this line")]
 fn main() -> ExitCode {

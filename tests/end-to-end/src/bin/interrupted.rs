@@ -6,7 +6,7 @@ use std::{env, process, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;
-use gpubench_runtime::__private::steps as worker;
+use gpubench_runtime::worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
 gpubench::main!();

@@ -12,7 +12,7 @@ use end_to_end::clockwork::Clockwork;
 use gpubench::record::Run;
 use gpubench::settings::{ArgValues, CacheStates, RunsDir};
 use gpubench::{Error, Progress, RunEvent, RunEvents, Settings, Suite, gpu_bench};
-use gpubench_runtime::__private::steps as worker;
+use gpubench_runtime::worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
 #[gpu_bench(args(n = [1, 2]))]

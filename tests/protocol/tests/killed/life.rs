@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::running::Ended;
-use gpubench_runtime::__private::steps::FLAG;
+use gpubench_runtime::worker::FLAG;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rustix::process::{Pid, Signal, kill_process};

@@ -19,7 +19,7 @@ use gpubench_stats::format;
 const MODULE: &str = "gpubench::ceilings";
 
 /// Returns the benchmarks, in the order in which they are measured.
-pub(crate) fn entries() -> Vec<&'static Entry> {
+pub fn entries() -> Vec<&'static Entry> {
     ENTRIES.iter().collect()
 }
 
@@ -74,7 +74,7 @@ const fn options(limit: CeilingLimit) -> BenchmarkOptions {
 
 /// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
 /// the launch before left in the L2, so that as much is written back.
-pub(crate) fn cache(benchmark: &str) -> Option<Cache> {
+pub fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = named(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
 }
@@ -95,7 +95,7 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 
 /// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
 /// as one that may be off.
-pub(crate) fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
     // Such as 9 of 9.0.

@@ -1,0 +1,47 @@
+//! Peaks that a device does not report: those that the user states in `gpubench.toml`,
+//! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
+
+use std::collections::BTreeSet;
+
+use crate::settings::{StatedPeak, peaks_of};
+use gpubench_records::{DeviceInfo, Quantity};
+use gpubench_runtime::{devices::kinds, measured_peaks::CeilingCache};
+
+/// The sources of peaks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeakSources {
+    /// The peaks that the user states, by device and quantity.
+    pub stated: Vec<StatedPeak>,
+    /// The store of measured ceilings; `None` if they are not needed.
+    pub ceilings: Option<CeilingCache>,
+}
+
+impl PeakSources {
+    /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
+    /// to another program, or be misspelt.
+    pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
+        let known: Vec<&str> = used.chain(kinds::data_types()).collect();
+        let unknown = self.stated.iter().filter_map(|peak| match Quantity::named(&peak.quantity) {
+            Quantity::Compute(data_type) if !known.contains(&&*data_type) => {
+                Some(format!("peaks: no benchmark of this program has the data type `{data_type}`"))
+            }
+            _ => None,
+        });
+        unknown.collect()
+    }
+
+    /// Adds the known peaks of this device. Returns a note for the reader of its results, if stored ones cannot be used.
+    pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Option<String> {
+        let mut peaks = peaks_of(&self.stated, info);
+        let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
+        let note = match measured {
+            Ok(measured) => {
+                peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
+                None
+            }
+            Err(unusable) => Some(unusable),
+        };
+        info.add(peaks);
+        note
+    }
+}

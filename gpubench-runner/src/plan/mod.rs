@@ -1,0 +1,391 @@
+//! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
+//! their axes, never for their inputs, and through a [`Lister`] alone.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use crate::select::Missing;
+use gpubench_core::{BenchmarkOptions, Entry, Variant};
+use gpubench_records::{
+    Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
+};
+use gpubench_runtime::cases::{Listed, ListedVariant, Partner};
+use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
+use gpubench_stats::format::joined;
+
+pub(crate) use self::share::{distinct_cases, share};
+
+mod pair;
+mod share;
+
+/// The jobs of a run.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Ordered by device, then source, then arguments.
+    pub jobs: Vec<(Job, JobStatus)>,
+    /// The number of further jobs that are left out because their benchmark is ignored.
+    pub ignored: usize,
+    /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
+    pub absent: Vec<(Job, String)>,
+    /// The filters that match no benchmark, if others match some.
+    pub unmatched: Vec<NameFilter>,
+}
+
+impl Plan {
+    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device, while some devices are `missing`. Jobs that need one
+    /// are [`absent`](Self::absent).
+    ///
+    /// # Errors
+    /// Returns a [`PlanError`] if there is nothing to run.
+    pub(crate) fn new(
+        entries: &[&Entry],
+        selection: &Selection,
+        devices: &[Available],
+        missing: &[Missing],
+        lister: &mut dyn Lister,
+    ) -> Result<Self, PlanError> {
+        if entries.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        refuse_duplicates(entries)?;
+        let there = devices.iter().map(|found| (found.device.as_str(), found.kind, None));
+        let absent = missing.iter().map(|Missing { kind, why, .. }| (*kind, *kind, Some(why)));
+        let (mut instances, mut variants) = (Vec::new(), Vec::new());
+        for (device, kind, missing) in there.chain(absent) {
+            for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
+                for (number, variant) in entry.variants.iter().enumerate() {
+                    if variant.device == kind {
+                        let (benchmark, device) = (entry.path(), device.to_owned());
+                        variants.push(ListedVariant { benchmark, variant: number, device });
+                        instances.push((entry, variant, missing));
+                    }
+                }
+            }
+        }
+        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        plan.unmatched.clone_from(&selection.cases.filters);
+        let all = lister.list(&variants, &selection.cases);
+        for ((ListedVariant { device, .. }, (entry, variant, missing)), listed) in
+            variants.iter().zip(instances).zip(all)
+        {
+            let present = plan.jobs.len();
+            plan.add((entry, variant, device), listed, selection, &mut axes_seen)?;
+            if let Some(why) = missing {
+                plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
+            }
+        }
+        if plan.jobs.is_empty() && plan.absent.is_empty() {
+            let paths: Vec<String> = entries.iter().map(|entry| entry.path()).collect();
+            let ignored = plan.ignored;
+            let hint = match (selection.unknown_tag(entries), ignored) {
+                (Some(tags), _) => tags,
+                (None, 0) => selection.cases.hint(&paths),
+                _ => String::new(),
+            };
+            return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
+        }
+        if let Some(name) =
+            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(*name))
+        {
+            let others = match &*joined(&axes_seen, ", ") {
+                "" => String::new(),
+                names => format!("; they have {names}"),
+            };
+            return Err(PlanError::Usage(format!(
+                "--arg {name}=…: no selected benchmark has an argument `{name}`{others}"
+            )));
+        }
+        if let Some(name) = &selection.compare_with {
+            plan.jobs = pair::pair(plan.jobs, entries, name, lister)?;
+        }
+        Ok(plan)
+    }
+
+    /// Lets each job run alone.
+    pub(crate) fn one_at_a_time(&mut self) {
+        self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
+    }
+
+    /// Returns the number of cases that will be measured, or that have already failed.
+    pub fn cases(&self) -> usize {
+        self.planned_cases().count()
+    }
+
+    /// Returns the cases that will be measured, or that have already failed.
+    pub(crate) fn planned_cases(&self) -> impl Iterator<Item = (&Job, Cache)> {
+        let planned = self.jobs.iter().filter(|(_, status)| !matches!(status, JobStatus::Skipped(_)));
+        planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
+    }
+
+    /// Adds the selected jobs of an instance, as they are `listed`.
+    fn add(
+        &mut self,
+        (entry, variant, device): (&Entry, &Variant, &str),
+        listed: Result<Listed, Failure>,
+        selection: &Selection,
+        axes_seen: &mut BTreeSet<String>,
+    ) -> Result<(), PlanError> {
+        let benchmark = entry.path();
+        let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
+        let caches = selection.cases.caches.clone().unwrap_or_else(|| usual.to_vec());
+        let shares = if kinds::kind(variant.device).is_some_and(|kind| kind.beside_others) {
+            SharedResource::over(entry.options.link)
+        } else {
+            SharedResource::Machine
+        };
+        let job = |args: Vec<Arg>| {
+            let mut job = Job::new(benchmark.clone(), args, device.to_owned(), caches.clone());
+            job.timeout = entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            job.shares = shares;
+            job
+        };
+        let generics = registry::generics(variant);
+        let listed = listed.unwrap_or_else(|failure| {
+            let wanted = selection.cases.matches(&benchmark);
+            let listed = wanted.then_some((generics.clone(), JobStatus::Broken(failure)));
+            Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
+        });
+        if listed.combinations.is_empty() {
+            return Ok(());
+        }
+        self.unmatched.retain(|filter| {
+            let names = listed.combinations.iter().map(|(args, _)| shown_name(&benchmark, args));
+            !names.into_iter().any(|name| selection.cases.hits(filter, &name))
+        });
+        if !selection.ignored.takes(entry.options.ignore) {
+            self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
+            return Ok(());
+        }
+        axes_seen.extend(listed.axes);
+        axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
+        if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
+            let is_number = message.trim_start_matches('`').starts_with(|first: char| first.is_ascii_digit());
+            let units = if is_number { "; numbers may end in k, M, G, T, Ki, Mi, Gi or Ti" } else { "" };
+            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark}{units})")));
+        }
+        if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
+            return Ok(());
+        }
+        self.jobs.extend(listed.combinations.into_iter().map(|(args, status)| (job(args), status)));
+        Ok(())
+    }
+}
+
+/// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
+fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
+    entry.variants.first()?.generics.iter().find_map(|generic| {
+        let name = generic.name;
+        let wanted = &selection.cases.args.iter().find(|given| given.name == name)?.values;
+        let mut values: Vec<String> = Vec::new();
+        for variant in entry.variants {
+            for other in variant.generics.iter().filter(|other| other.name == name) {
+                let value = (other.value)();
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        let unknown = wanted.iter().find(|wanted| !values.iter().any(|value| is_value(wanted, value)))?;
+        Some((name.to_owned(), format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
+    })
+}
+
+/// Refuses duplicate names, because a case is identified by its name.
+fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
+    let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
+    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    for entry in entries {
+        if let Some(first) = seen.insert(entry.path(), entry) {
+            return Err(PlanError::Usage(format!(
+                "two benchmarks are called `{}`: {} and {}. Rename one of them, or give it another name by `name = \"…\"` \
+                 (functions nested in functions share their module's path)",
+                entry.path(),
+                place(first),
+                place(entry)
+            )));
+        }
+        let mut instances = HashSet::new();
+        for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
+            let generics = registry::generics(variant);
+            let name = shown_name(&entry.path(), &generics);
+            if !instances.insert((variant.device, name.clone())) {
+                return Err(PlanError::Usage(format!(
+                    "`{name}` is there twice ({}): two of its `types` or `consts` are the same",
+                    place(entry)
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The reason that there is nothing to run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// No annotated function is linked.
+    #[error(
+        "this program has no benchmarks. A crate whose benchmarks are to run must be named, so that it is linked: \
+         gpubench::main!(my_kernels)"
+    )]
+    Empty,
+    /// Filters, skips or devices leave nothing.
+    #[error("no benchmark {selection}{} (--list without a filter shows all){hint}", but_for(*ignored))]
+    Nothing {
+        /// The selection in words, as something that no benchmark does.
+        selection: String,
+        /// The number that match and are ignored.
+        ignored: usize,
+        /// How to mend the filters, if that is known.
+        hint: String,
+    },
+    /// A name or an argument that cannot be used. The message names the flag or the place in the source.
+    #[error("{0}")]
+    Usage(String),
+}
+
+fn but_for(ignored: usize) -> String {
+    match ignored {
+        0 => String::new(),
+        number => format!(", but for {number} that are ignored (--include-ignored takes them along)"),
+    }
+}
+
+/// The user's selection of benchmarks and cases.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The names, arguments and cache states. Values of an argument replace those of its axis, and choose among the listed types
+    /// and constants; cache states replace those of the benchmarks. The devices are chosen apart.
+    pub cases: CaseSelection,
+    /// Tags, one of which a benchmark must have.
+    pub tags: Vec<String>,
+    /// The treatment of ignored benchmarks.
+    pub ignored: Ignored,
+    /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
+    pub compare_with: Option<BenchmarkId>,
+}
+
+/// The treatment of benchmarks whose attribute says `ignore`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ignored {
+    /// They are left out.
+    #[default]
+    Left,
+    /// They are included with the others.
+    Included,
+    /// Only they are taken.
+    Only,
+}
+
+impl Ignored {
+    /// Returns true if a benchmark with this `ignore` option is taken.
+    fn takes(self, ignore: bool) -> bool {
+        match self {
+            Self::Left => !ignore,
+            Self::Included => true,
+            Self::Only => ignore,
+        }
+    }
+}
+
+impl Selection {
+    /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
+    /// decides.
+    pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
+        // If it is no longer there, it has the default options.
+        let entry = entries.iter().find(|entry| entry.path() == benchmark);
+        let options = entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options);
+        self.cases.takes_cache(cache)
+            && self.takes_tags_of(&options)
+            && self.ignored.takes(options.ignore)
+            && self.cases.takes_benchmark(benchmark, args)
+    }
+
+    /// Returns true if a benchmark with these options has a selected tag.
+    fn takes_tags_of(&self, options: &BenchmarkOptions) -> bool {
+        self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
+    }
+
+    /// Returns a hint with the tags that benchmarks have, if they have none of the selected ones.
+    fn unknown_tag(&self, entries: &[&Entry]) -> Option<String> {
+        if self.tags.is_empty() || entries.iter().any(|entry| self.takes_tags_of(&entry.options)) {
+            return None;
+        }
+        let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
+        Some(match &*joined(&tags, ", ") {
+            "" => ": no benchmark of this program has a tag".to_owned(),
+            tags => format!(": the tags of this program are {tags}"),
+        })
+    }
+
+    /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
+    fn describe(&self, devices: &[Available]) -> String {
+        let mut words = self.cases.describe_names();
+        if !self.tags.is_empty() {
+            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
+        }
+        if self.ignored == Ignored::Only {
+            words.push("that is ignored".to_owned());
+        }
+        words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
+        let devices: Vec<&str> = devices.iter().map(|found| found.device.as_str()).collect();
+        if !devices.is_empty() {
+            words.push(format!("on {}", devices.join(", ")));
+        }
+        words.join(" ")
+    }
+}
+
+/// Runs the user's code that lists arguments.
+pub(crate) trait Lister {
+    /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. If the code of an instance fails,
+    /// its result is the failure.
+    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
+
+    /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
+    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::marker::PhantomData;
+
+    use gpubench_core::{Generic, Visitor, host::Stream};
+    use gpubench_records::selection::CaseSelection;
+
+    fn visit(_: &mut Visitor<'_>) {}
+
+    fn two() -> String {
+        (1 + 1).to_string()
+    }
+
+    struct NoLister;
+
+    impl Lister for NoLister {
+        fn list(&mut self, _: &[ListedVariant], _: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+            unreachable!("nothing is listed")
+        }
+
+        fn pair(&mut self, _: &BenchmarkId, _: Vec<Job>) -> Vec<Result<Partner, String>> {
+            unreachable!("nothing is paired")
+        }
+    }
+
+    const N: [Generic; 1] = [Generic { name: "N", value: two }];
+
+    #[test]
+    fn constants_of_one_value_are_refused() {
+        let variants: &[Variant] =
+            Box::leak(Box::new([(); 2].map(|()| Variant::new(PhantomData::<Stream>, &N, visit))));
+        let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
+        let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
+        let devices = [Available::new("host", "host")];
+        let refused = Plan::new(&[&entry], &Selection::default(), &devices, &[], &mut NoLister);
+        let refused = refused.expect_err("they are the same");
+        assert_eq!(
+            refused.to_string(),
+            "`kernels::sum[N=2]` is there twice (src/lib.rs:3:1): two of its `types` or `consts` are the same"
+        );
+    }
+}

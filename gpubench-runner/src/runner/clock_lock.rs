@@ -1,0 +1,224 @@
+//! Locks clocks while a run lasts, and resets those that another program locked.
+//!
+//! The lock must be released even if the run crashes, so a process of its own holds it. That process reads a pipe, and
+//! only the run's process has the other end: a return from `main`, a panic, a signal and `kill -9` all close it. The
+//! process is in a session of its own, out of reach of a terminal's Ctrl-C, and ignores the signals that end a run.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::system::{children, stopping};
+use gpubench_runtime::__private::ClockControl;
+use gpubench_runtime::device::{Available, ClockTarget, DeviceError};
+use gpubench_runtime::devices::kinds::{self, KINDS};
+
+/// The first argument of such a process. The target follows, then each GPU's name and UUID.
+pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
+
+const NO_GPU: &str = "there is no GPU whose clocks could be locked";
+
+/// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
+type Message = Result<Vec<String>, String>;
+
+/// Clocks that stay locked while this lives.
+pub(crate) struct ClockLock {
+    /// The process that holds the lock. The end of its standard input marks the end of the run.
+    process: Child,
+    messages: BufReader<ChildStdout>,
+    gpus: Vec<[String; 2]>,
+    /// Each device with its locked clock.
+    pub locked: Vec<(String, String)>,
+}
+
+impl ClockLock {
+    /// Locks the clocks of all GPUs among `devices`, or of none.
+    ///
+    /// # Errors
+    /// Returns an error with the device that refuses, and the reason.
+    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
+        let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
+        let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
+        if gpus.is_empty() {
+            return Err(NO_GPU.to_owned());
+        }
+        let started = || -> io::Result<(Child, BufReader<ChildStdout>)> {
+            let mut process = Command::new(env::current_exe()?)
+                .args([FLAG, &target.to_string()])
+                .args(gpus.as_flattened())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            let messages = process.stdout.take().ok_or_else(|| io::Error::other("it has no pipe"))?;
+            Ok((process, BufReader::new(messages)))
+        };
+        let (process, mut messages) =
+            started().map_err(|error| format!("no process to lock them: {error}"))?;
+        // From here on, every outcome ends that process, and with it the lock.
+        let clocks = receive(&mut messages);
+        let mut lock = Self { process, messages, gpus, locked: Vec::new() };
+        let names = lock.gpus.iter().map(|[name, _]| name.clone());
+        lock.locked = names.zip(clocks?).collect();
+        Ok(lock)
+    }
+
+    /// Resets the clocks, and waits until that is done.
+    ///
+    /// # Errors
+    /// Returns an error with the reason that they may still be locked.
+    pub(crate) fn release(mut self) -> Result<(), String> {
+        drop(self.process.stdin.take());
+        if receive(&mut self.messages).is_ok() {
+            return Ok(());
+        }
+        // That process is gone, or was refused. This process resets the clocks in its place.
+        reset_all(&self.gpus).map_err(|refusal| {
+            format!("clocks may still be locked: {refusal} (`nvidia-smi --reset-gpu-clocks` resets them)")
+        })
+    }
+}
+
+impl Drop for ClockLock {
+    /// Ends the process, and with it the lock.
+    fn drop(&mut self) {
+        // This process started it, and it ends by itself when its standard input closes, which `wait` does.
+        drop(self.process.wait());
+    }
+}
+
+/// Returns the next message: the locked clocks, or none after a reset.
+fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
+    let mut line = String::new();
+    if messages.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
+        return Err("the process that locks them ended".to_owned());
+    }
+    serde_json::from_str::<Message>(&line).map_err(|error| format!("`{}`: {error}", line.trim()))?
+}
+
+/// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
+/// `arguments` are those after [`FLAG`].
+///
+/// # Errors
+/// Returns an error if the arguments are invalid, or if standard input cannot be read.
+pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
+    let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
+    let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
+    let (gpus, _) = gpus.as_chunks();
+    let target: ClockTarget = target.parse().map_err(invalid)?;
+    children::leave_terminal();
+    stopping::outlive()?;
+    let locked = lock_all(gpus, target);
+    send(&locked);
+    if locked.is_ok() {
+        // Nothing is ever sent: the pipe ends with the run.
+        io::stdin().read_to_end(&mut Vec::new())?;
+        send(&reset_all(gpus).map(|()| Vec::new()));
+    }
+    Ok(())
+}
+
+/// Ignores errors, because the run may be gone: this process waits for that.
+fn send(message: &Message) {
+    let line = serde_json::to_string(message).unwrap_or_default();
+    _ = writeln!(io::stdout(), "{line}");
+}
+
+fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Message {
+    let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
+        let locked = clocks(device).and_then(|clocks| (clocks.lock)(uuid, target));
+        locked.map_err(|error| {
+            // The GPUs before this one are already locked.
+            let left = reset_all(&gpus[..index]).err();
+            let left = left.map_or_else(String::new, |left| format!("; still locked: {left}"));
+            format!("{device}: {error}{left}")
+        })
+    };
+    gpus.iter().enumerate().map(lock).collect()
+}
+
+/// Resets every GPU, even if one fails. Returns the first error.
+fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
+    let reset = |[device, uuid]: &[String; 2]| {
+        let reset = clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
+        reset.map_err(|error| format!("{device}: {error}"))
+    };
+    gpus.iter().map(reset).fold(Ok(()), Result::and)
+}
+
+fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
+    let clocks = kinds::kind_of(device).and_then(|kind| kind.clocks);
+    clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
+}
+
+/// Returns the devices of this machine whose clocks can be locked.
+///
+/// # Errors
+/// Returns the first reason if there is no such device.
+pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
+    let mut reason = None;
+    let mut devices = Vec::new();
+    for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
+        match (kind.list)() {
+            Ok(found) => devices.extend(found),
+            Err(error) => drop(reason.get_or_insert(error)),
+        }
+    }
+    if devices.is_empty() {
+        return Err(reason.unwrap_or_else(|| DeviceError::new(NO_GPU)));
+    }
+    Ok(devices)
+}
+
+/// Gives the clocks of a device back to the driver, whoever locked them.
+///
+/// # Errors
+/// Returns the reason that they cannot be reset.
+pub fn reset_clocks(Available { device, uuid, .. }: &Available) -> Result<(), DeviceError> {
+    let silent = || DeviceError::new("the driver lists it and answers nothing");
+    (clocks(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_are_sent() {
+        let sent = |message: &Message| serde_json::to_string(message).expect("it is JSON") + "\n";
+        let received = |text: &str| receive(&mut text.as_bytes());
+        let clocks = vec!["1,980 MHz".to_owned(), "2,100 MHz".to_owned()];
+        assert_eq!(received(&sent(&Ok(clocks.clone()))), Ok(clocks));
+        assert_eq!(received(&sent(&Ok(Vec::new()))), Ok(Vec::new()));
+        assert_eq!(received(&sent(&Err("no".to_owned()))), Err("no".to_owned()));
+        assert_eq!(received(""), Err("the process that locks them ended".to_owned()));
+        assert!(received("hello\n").is_err_and(|error| error.starts_with("`hello`: ")));
+    }
+
+    /// However a run ends: that process ends with it, and has reset the clocks by then.
+    #[test]
+    fn a_lock_that_is_dropped_waits_for_the_reset() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let reset = folder.path().join("reset");
+        let mut process = Command::new("sh")
+            .args(["-c", r#"cat; sleep 0.2; echo > "$0""#])
+            .arg(&reset)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("every Unix has it");
+        let messages = BufReader::new(process.stdout.take().expect("a pipe"));
+        drop(ClockLock { process, messages, gpus: Vec::new(), locked: Vec::new() });
+        assert!(reset.exists());
+    }
+
+    /// A CPU has no lock, and what was not locked needs no reset.
+    #[test]
+    fn a_device_without_a_lock_is_refused_by_name() {
+        let gpus = [["host".to_owned(), "1".to_owned()]];
+        let refused = lock_all(&gpus, ClockTarget::Base);
+        assert_eq!(refused, Err("host: clocks of such a device cannot be locked".to_owned()));
+        assert!(reset_all(&gpus).is_ok());
+        let none = ClockLock::lock(&[Available::new("host", "host")], ClockTarget::Base).map(drop);
+        assert_eq!(none, Err(NO_GPU.to_owned()));
+    }
+}

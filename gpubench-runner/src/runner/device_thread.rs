@@ -1,0 +1,474 @@
+//! The threads of a run, and the order of jobs on them. Each thread owns the worker of one device, so that devices are measured at the same
+//! time. It gets the requests of a worker and sends its replies, and survives the loss of a worker: that costs one case, and a new worker
+//! measures the rest. A case that fails is tried once more, in a new worker, before its failure is a result.
+//!
+//! Jobs that share nothing run side by side, one on each device. Of those that share a link, one runs at a time, with others that do not.
+//! Those that share the machine run alone, after all others.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder, Scope};
+use std::{collections::HashMap, io, time::Duration};
+
+use super::lister::device_info;
+use super::supervisor::{Lost, Supervisor, Warn};
+use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
+use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
+use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
+use gpubench_runtime::{Job, SharedResource, device::Available};
+use gpubench_stats::Bytes;
+
+/// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
+const STACK: usize = 8 << 20;
+/// The limit for write detection, which may well hang.
+const WRITES_LIMIT: Duration = Duration::from_secs(10);
+/// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
+const OPENINGS: usize = 2;
+/// Makes the supervisor of a thread's workers.
+pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
+
+/// A reply of the thread with this number. An error ends the request.
+type ThreadReply = (usize, Result<Reply, RunError>);
+
+/// The threads of a run.
+pub(super) struct DeviceThreads {
+    requests: Vec<Sender<Request>>,
+    replies: Receiver<ThreadReply>,
+    of: HashMap<String, usize>,
+}
+
+impl DeviceThreads {
+    /// Starts a thread for each of `devices`, or one for all of them if they are measured in this process.
+    ///
+    /// # Errors
+    /// Returns an error if the system has no more threads.
+    pub(super) fn start<'scope, 'a: 'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        devices: &[Available],
+        config: &'scope RunConfig,
+        supervisor: &'scope MakeSupervisor<'a>,
+    ) -> Result<Self, RunError> {
+        let (sender, replies) = channel();
+        let count = if config.in_process { 1 } else { devices.len().max(1) };
+        let mut requests = Vec::with_capacity(count);
+        for number in 0..count {
+            let (request, wanted) = channel();
+            let sender = sender.clone();
+            let run = move || {
+                let warnings = sender.clone();
+                let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
+                let supervisor = supervisor(Box::new(warn));
+                let (refused, confirmed) = (HashMap::new(), ConfirmedFailures::default());
+                DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
+            };
+            Builder::new()
+                .name(format!("device {number}"))
+                .stack_size(STACK)
+                .spawn_scoped(scope, run)
+                .map_err(|error| RunError::NoWorker(threads::not_started(&error)))?;
+            requests.push(request);
+        }
+        let of = devices.iter().enumerate();
+        let of = of.map(|(place, device)| (device.device.clone(), place.min(count - 1))).collect();
+        Ok(Self { requests, replies, of })
+    }
+
+    /// Returns the number of threads.
+    pub(super) fn count(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Returns the thread of a device; the first for one that has none.
+    pub(super) fn of(&self, device: &str) -> usize {
+        self.of.get(device).copied().unwrap_or_default()
+    }
+
+    /// Sends a request to a thread, which must have done the one before.
+    pub(super) fn send(&self, thread: usize, request: Request) {
+        // Fails only if the thread has panicked, which ends the run.
+        _ = self.requests[thread].send(request);
+    }
+
+    /// Waits for the next reply of any thread.
+    ///
+    /// # Errors
+    /// Returns an error if no thread is left.
+    pub(super) fn wait(&self) -> Result<ThreadReply, RunError> {
+        let none = |_| RunError::NoWorker(io::Error::other("no thread is left that measures"));
+        self.replies.recv().map_err(none)
+    }
+
+    /// Sends a request to a thread while no other is at work, and passes each reply to `hear`.
+    pub(super) fn ask(
+        &self,
+        thread: usize,
+        request: Request,
+        hear: &mut dyn FnMut(Reply),
+    ) -> Result<(), RunError> {
+        self.send(thread, request);
+        loop {
+            match self.wait()?.1? {
+                Reply::Done => return Ok(()),
+                reply => hear(reply),
+            }
+        }
+    }
+}
+
+/// The worker of a device, and the failures so far.
+struct DeviceThread<'a> {
+    supervisor: Supervisor<'a>,
+    config: &'a RunConfig,
+    /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
+    refused: HashMap<String, (String, usize)>,
+    /// The number of cases of each benchmark that have failed twice.
+    confirmed: ConfirmedFailures,
+    number: usize,
+    replies: Sender<ThreadReply>,
+}
+
+/// The two tries of a job.
+struct Tries<'a> {
+    /// The properties of the device, which decide whether the declared work is in doubt.
+    info: &'a DeviceInfo,
+    reply: &'a dyn Fn(Reply),
+    /// True if a second try may follow.
+    may_retry: bool,
+    /// Failures of the first try that the second one has not measured yet.
+    failed: Vec<Record>,
+    confirmed: ConfirmedFailures,
+    /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
+    in_doubt: Vec<(Record, Bytes)>,
+}
+
+impl Tries<'_> {
+    /// Sends a record that is certain, and keeps any other. A failure that `is_final` is not tried again.
+    fn take(&mut self, mut record: Record, is_final: bool) {
+        let is_same = |first: &Record| first.case.cache == record.case.cache;
+        if let Some(failure) = record.failure()
+            && self.may_retry
+            && !is_final
+            && !self.confirmed.are_enough(&record.case.benchmark, failure)
+        {
+            return self.failed.push(record);
+        }
+        if let Some(place) = self.failed.iter().position(is_same)
+            && let Some(failure) = self.failed.swap_remove(place).failure()
+        {
+            if record.failure().is_some() {
+                self.confirmed.add(&record.case.benchmark, failure);
+            }
+            record.set_first_failure(failure);
+        }
+        match record.declared_work_in_doubt(self.info).filter(|_| record.failure().is_none()) {
+            Some(enough) => self.in_doubt.push((record, enough)),
+            None => (self.reply)(Reply::Record(Box::new(record))),
+        }
+    }
+}
+
+impl DeviceThread<'_> {
+    fn run(mut self, requests: &Receiver<Request>) {
+        for request in requests {
+            let done = match request {
+                Request::DeviceInfo { device, .. } => device_info(&mut self.supervisor, self.config, &device)
+                    .map(|answer| {
+                        self.send(Ok(answer.map_or_else(Reply::NoDevice, Reply::DeviceInfo)));
+                    }),
+                Request::Measure(request) => self.job(&request),
+                _ => {
+                    self.supervisor.dismiss();
+                    Ok(())
+                }
+            };
+            self.send(done.map(|()| Reply::Done));
+        }
+        self.supervisor.dismiss();
+    }
+
+    /// Sends a reply to the run, which may have ended.
+    fn send(&self, reply: Result<Reply, RunError>) {
+        _ = self.replies.send((self.number, reply));
+    }
+
+    /// Measures a job, and once more the cases that fail. If it seems to have written less than it declares, detects its writes before
+    /// its records are sent.
+    fn job(&mut self, request: &MeasureRequest) -> Result<(), RunError> {
+        let (number, replies, job) = (self.number, self.replies.clone(), &request.job);
+        let reply = move |reply| _ = replies.send((number, Ok(reply)));
+        let record = |record| reply(Reply::Record(Box::new(record)));
+        let (failed, in_doubt) = (Vec::new(), Vec::new());
+        let may_retry = !self.config.in_process;
+        let confirmed = std::mem::take(&mut self.confirmed);
+        let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
+        let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
+        let is_tried_again = self.given_up(&job.device).is_none();
+        if ended.is_ok() && !tries.failed.is_empty() && is_tried_again {
+            tries.may_retry = false;
+            self.supervisor.replace(&job.device);
+            let caches = tries.failed.iter().map(|record| record.case.cache).collect();
+            ended = self.attempt(request, caches, &mut tries);
+        }
+        self.confirmed = std::mem::take(&mut tries.confirmed);
+        // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
+        if !matches!(ended, Err(RunError::Interrupted)) {
+            tries.failed.into_iter().for_each(record);
+        }
+        let enough = tries.in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
+        let changed = match enough.filter(|_| ended.is_ok()) {
+            None => Ok(None),
+            Some(enough) => self.writes(job, enough),
+        };
+        for (mut doubtful, _) in tries.in_doubt {
+            doubtful.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), &request.info);
+            record(doubtful);
+        }
+        ended.and(changed.map(drop))
+    }
+
+    /// Returns the reason if no worker can open a device.
+    fn given_up(&self, device: &str) -> Option<&String> {
+        self.refused.get(device).filter(|(_, times)| *times >= OPENINGS).map(|(why, _)| why)
+    }
+
+    /// Measures these cases of a job. Each lost worker costs one of them.
+    fn attempt(
+        &mut self,
+        request: &MeasureRequest,
+        caches: Vec<Cache>,
+        tries: &mut Tries<'_>,
+    ) -> Result<(), RunError> {
+        let mut job = request.job.clone().with_caches(caches);
+        while !job.caches.is_empty() {
+            if let Some(why) = self.given_up(&job.device) {
+                let failure = Failure::new(Stage::Device, why);
+                let failed = |cache: &Cache| Record::failed(job.case(*cache), failure.clone());
+                job.caches.iter().for_each(|cache| tries.take(failed(cache), true));
+                return Ok(());
+            }
+            let asked = Request::Measure(Box::new(MeasureRequest { job: job.clone(), ..request.clone() }));
+            let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
+            let (mut refused, mut sampled) = (None, None);
+            // Records whose launches are still to be traced.
+            let (mut untraced, mut was_traced) = (Vec::new(), false);
+            let ended = self.supervisor.ask(&asked, request.limit, &mut |reply| match reply {
+                Reply::Sampled(record) => sampled = Some(record),
+                Reply::Record(record) => {
+                    sampled = None;
+                    job.caches.retain(|cache| *cache != record.case.cache);
+                    if request.verify { untraced.push(*record) } else { tries.take(*record, false) }
+                }
+                Reply::Traced { cache, pass } => {
+                    was_traced = true;
+                    let record = untraced.iter_mut().find(|record| record.case.cache == cache);
+                    record.into_iter().for_each(|record| record.set_cupti(pass.clone()));
+                }
+                Reply::NoDevice(message) => refused = Some(message),
+                Reply::Step(_) => (tries.reply)(reply),
+                _ => {}
+            });
+            if was_traced {
+                // Tracing changes the process.
+                self.supervisor.replace(&job.device);
+            }
+            let lost = ended.as_ref().ok().and_then(Option::as_ref);
+            let why = lost.map_or_else(|| "nothing came of it".to_owned(), Lost::to_string);
+            for mut record in untraced {
+                if record.lacks_cupti() {
+                    record.set_cupti(CuptiPass::Failed(why.clone()));
+                }
+                tries.take(record, false);
+            }
+            let lost = ended?;
+            if let Some(lost) = lost.as_ref().filter(|lost| lost.step.is_none()) {
+                refused = Some(lost.to_string());
+            }
+            if let Some(why) = refused {
+                self.supervisor.replace(&job.device);
+                let times = self.refused.get(&job.device).map_or(1, |(_, times)| times + 1);
+                self.refused.insert(job.device.clone(), (why, times));
+                continue;
+            }
+            self.refused.remove(&job.device);
+            // One that took its whole limit in a worker of its own would take the limit twice.
+            let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
+            let failure = match lost {
+                Some(lost) => lost.failure(),
+                // The device was lost after a case. A new worker measures the others.
+                None if job.caches.len() < before => continue,
+                None => Failure::new(Stage::Worker, "sent no result"),
+            };
+            if !job.caches.is_empty() {
+                let cache = job.caches.remove(0);
+                let record = match sampled {
+                    Some(mut sampled) => {
+                        sampled.verdict.add([Reason::FailedAfterwards(failure)]);
+                        *sampled
+                    }
+                    None => Record::failed(job.case(cache), failure),
+                };
+                tries.take(record, is_final);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the memory that launches of `job` change when it holds other values than before, up to `enough`.
+    /// They may go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
+    fn writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
+        if self.config.in_process {
+            return Ok(None);
+        }
+        let request = Request::Writes { job: job.clone(), enough };
+        let mut changed = None;
+        let limit = self.config.limit(job).min(WRITES_LIMIT);
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| {
+            if let Reply::Writes(found) = reply {
+                changed = found;
+            }
+        })?;
+        self.supervisor.replace(&job.device);
+        Ok(changed.filter(|_| lost.is_none()))
+    }
+}
+
+impl Drop for DeviceThread<'_> {
+    /// Ends the wait for a thread that panics. The panic goes on where the threads are joined.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.send(Err(RunError::NoWorker(io::Error::other("its thread panicked"))));
+        }
+    }
+}
+
+/// A job as the schedule sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scheduled {
+    /// Its number in the plan.
+    pub number: usize,
+    /// The number of the thread that measures it.
+    pub lane: usize,
+    /// The number of its row: jobs that differ in their device alone have the same.
+    pub row: usize,
+    /// What it shares with jobs on other devices.
+    pub shares: SharedResource,
+}
+
+impl Scheduled {
+    fn runs_beside(&self, other: &Self) -> bool {
+        let both = self.shares.max(other.shares);
+        let both_on_link = self.shares == SharedResource::Link && other.shares == SharedResource::Link;
+        self.lane != other.lane && both != SharedResource::Machine && !both_on_link
+    }
+}
+
+/// The jobs that are left, and those in progress.
+pub(super) struct Schedule {
+    waiting: Vec<Scheduled>,
+    running: Vec<Scheduled>,
+}
+
+impl Schedule {
+    /// Schedules `jobs` on this many lanes. Each kind is in the order of its rows.
+    pub(super) fn new(mut jobs: Vec<Scheduled>, lanes: usize) -> Self {
+        let rank = |shares| match shares {
+            _ if lanes < 2 => 0,
+            // First: at the end other devices would have to wait for the link.
+            SharedResource::Link => 0,
+            SharedResource::Nothing => 1,
+            _ => 2,
+        };
+        jobs.sort_by_key(|job| (rank(job.shares), job.row));
+        Self { waiting: jobs, running: Vec::new() }
+    }
+
+    /// Begins the next job, if one may begin now.
+    pub(super) fn next(&mut self) -> Option<Scheduled> {
+        let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.runs_beside(other));
+        let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);
+        self.running.push(next);
+        Some(next)
+    }
+
+    /// Ends a job in progress. Returns true if it was the last of its row.
+    pub(super) fn end(&mut self, job: Scheduled) -> bool {
+        self.running.retain(|other| other.number != job.number);
+        self.waiting.iter().chain(&self.running).all(|other| other.row != job.row)
+    }
+
+    /// Returns true if no job is in progress.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Returns the job in progress on a lane.
+    pub(super) fn on(&self, lane: usize) -> Option<Scheduled> {
+        self.running.iter().find(|job| job.lane == lane).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four rows on two lanes, in the order of devices, of which the second is a transfer and the third one of the CPU.
+    fn jobs() -> Vec<Scheduled> {
+        let shares =
+            [SharedResource::Nothing, SharedResource::Link, SharedResource::Machine, SharedResource::Nothing];
+        let job =
+            move |lane, row: usize| Scheduled { number: 4 * lane + row, lane, row, shares: shares[row] };
+        (0..2).flat_map(|lane| (0..4).map(move |row| job(lane, row))).collect()
+    }
+
+    /// The jobs that are in progress together, until all are done.
+    fn steps(mut schedule: Schedule) -> Vec<Vec<usize>> {
+        let mut steps = Vec::new();
+        loop {
+            let together: Vec<Scheduled> = std::iter::from_fn(|| schedule.next()).collect();
+            if together.is_empty() {
+                return steps;
+            }
+            together.iter().for_each(|job| _ = schedule.end(*job));
+            steps.push(together.iter().map(|job| job.number).collect());
+        }
+    }
+
+    #[test]
+    fn jobs_run_side_by_side_transfers_one_at_a_time_and_the_cpus_alone() {
+        let schedule = Schedule::new(jobs(), 2);
+        assert_eq!(steps(schedule), [vec![1, 4], vec![5, 0], vec![3, 7], vec![2], vec![6]]);
+    }
+
+    #[test]
+    fn jobs_that_all_run_alone_are_in_the_order_of_rows() {
+        let alone: Vec<_> =
+            jobs().into_iter().map(|job| Scheduled { shares: SharedResource::Machine, ..job }).collect();
+        assert_eq!(steps(Schedule::new(alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
+    }
+
+    #[test]
+    fn one_lane_measures_in_the_order_of_the_plan() {
+        let jobs: Vec<_> = jobs().into_iter().filter(|job| job.lane == 0).collect();
+        assert_eq!(steps(Schedule::new(jobs, 1)), [[0], [1], [2], [3]]);
+    }
+
+    /// A lane that is done early waits for the others before anything runs alone.
+    #[test]
+    fn nothing_begins_beside_a_job_that_runs_alone() {
+        let (mut schedule, all) = (Schedule::new(jobs(), 2), jobs());
+        let next = |schedule: &mut Schedule| schedule.next().map(|job| job.number);
+        assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(1), Some(4), None]);
+        assert!(!schedule.end(all[4]));
+        assert_eq!(next(&mut schedule), Some(7), "the link is not free");
+        assert!(!schedule.end(all[1]) && !schedule.end(all[7]));
+        assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(5), Some(0), None]);
+        assert!(schedule.end(all[5]), "job 1 was the other one of its row");
+        assert_eq!(next(&mut schedule), None, "lane 0 is still at work");
+        assert!(schedule.end(all[0]));
+        assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(3), None]);
+        assert!(schedule.end(all[3]));
+        assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(2), None]);
+        assert!(!schedule.end(all[2]));
+        assert_eq!([next(&mut schedule), schedule.on(1).map(|job| job.number)], [Some(6); 2]);
+        assert!(schedule.end(all[6]) && schedule.is_idle());
+    }
+}

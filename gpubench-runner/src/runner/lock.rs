@@ -1,0 +1,353 @@
+//! Locks a file per GPU, so that one benchmark binary at a time measures on it. The lock ends with its process. It is advisory: it only
+//! stops programs that ask for it.
+
+use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{env, process, thread};
+
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, futimens};
+
+use super::RunError;
+use gpubench_runtime::device::Available;
+
+/// The pause between two tries for a lock.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A held lock. It is released when this is dropped, and at the latest when the process ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+    path: PathBuf,
+    device: String,
+    suite: String,
+}
+
+impl Lock {
+    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is made
+    /// anew.
+    ///
+    /// # Errors
+    /// Returns an error if another suite has locked the device meanwhile.
+    pub(crate) fn keep(&mut self) -> Result<(), String> {
+        let now = Timestamps { last_access: NOW, last_modification: NOW };
+        // A file of another user's may have to grow old.
+        _ = futimens(&self.file, &now);
+        if is_at(&self.file, &self.path) {
+            return Ok(());
+        }
+        match acquire(&self.path, &self.device, &self.suite) {
+            Ok(Ok(lock)) => {
+                *self = lock;
+                Ok(())
+            }
+            Ok(Err(held)) => Err(format!(
+                "device `{}` is now being measured by {} too: {} was removed while this suite had it locked; keep cleaners of \
+                 temporary files away from it",
+                self.device,
+                holder(held),
+                self.path.display()
+            )),
+            // The path is no lock file, and other programs do not take it for one.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, names the
+/// holder by `warn` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
+/// reason, gives it to `warn` and leaves the device unlocked.
+///
+/// # Errors
+/// Returns an error if the device is busy or the user stops the wait.
+pub(crate) fn lock(
+    devices: &[Available],
+    suite: &str,
+    wait: bool,
+    warn: &mut dyn FnMut(&str),
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Lock>, RunError> {
+    let mut wanted: Vec<(&str, &str)> =
+        devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut locks = Vec::new();
+    for (uuid, device) in wanted {
+        let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
+        match one(&path, suite, device, wait, warn, stop)? {
+            Ok(lock) => locks.push(lock),
+            Err(error) => warn(&format!(
+                "device `{device}` is not locked against other suites: {}: {error}",
+                path.display()
+            )),
+        }
+    }
+    Ok(locks)
+}
+
+fn one(
+    path: &Path,
+    suite: &str,
+    device: &str,
+    wait: bool,
+    warn: &mut dyn FnMut(&str),
+    stop: &dyn Fn() -> bool,
+) -> Result<io::Result<Lock>, RunError> {
+    let mut warned = false;
+    loop {
+        let held = match acquire(path, device, suite) {
+            Ok(Ok(lock)) => return Ok(Ok(lock)),
+            Ok(Err(held)) => held,
+            Err(error) => return Ok(Err(error)),
+        };
+        if !wait || !warned {
+            let holder = holder(held);
+            if !wait {
+                return Err(RunError::Device(format!(
+                    "device `{device}` is being measured by {holder} (without `no-wait` this would wait)"
+                )));
+            }
+            warn(&format!(
+                "device `{device}` is being measured by {holder}: waiting (`no-wait = true` in gpubench.toml refuses)"
+            ));
+            warned = true;
+        }
+        if stop() {
+            return Err(RunError::Interrupted);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
+fn sign(file: &mut File, suite: &str) {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now());
+    let signed = format!("process {} (`{suite}`, since {now})", process::id());
+    let emptied = file.set_len(0).and_then(|()| file.rewind());
+    _ = emptied.and_then(|()| file.write_all(signed.as_bytes()));
+}
+
+/// Reads the holder from a file. Any user may have written anything there.
+fn holder(mut file: File) -> String {
+    let mut bytes = Vec::new();
+    _ = file.rewind().and_then(|()| file.take(200).read_to_end(&mut bytes));
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    text.retain(|letter| !letter.is_control());
+    if text.is_empty() { "another process".to_owned() } else { text }
+}
+
+/// The time at which the system reads it.
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+
+/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
+const EVERYBODY: u32 = 0o666;
+
+/// Tries to lock the file at `path`, and makes it if it is missing. Returns the file if another has it locked, for reading who.
+///
+/// # Errors
+/// If it is no lock file, or cannot be opened or locked.
+fn acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<Lock, File>> {
+    loop {
+        let mut file = open(path)?;
+        match file.try_lock() {
+            // Another process may have removed the file meanwhile. The lock is then on a file that others do
+            // not see.
+            Ok(()) if !is_at(&file, path) => {}
+            Ok(()) => {
+                sign(&mut file, suite);
+                let [device, suite] = [device, suite].map(str::to_owned);
+                return Ok(Ok(Lock { file, path: path.to_owned(), device, suite }));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => return Ok(Err(file)),
+        }
+    }
+}
+
+/// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
+/// waited for, and what has another name elsewhere is left alone.
+fn open(path: &Path) -> io::Result<File> {
+    let file = opened(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() > 1 {
+        return Err(io::Error::other("it is no lock file: remove it"));
+    }
+    Ok(file)
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Read access is enough for a lock.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return OpenOptions::new().read(true).custom_flags(flags).open(path);
+        }
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(EVERYBODY))?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => opened(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |metadata: io::Result<Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
+    of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, RunError> {
+        one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
+    }
+
+    #[test]
+    fn a_lock_is_held_until_it_is_dropped() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let lock = take(&path, false).expect("nobody has it").expect("it can be made");
+        let refused = take(&path, false).expect_err("it is held").to_string();
+        let says = format!("device `cuda:0` is being measured by process {} (`suite`, since ", process::id());
+        assert!(refused.starts_with(&says), "{refused}");
+        assert!(matches!(take(&path, true), Err(RunError::Interrupted)));
+        drop(lock);
+        assert!(take(&path, false).is_ok_and(|lock| lock.is_ok()));
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
+    }
+
+    /// Whoever waits is told once whom for, and then goes on.
+    #[test]
+    fn a_lock_that_is_waited_for_is_had_once_it_is_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let held = take(&path, false).expect("nobody has it").expect("it can be made");
+        let mut warnings = Vec::new();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(5 * PAUSE / 2);
+                drop(held);
+            });
+            let mut warn = |warning: &str| warnings.push(warning.to_owned());
+            let waited = one(&path, "suite", "cuda:0", true, &mut warn, &|| false);
+            assert!(waited.is_ok_and(|lock| lock.is_ok()));
+        });
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.starts_with("device `cuda:0` is being measured by process "), "{warning}");
+        assert!(warning.ends_with(": waiting (`no-wait = true` in gpubench.toml refuses)"), "{warning}");
+    }
+
+    /// Devices are locked by what they are, whatever their number; those without a UUID are not.
+    #[test]
+    fn devices_are_locked_by_their_uuid() {
+        let device = |name: &str, uuid: Option<String>| {
+            let mut device = Available::new(name, "cuda");
+            device.uuid = uuid;
+            device
+        };
+        let uuid = format!("test-{}", process::id());
+        let [one, same] = ["cuda:0", "cuda:7"].map(|name| device(name, Some(uuid.clone())));
+        let locked = |devices: &[Available]| {
+            let mut warn = |warning: &str| panic!("{warning}");
+            lock(devices, "suite", false, &mut warn, &|| true).map_err(|error| error.to_string())
+        };
+        let held = locked(&[one, device("host", None)]).expect("nobody has it");
+        assert_eq!(held.len(), 1);
+        let refused = locked(std::slice::from_ref(&same)).expect_err("it is held");
+        assert!(refused.starts_with("device `cuda:7` is being measured by process "), "{refused}");
+        drop(held);
+        assert_eq!(locked(&[same]).map(|held| held.len()), Ok(1));
+        _ = fs::remove_file(env::temp_dir().join(format!("gpubench-{uuid}.lock")));
+    }
+
+    #[test]
+    fn a_lock_outlives_its_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let mut lock = take(&path, false).expect("nobody has it").expect("it can be made");
+        let old = SystemTime::now() - Duration::from_secs(1 << 20);
+        lock.file.set_modified(old).expect("it is ours");
+        lock.keep().expect("it is there");
+        let modified = fs::metadata(&path).and_then(|file| file.modified()).expect("it is there");
+        assert!(modified > old, "cleaners look for old files");
+        fs::remove_file(&path).expect("it is there");
+        lock.keep().expect("nobody has it");
+        let refused = take(&path, false).expect_err("it is held again").to_string();
+        assert!(refused.contains(&format!("process {} (`suite`", process::id())), "{refused}");
+        fs::remove_file(&path).expect("it is there");
+        let _another = take(&path, false).expect("nobody is seen to have it").expect("it can be made");
+        let lost = lock.keep().expect_err("another has it");
+        let says =
+            format!("device `cuda:0` is now being measured by process {} (`suite`, since ", process::id());
+        assert!(lost.starts_with(&says) && lost.contains("lock was removed while"), "{lost}");
+    }
+
+    /// A link that another user left in the shared folder is not written through, and stops nobody.
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, theirs) = (folder.path().join("lock"), folder.path().join("theirs"));
+        fs::write(&theirs, "precious").expect("it can be written");
+        symlink(&theirs, &path).expect("a link");
+        assert!(take(&path, false).expect("nobody has it").is_err());
+        assert_eq!(fs::read_to_string(&theirs).expect("it is there"), "precious");
+    }
+
+    /// What is no file of a lock is neither waited for nor written to.
+    #[test]
+    fn pipes_and_other_names_of_files_are_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, theirs) = (folder.path().join("lock"), folder.path().join("theirs"));
+        let refused = |path: &Path| {
+            let error = take(path, false).expect("nobody has it").expect_err("it is no lock");
+            error.to_string()
+        };
+        fs::write(&theirs, "precious").expect("it can be written");
+        fs::hard_link(&theirs, &path).expect("a second name");
+        assert_eq!(refused(&path), "it is no lock file: remove it");
+        assert_eq!(fs::read_to_string(&theirs).expect("it is there"), "precious");
+        fs::remove_file(&path).expect("it is there");
+        for mode in [0o666, 0o444] {
+            rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode.into(), 0)
+                .expect("a pipe");
+            assert_eq!(refused(&path), "it is no lock file: remove it");
+            fs::remove_file(&path).expect("it is there");
+        }
+        fs::create_dir(&path).expect("a folder");
+        assert!(take(&path, false).expect("nobody has it").is_err());
+    }
+
+    #[test]
+    fn whatever_is_in_the_file_can_be_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        for text in [
+            "",
+            "nonsense",
+            "\u{1b}[2J",
+            r#"{"pid":1,"suite":"a\u001b[2Jb","since":18446744073709551615}"#,
+            r#"{"pid":1,"suite":"","since":253402300800}"#,
+        ] {
+            fs::write(&path, text).expect("it can be written");
+            let held = File::open(&path).expect("it is there");
+            held.lock().expect("nobody has it");
+            let refused = take(&path, false).expect_err("it is held").to_string();
+            assert!(refused.starts_with("device `cuda:0` is being measured by "), "{refused}");
+            assert!(!refused.contains(char::is_control), "{refused:?}");
+        }
+    }
+}

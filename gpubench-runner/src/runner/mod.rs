@@ -1,0 +1,425 @@
+//! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
+//! collects the records.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{io, ops::Range, path::PathBuf, thread};
+
+use self::clock_lock::ClockLock;
+use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
+use self::lock::Lock;
+use self::results::{RunResults, check_completeness};
+use self::supervisor::{Supervisor, Warn};
+use crate::runner::resume::ResumedRecords;
+use crate::{environment::environment, peaks::PeakSources, plan::Plan, settings::Settings};
+use gpubench_records::record::{SCHEMA, Skipped};
+use gpubench_records::{Failure, Program, Record, Run, Sampling, Stage, Step, Task, merge::merged};
+use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
+use gpubench_runtime::{Job, JobStatus, device::Available, devices::kinds};
+use gpubench_stats::Nanoseconds;
+
+pub(crate) use self::results::RunFile;
+
+pub(crate) mod clock_lock;
+mod device_thread;
+pub(crate) mod lister;
+pub(crate) mod lock;
+mod results;
+pub(crate) mod resume;
+pub(crate) mod single_cases;
+pub(crate) mod supervisor;
+#[cfg(test)]
+mod tests;
+
+/// The reason that a run ended before its plan did.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A device cannot be used, or another benchmark binary measures on it too.
+    #[error("{0}")]
+    Device(String),
+    /// The records are not those of the plan.
+    #[error("{0}")]
+    OtherRecords(String),
+    /// No worker process can be started.
+    #[error("cannot start a process to measure in: {0}")]
+    NoWorker(io::Error),
+}
+
+/// The settings of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunConfig {
+    /// The sampling of cases.
+    pub sampling: Sampling,
+    /// Peaks that devices do not report.
+    pub peak_sources: PeakSources,
+    /// The wall time a case may take.
+    pub timeout: Duration,
+    /// True if a benchmark's own `timeout` overrides that.
+    pub own_timeout: bool,
+    /// Measures in this process.
+    pub in_process: bool,
+    /// Devices with locked clocks, and the clock of each.
+    pub locked: Vec<(String, String)>,
+    /// The number of times to measure the plan, each time in a new process.
+    pub runs: usize,
+    /// The path of the driver's library, if a worker has found it.
+    pub driver: Option<PathBuf>,
+    /// True if CUPTI traces launches after the samples of a case.
+    pub verify: bool,
+    /// True if only the file of the run needs samples: a finished case then keeps none in memory.
+    pub drops_samples: bool,
+}
+
+impl RunConfig {
+    pub(crate) fn new(
+        settings: &Settings,
+        peak_sources: PeakSources,
+        clock_lock: Option<&ClockLock>,
+        driver: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            sampling: settings.sampling(),
+            peak_sources,
+            timeout: settings.time_limit(),
+            own_timeout: settings.timeout.is_none(),
+            in_process: settings.in_process,
+            locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
+            runs: settings.repeats(),
+            driver,
+            verify: settings.verify.is_some(),
+            drops_samples: false,
+        }
+    }
+
+    /// Returns a supervisor of workers, until `stop` returns true.
+    pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Supervisor<'a> {
+        Supervisor::new(self.in_process, self.driver.clone(), stop, warn)
+    }
+
+    /// Returns the wall time that a case of `job` may take.
+    pub(crate) fn limit(&self, job: &Job) -> Duration {
+        job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
+    }
+
+    fn info_request(&self, device: &str) -> Request {
+        Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.ceilings.clone() }
+    }
+}
+
+/// A run before it begins.
+#[derive(Debug, Default)]
+pub(crate) struct RunSetup {
+    /// The cases to measure.
+    pub plan: Plan,
+    /// The devices to measure them on.
+    pub devices: Vec<Available>,
+    /// The program that measures.
+    pub program: Program,
+    /// Notes that a reader must see first.
+    pub notes: Vec<String>,
+    /// The records of an earlier run that are still valid.
+    pub resumed: ResumedRecords,
+    /// The task that the run is, if it is one of several.
+    pub task: Option<Task>,
+    /// The folder of its file, and true if the run fails without it.
+    pub store: Option<(PathBuf, bool)>,
+}
+
+/// Returns true if the user wants to stop.
+pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
+
+/// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
+pub(crate) type Again<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
+
+/// Measures the rest of the plan, and what is measured again, until it is done or `stop` returns true. Each device has workers of its own
+/// `supervisor`. The run holds everything that was measured, even if it ended early.
+pub(crate) fn measure<'a>(
+    supervisor: &MakeSupervisor<'a>,
+    setup: RunSetup,
+    config: &RunConfig,
+    locks: &mut [Lock],
+    again: &mut Again<'_>,
+    events: &mut dyn RunEvents,
+    stop: &Stop<'_>,
+) -> (Run, RunFile, Result<(), RunError>) {
+    let RunSetup { plan, devices, program, notes, resumed, task, store } = setup;
+    let begin = Instant::now();
+    let skipped = plan.jobs.iter().filter_map(|(job, status)| match status {
+        JobStatus::Skipped(reason) => {
+            let Job { benchmark, args, device, .. } = job.clone();
+            Some(Skipped { benchmark, args, device, reason: reason.clone() })
+        }
+        _ => None,
+    });
+    let run = Run {
+        schema: SCHEMA.to_owned(),
+        program,
+        environment: environment(task),
+        started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        wall_time: resumed.wall(),
+        notes,
+        resumed: None,
+        sampling: config.sampling,
+        timeout: Some(config.timeout.into()),
+        planned_cases: plan.cases(),
+        devices: Vec::new(),
+        records: Vec::new(),
+        skipped: skipped.collect(),
+        regression_threshold: None,
+        baseline_comparison: None,
+    };
+    let mut results = RunResults::new(run, events, config.drops_samples);
+    let is_traced = |(job, status): &(Job, JobStatus)| {
+        *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
+    };
+    if config.verify && !plan.jobs.iter().any(is_traced) {
+        results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
+    }
+    let ended = thread::scope(|scope| {
+        let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
+        let (results, unusable) = (&mut results, HashMap::new());
+        let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
+        runner.devices(&devices, &plan, store)?;
+        runner.repeat(&plan)?;
+        runner.again(&mut |run| again(&plan, run))
+    });
+    // Cases that were measured several times may have ended early.
+    results.run.records = merged(std::mem::take(&mut results.run.records));
+    results.run.wall_time += Nanoseconds::from(begin.elapsed());
+    let (run, file) = results.into_run();
+    (run, file, ended)
+}
+
+struct Runner<'a, 'r> {
+    results: &'a mut RunResults<'r>,
+    resumed: ResumedRecords,
+    threads: DeviceThreads,
+    config: &'a RunConfig,
+    locks: &'a mut [Lock],
+    stop: &'a Stop<'a>,
+    /// The devices that cannot be used, with the reasons.
+    unusable: HashMap<String, String>,
+}
+
+impl Runner<'_, '_> {
+    /// Asks each device that is still needed for its properties, one after the other: they may measure what they share. An unusable
+    /// device costs only its own cases, unless it is the only one.
+    fn devices(
+        &mut self,
+        devices: &[Available],
+        plan: &Plan,
+        store: Option<(PathBuf, bool)>,
+    ) -> Result<(), RunError> {
+        let beside_others = |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.beside_others);
+        let some_beside = devices.iter().any(|found| beside_others(&found.device));
+        for Available { device, .. } in devices {
+            let thread = self.threads.of(device);
+            let complete = self.resumed.of_complete(device, plan, &self.config.peak_sources);
+            let mut answer = complete.ok_or_else(|| "it sent no properties".to_owned());
+            if answer.is_err() {
+                self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
+                    Reply::DeviceInfo(info) => answer = Ok(info),
+                    Reply::NoDevice(why) => answer = Err(why),
+                    Reply::Remark(remark) => self.results.warn(&remark),
+                    _ => {}
+                })?;
+            }
+            if self.threads.count() > 1 && some_beside && !beside_others(device) {
+                // Its cases come after those of the others, which see every other process on their GPU.
+                self.renew(thread..thread + 1)?;
+            }
+            match answer {
+                Ok(mut info) => {
+                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
+                    self.results.run.devices.push(self.resumed.on(info));
+                }
+                Err(why) if devices.len() == 1 => {
+                    return Err(RunError::Device(format!("device `{device}`: {why}")));
+                }
+                Err(why) => {
+                    self.unusable.insert(device.clone(), why);
+                }
+            }
+        }
+        self.resumed.remarks().iter().for_each(|remark| self.results.warn(remark));
+        let resumed = self.resumed.of(plan);
+        self.results.run.resumed = self.resumed.note(resumed.len(), plan.cases());
+        self.results.start(&resumed, store);
+        Ok(())
+    }
+
+    /// Measures `plan` the requested number of times, each time with new workers.
+    fn repeat(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let runs = self.config.runs.max(1);
+        for number in 0..runs {
+            if number > 0 {
+                self.renew(0..self.threads.count())?;
+            }
+            self.plan(plan)?;
+        }
+        check_completeness(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
+    }
+
+    /// Measures what `next` returns for the run so far, each time with new workers, until that is nothing.
+    fn again(&mut self, next: &mut dyn FnMut(&Run) -> Option<Plan>) -> Result<(), RunError> {
+        loop {
+            let records = &mut self.results.run.records;
+            *records = merged(std::mem::take(records));
+            let before = records.len();
+            let Some(plan) = next(&self.results.run) else { return Ok(()) };
+            self.renew(0..self.threads.count())?;
+            self.results.begin_again(&plan);
+            self.plan(&plan)?;
+            check_completeness(&plan, &self.results.run.records[before..], 1)
+                .map_err(RunError::OtherRecords)?;
+        }
+    }
+
+    /// Ends the workers of these threads, so that the next requests get new ones.
+    fn renew(&mut self, threads: Range<usize>) -> Result<(), RunError> {
+        for thread in threads {
+            self.threads.ask(thread, Request::End, &mut |_| {})?;
+        }
+        Ok(())
+    }
+
+    /// Measures `plan` once. After an error nothing new begins, and jobs in progress come to their end.
+    fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let (mut rows, mut jobs) = (HashMap::new(), Vec::with_capacity(plan.jobs.len()));
+        for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
+            let next = rows.len();
+            let row = *rows.entry((benchmark, args, with)).or_insert(next);
+            jobs.push(Scheduled { number, lane: self.threads.of(device), row, shares: *shares });
+        }
+        let mut schedule = Schedule::new(jobs, self.threads.count());
+        let ended = self.scheduled(plan, &mut schedule);
+        self.results.finish_all();
+        ended
+    }
+
+    fn scheduled(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
+        let mut ended = Ok(());
+        loop {
+            while ended.is_ok()
+                && let Some(next) = schedule.next()
+            {
+                match self.begin(plan, next) {
+                    Ok(true) => {}
+                    done => ended = self.end(schedule, next, done.map(drop)),
+                }
+            }
+            if schedule.is_idle() {
+                return ended;
+            }
+            let (last, done) = loop {
+                let (thread, reply) = self.threads.wait()?;
+                let Some(scheduled) = schedule.on(thread) else { continue };
+                let job = &plan.jobs[scheduled.number].0;
+                match reply {
+                    Ok(Reply::Step(step)) => self.results.event(&RunEvent::StepReached(job, step)),
+                    Ok(Reply::Record(record)) => self.results.add((scheduled, job), *record),
+                    Ok(Reply::Remark(remark)) => self.results.warn(&remark),
+                    Ok(Reply::Done) => break (scheduled, Ok(())),
+                    Ok(_) => {}
+                    Err(error) => break (scheduled, Err(error)),
+                }
+            };
+            ended = ended.and(self.end(schedule, last, done));
+        }
+    }
+
+    /// Ends a job. The last of its row finishes that, unless it has failed.
+    fn end(
+        &mut self,
+        schedule: &mut Schedule,
+        job: Scheduled,
+        done: Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        if schedule.end(job) && done.is_ok() {
+            self.results.finish(job.row);
+        }
+        done
+    }
+
+    /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it.
+    fn begin(&mut self, plan: &Plan, scheduled: Scheduled) -> Result<bool, RunError> {
+        let (job, status) = &plan.jobs[scheduled.number];
+        let mut left = job.clone();
+        left.caches.retain(|cache| match self.resumed.take(job, *cache) {
+            Some(record) => {
+                self.results.keep((scheduled, job), record);
+                false
+            }
+            None => true,
+        });
+        match status {
+            JobStatus::Skipped(_) => {}
+            JobStatus::Broken(failure) => self.results.fail((scheduled, job), &left, failure),
+            _ if left.caches.is_empty() => {}
+            _ => {
+                if (self.stop)() {
+                    return Err(RunError::Interrupted);
+                }
+                self.locks.iter_mut().try_for_each(Lock::keep).map_err(RunError::Device)?;
+                self.results.event(&RunEvent::JobStarted(job));
+                let info = self.results.run.devices.iter().find(|info| info.device == job.device);
+                let Some(info) = info.cloned() else {
+                    let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
+                    self.results.fail((scheduled, job), &left, &Failure::new(Stage::Device, why));
+                    return Ok(false);
+                };
+                let (sampling, limit, verify) =
+                    (self.config.sampling, self.config.limit(job), self.config.verify);
+                let request = MeasureRequest { job: left, sampling, info, limit, verify, unchecked: false };
+                self.threads.send(self.threads.of(&job.device), Request::Measure(Box::new(request)));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// An event of a run in progress.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// The cases to measure are known, and the number of times that they are measured.
+    Planned(&'a Plan, usize),
+    /// The devices are about to be opened, and their peaks to be measured.
+    DevicesOpening,
+    /// All devices are known and measurement is about to begin. The run is complete except for its records, which will begin with
+    /// these of an earlier run.
+    RunStarted(&'a Run, &'a [&'a Record]),
+    /// A job begins. Jobs on several devices are in progress together.
+    JobStarted(&'a Job),
+    /// The current case of a job has come to this step.
+    StepReached(&'a Job, Step),
+    /// A case is finished: measured or failed.
+    RecordFinished(&'a Record),
+    /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. The records are in
+    /// the order of the run.
+    JobFinished(&'a [Record]),
+    /// These cases are about to be measured once more, in new processes: they seem slower than a baseline allows.
+    MeasuredAgain(&'a Plan),
+    /// The run has ended, early or not.
+    RunEnded(&'a Run),
+    /// Something that the user needs to know and that is no result.
+    Warning(&'a str),
+    /// A message that is no warning.
+    Remark(&'a str),
+}
+
+/// Observes a run in progress.
+///
+/// The unit type `()` observes nothing.
+pub trait RunEvents {
+    /// Called for each event, in order.
+    fn event(&mut self, event: &RunEvent<'_>);
+}
+
+impl RunEvents for () {
+    fn event(&mut self, _: &RunEvent<'_>) {}
+}

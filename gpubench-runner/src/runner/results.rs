@@ -1,0 +1,155 @@
+//! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
+//! with its arguments on all devices, are together. A run that lost a record must not look complete.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use super::{RunEvent, RunEvents, device_thread::Scheduled};
+use crate::plan::Plan;
+use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
+use gpubench_runtime::Job;
+
+/// The file of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunFile {
+    /// It has all records.
+    Stored,
+    /// The run needed no file.
+    None,
+    /// It could not be written. A warning has said so.
+    Failed,
+}
+
+/// A record with the number of its job and its place in that.
+type PlacedRecord = ((usize, usize), Record);
+
+/// The results so far, and their observer.
+pub(super) struct RunResults<'a> {
+    /// The run, with the records of all rows that are finished.
+    pub run: Run,
+    events: &'a mut dyn RunEvents,
+    store: Option<Store>,
+    file: RunFile,
+    /// True if only the file of the run needs samples.
+    drops_samples: bool,
+    /// The records of each row in progress.
+    rows: HashMap<usize, Vec<PlacedRecord>>,
+    /// True if the cases have been measured before.
+    is_again: bool,
+}
+
+impl<'a> RunResults<'a> {
+    pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
+        let (store, file, rows) = (None, RunFile::None, HashMap::new());
+        Self { run, events, store, file, drops_samples, rows, is_again: false }
+    }
+
+    pub(super) fn event(&mut self, event: &RunEvent<'_>) {
+        self.events.event(event);
+    }
+
+    pub(super) fn warn(&mut self, warning: &str) {
+        self.event(&RunEvent::Warning(warning));
+    }
+
+    /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run
+    /// without a file has failed.
+    pub(super) fn start(&mut self, resumed: &[&Record], store: Option<(PathBuf, bool)>) {
+        self.events.event(&RunEvent::RunStarted(&self.run, resumed));
+        // A run with nothing left to measure already has a file.
+        let Some((folder, required)) = store.filter(|_| resumed.len() < self.run.planned_cases) else {
+            return;
+        };
+        match Store::create(&folder, &self.run, resumed) {
+            Ok(store) => {
+                (self.store, self.file) = (Some(store), RunFile::Stored);
+            }
+            Err(error) => {
+                self.warn(&format!("this run is not kept: {}: {error}", folder.display()));
+                self.file = if required { RunFile::Failed } else { RunFile::None };
+            }
+        }
+    }
+
+    /// Ends the file of the run.
+    pub(super) fn into_run(mut self) -> (Run, RunFile) {
+        let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
+        self.lose_file(ended);
+        (self.run, self.file)
+    }
+
+    fn lose_file(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.warn(&format!("this run is no longer kept: {error}"));
+            (self.store, self.file) = (None, RunFile::Failed);
+        }
+    }
+
+    /// Begins to measure cases again, those of `plan`.
+    pub(super) fn begin_again(&mut self, plan: &Plan) {
+        self.event(&RunEvent::MeasuredAgain(plan));
+        self.is_again = true;
+    }
+
+    /// Adds a new record of `job`.
+    pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
+        if let Some(info) = self.run.device_of(&record) {
+            record.measured_on(info);
+        }
+        record.remeasured = usize::from(self.is_again);
+        self.event(&RunEvent::RecordFinished(&record));
+        let written = self.store.as_mut().map_or(Ok(()), |store| store.add(&record));
+        self.lose_file(written);
+        self.keep((scheduled, job), record);
+    }
+
+    /// Adds a record of an earlier run.
+    pub(super) fn keep(&mut self, (Scheduled { number, row, .. }, job): (Scheduled, &Job), record: Record) {
+        let place = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
+        self.rows.entry(row).or_default().push(((number, place), record));
+    }
+
+    /// Records the same failure for the cases `left` of `job`.
+    pub(super) fn fail(&mut self, scheduled: (Scheduled, &Job), left: &Job, failure: &Failure) {
+        for cache in &left.caches {
+            self.add(scheduled, Record::failed(left.case(*cache), failure.clone()));
+        }
+    }
+
+    /// Finishes all rows as they are.
+    pub(super) fn finish_all(&mut self) {
+        while let Some(row) = self.rows.keys().min() {
+            self.finish(*row);
+        }
+    }
+
+    /// Finishes a row, whose jobs are done.
+    pub(super) fn finish(&mut self, row: usize) {
+        let mut records = self.rows.remove(&row).unwrap_or_default();
+        records.sort_by_key(|(place, _)| *place);
+        let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        // A row that is measured again is there already.
+        if !records.is_empty() && !self.is_again {
+            self.event(&RunEvent::JobFinished(&records));
+        }
+        if self.drops_samples && self.store.is_some() {
+            records.iter_mut().for_each(Record::forget_samples);
+        }
+        self.run.records.extend(records);
+    }
+}
+
+/// Compares `records` with `runs` repetitions of `plan`.
+///
+/// # Errors
+/// Returns an error that names the first case that does not have exactly one record of each repetition.
+pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
+    let mut missing: HashMap<PlannedCase, isize> = HashMap::new();
+    for (job, cache) in plan.planned_cases() {
+        *missing.entry(job.case(cache)).or_default() += runs as isize;
+    }
+    records.iter().for_each(|record| *missing.entry(record.planned()).or_default() -= 1);
+    let missing = missing.into_iter().filter(|(_, missing)| *missing != 0).min();
+    let Some((case, missing)) = missing else { return Ok(()) };
+    let difference = if missing > 0 { "lacks" } else { "has more than" };
+    Err(format!("the run {difference} its records of `{case}` on `{}`", case.device))
+}

@@ -1,0 +1,214 @@
+//! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::peaks::PeakSources;
+use crate::plan::Plan;
+use gpubench_records::{
+    BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
+    Run, Sampling, Stage, record::Resumed,
+};
+use gpubench_runtime::Job;
+use gpubench_stats::{Nanoseconds, format};
+
+/// A case and its partner, if it is compared.
+type CaseKey = (PlannedCase, Option<BenchmarkId>);
+
+/// The records of an earlier run that are still valid.
+#[derive(Debug, Default)]
+pub struct ResumedRecords {
+    /// The name of that run, its duration, and its devices.
+    name: String,
+    wall: Nanoseconds,
+    devices: Vec<DeviceInfo>,
+    records: HashMap<CaseKey, Record>,
+    remarks: Vec<String>,
+}
+
+impl ResumedRecords {
+    /// Selects the records of `earlier` that are valid for a run of `plan` by `program` with this sampling
+    /// and `timeout`.
+    pub fn from_earlier(
+        earlier: EarlierRun,
+        plan: &Plan,
+        program: &Program,
+        sampling: &Sampling,
+        timeout: Nanoseconds,
+    ) -> Self {
+        let EarlierRun { name, mut run, remarks } = earlier;
+        let mut resumed = Self { name, remarks, ..Self::default() };
+        if let Some(difference) = difference(&run, program, sampling) {
+            resumed.remarks.push(format!("{difference}: all cases are measured again"));
+            return resumed;
+        }
+        (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
+        let other_limit = run.timeout != Some(timeout);
+        let planned: HashSet<CaseKey> =
+            plan.planned_cases().map(|(job, cache)| planned_case(job, cache)).collect();
+        let (mut again, mut others) = (0, HashSet::new());
+        // A failure does not tell if it happened in a comparison.
+        let compared = run.records.iter().any(|record| record.compared.is_some());
+        for record in run.records {
+            let unclear = compared && record.measurement.is_none();
+            let case = case(&record);
+            if unclear || is_tried_again(&record, other_limit) {
+                again += 1;
+            } else if planned.contains(&case) {
+                resumed.records.insert(case, record);
+            } else {
+                others.insert(case);
+            }
+        }
+        if again > 0 {
+            let cases = format::counted(again, "case");
+            resumed
+                .remarks
+                .push(format!("{cases} that failed for want of a device or of time: measured again"));
+        }
+        if let Some((case, with)) = others.iter().min() {
+            let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
+            let (cases, cache) = (format::counted(others.len(), "case"), case.cache);
+            resumed.remarks.push(format!(
+                "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
+            ));
+        }
+        resumed
+    }
+
+    /// Returns remarks about the earlier run and about the records that are not kept.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
+    }
+
+    /// Returns the time that the earlier run took.
+    pub fn wall(&self) -> Nanoseconds {
+        self.wall
+    }
+
+    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record and the
+    /// user gives the same peaks as then: a task that was complete may come back on another device.
+    pub(crate) fn of_complete(
+        &self,
+        device: &str,
+        plan: &Plan,
+        peak_sources: &PeakSources,
+    ) -> Option<DeviceInfo> {
+        let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
+        ours.peek()?;
+        if !ours.all(|(job, cache)| self.records.contains_key(&planned_case(job, cache))) {
+            return None;
+        }
+        let info = self.info(device)?;
+        let mut bare = info.clone();
+        bare.peaks.retain(|peak| peak.source != PeakSource::User);
+        let mut now = bare.clone();
+        peak_sources.add_to(&mut now);
+        (given(&now) == given(info)).then_some(bare)
+    }
+
+    /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
+    /// facts of the kept records. On another device, the kept records are dropped.
+    pub fn on(&mut self, info: DeviceInfo) -> DeviceInfo {
+        let Some(theirs) = self.info(&info.device).cloned() else { return info };
+        let Some(difference) = other_device(&theirs, &info) else { return theirs };
+        let before = self.records.len();
+        self.records.retain(|(case, _), _| case.device != info.device);
+        let cases = format::counted(before - self.records.len(), "case");
+        self.remarks.push(format!("{difference}: {cases} measured again"));
+        info
+    }
+
+    fn info(&self, device: &str) -> Option<&DeviceInfo> {
+        self.devices.iter().find(|info| info.device == device)
+    }
+
+    /// Takes the record of a case out, for the run.
+    pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
+        self.records.remove(&planned_case(job, cache))
+    }
+
+    /// Returns the records in the order of `plan`.
+    pub fn of(&self, plan: &Plan) -> Vec<&Record> {
+        plan.planned_cases().filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
+    }
+
+    /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it
+    /// took none.
+    pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
+        (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
+    }
+}
+
+fn case(record: &Record) -> CaseKey {
+    let with = record.compared.as_ref().map(|compared| compared.with.clone());
+    (record.planned(), with)
+}
+
+fn planned_case(job: &Job, cache: Cache) -> CaseKey {
+    (job.case(cache), job.with.clone())
+}
+
+/// Returns true if the record says nothing about the case: its device was missing, or its process was lost
+/// and the limit is another now.
+fn is_tried_again(record: &Record, other_limit: bool) -> bool {
+    record.failure().is_some_and(|failure| {
+        failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
+    })
+}
+
+/// Returns the reason that no record of `run` is comparable with a new measurement.
+fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
+    // One build is of one commit, even if the commit was not known each time.
+    let build = |program: &Program| Program { package: None, ..program.clone() };
+    if build(&run.program) != build(program) || program.fingerprint.is_none() {
+        return Some("this program was built anew since".to_owned());
+    }
+    let setting = sampling.difference(&run.sampling)?;
+    Some(format!("it was sampled with other settings ({setting} differs)"))
+}
+
+/// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
+/// gave for it. Measured peaks are ignored, because they differ from run to run.
+fn other_device(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
+    let device = &now.device;
+    if then.name != now.name {
+        return Some(format!("`{device}` was {}, and is {}", then.name, now.name));
+    }
+    let differs = |property: &&Property| !then.properties.contains(property);
+    let gone = |property: &&Property| !now.properties.iter().any(|other| other.name == property.name);
+    let property = now.properties.iter().find(differs).or_else(|| then.properties.iter().find(gone));
+    if let Some(property) = property {
+        return Some(format!("`{device}` is another device now (its {} is another)", property.name));
+    }
+    (given(then) != given(now)).then(|| format!("other peaks are given for `{device}` now"))
+}
+
+/// Returns the peaks that the user gives.
+fn given(info: &DeviceInfo) -> Vec<&Peak> {
+    info.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A driver may tell more or less of the same device: that is another machine, as far as times go.
+    #[test]
+    fn another_device_is_told_by_a_property() {
+        use gpubench_records::device_info::Value;
+
+        let of = |properties: &[(&str, &str)]| {
+            let mut info = DeviceInfo::new("cuda:0", "H200");
+            let property =
+                |(name, value): &(&str, &str)| Property::new(*name, Value::Text((*value).to_owned()));
+            info.properties = properties.iter().map(property).collect();
+            info
+        };
+        let then = of(&[("clock", "1980 MHz"), ("driver", "580")]);
+        let told = |name| Some(format!("`cuda:0` is another device now (its {name} is another)"));
+        assert_eq!(other_device(&then, &then), None);
+        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])), told("driver"));
+        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz")])), told("driver"));
+        assert_eq!(other_device(&of(&[("clock", "1980 MHz")]), &then), told("driver"));
+    }
+}

@@ -1,0 +1,200 @@
+//! Cases that are measured or tested one at a time, in the order in which an extension asks for them, and test mode, which launches every
+//! job once. One worker of a device does all of them as long as it survives. A case that fails is tried once more in a new worker.
+
+use std::collections::HashMap;
+
+use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
+use crate::plan::Plan;
+use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
+use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
+use gpubench_runtime::{Job, JobStatus};
+
+/// Measures single cases.
+pub struct SingleCases<'a> {
+    pub(crate) supervisor: Supervisor<'a>,
+    config: &'a RunConfig,
+    /// The facts of the devices that were used so far.
+    pub devices: Vec<DeviceInfo>,
+    /// Notes on their peaks.
+    pub notes: Vec<String>,
+    confirmed: ConfirmedFailures,
+}
+
+/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again there: failures are likely to
+/// have one cause, and ten thousand of them would cost as many processes.
+const CONFIRMED: usize = 3;
+
+/// The failures that a second try has confirmed, by benchmark and stage.
+#[derive(Default)]
+pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
+
+impl ConfirmedFailures {
+    /// Returns true if another failure of this benchmark at this stage needs no second try.
+    pub(super) fn are_enough(&self, benchmark: &str, failure: &Failure) -> bool {
+        self.0.get(&(benchmark.to_owned(), failure.stage)).is_some_and(|times| *times >= CONFIRMED)
+    }
+
+    pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
+        *self.0.entry((benchmark.to_owned(), failure.stage)).or_default() += 1;
+    }
+}
+
+/// The answer of a worker. The outer error ends all measurement.
+pub type Answer<T> = Result<Result<T, Failure>, RunError>;
+
+impl<'a> SingleCases<'a> {
+    pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
+        let confirmed = ConfirmedFailures::default();
+        Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
+    }
+
+    /// Returns the facts of a device.
+    pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
+        if let Some(known) = self.devices.iter().find(|info| info.device == device) {
+            return Ok(known.clone());
+        }
+        let (info, note) = info_with_peaks(&mut self.supervisor, self.config, device)?;
+        self.notes.extend(note);
+        self.devices.push(info.clone());
+        Ok(info)
+    }
+
+    /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
+    pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+        let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
+        let request =
+            MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
+        self.confirm(job, &Request::Measure(Box::new(request)), |reply| match reply {
+            Reply::Record(record) => Some(usable(*record)),
+            _ => None,
+        })
+    }
+
+    /// Launches a job once and checks its outputs. Returns false if it has no check.
+    pub fn test(&mut self, job: &Job) -> Answer<bool> {
+        self.confirm(job, &Request::Test { job: job.clone() }, |reply| match reply {
+            Reply::Tested(outcome) => Some(outcome),
+            _ => None,
+        })
+    }
+
+    /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
+    /// tried again.
+    fn confirm<T>(
+        &mut self,
+        job: &Job,
+        request: &Request,
+        read: impl Fn(Reply) -> Option<Result<T, Failure>>,
+    ) -> Answer<T> {
+        let limit = self.config.limit(job);
+        let is_used = self.supervisor.is_used(&job.device);
+        let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
+        let Err(failure) = first else { return Ok(first) };
+        let is_known = self.confirmed.are_enough(&job.benchmark, &failure);
+        if self.config.in_process || is_known || (timed_out && !is_used) {
+            return Ok(Err(failure));
+        }
+        self.supervisor.replace(&job.device);
+        let (second, _) = self.supervisor.answer(request, limit, &read)?;
+        if second.is_err() {
+            self.confirmed.add(&job.benchmark, &failure);
+        }
+        Ok(second.or(Err(failure)))
+    }
+}
+
+/// Returns a record whose measurement can be used.
+fn usable(record: Record) -> Result<Record, Failure> {
+    if let Some(failure) = record.failure() {
+        return Err(failure.clone());
+    }
+    if record.usable_measurement().is_some() {
+        return Ok(record);
+    }
+    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
+}
+
+/// Returns the properties of a device with its peaks, and notes on these.
+pub(crate) fn info_with_peaks(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<(DeviceInfo, Option<String>), RunError> {
+    let info = device_info(supervisor, config, device)?;
+    let mut info = info.map_err(|why| RunError::Device(format!("device `{device}`: {why}")))?;
+    let notes = config.peak_sources.add_to(&mut info);
+    Ok((info, notes))
+}
+
+/// A job in test mode.
+pub(crate) struct Trial {
+    /// Its name, with its device if it is tried on several.
+    pub name: String,
+    /// Its outcome.
+    pub outcome: Outcome,
+}
+
+/// The outcome of a job in test mode.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It launched and passed its check.
+    Passed,
+    /// It launched; it has no check.
+    Launched,
+    /// It is left out, for the reason that its benchmark gives.
+    Skipped(String),
+    /// It needs a missing device.
+    Ignored(String),
+    /// Something went wrong.
+    Failed(Failure),
+}
+
+/// Tries every job of `plan` until all are done or the user wants to stop; with `fail_fast`, until one fails. Calls `job_started` before
+/// each launch.
+pub(crate) fn run_trials(
+    cases: &mut SingleCases<'_>,
+    plan: &Plan,
+    fail_fast: bool,
+    job_started: &mut dyn FnMut(&Job),
+) -> (Vec<Trial>, Result<(), RunError>) {
+    let mut trials = Vec::with_capacity(plan.jobs.len());
+    let mut jobs_by_name: HashMap<String, usize> = HashMap::new();
+    plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
+    for (job, status) in &plan.jobs {
+        let outcome = match status {
+            JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
+            JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
+            _ if cases.supervisor.stops() => return (trials, Err(RunError::Interrupted)),
+            _ => {
+                job_started(job);
+                match cases.test(job) {
+                    Ok(Ok(true)) => Outcome::Passed,
+                    Ok(Ok(false)) => Outcome::Launched,
+                    Ok(Err(failure)) => Outcome::Failed(failure),
+                    Err(error) => return (trials, Err(error)),
+                }
+            }
+        };
+        let is_last = fail_fast && matches!(outcome, Outcome::Failed(_));
+        let name = job.to_string();
+        let name = if jobs_by_name[&name] > 1 { format!("{name} on {}", job.device) } else { name };
+        trials.push(Trial { name, outcome });
+        if is_last {
+            break;
+        }
+    }
+    cases.supervisor.dismiss();
+    (trials, Ok(()))
+}
+
+/// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
+pub(crate) fn absent_trials(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+    plan.absent.iter().map(move |(job, why)| {
+        let outcome = match demanded {
+            true => Outcome::Failed(Failure::new(Stage::Device, why)),
+            false => Outcome::Ignored(why.clone()),
+        };
+        Trial { name: job.to_string(), outcome }
+    })
+}

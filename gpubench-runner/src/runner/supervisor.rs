@@ -1,0 +1,395 @@
+//! Sends requests to workers, one at a time. Each device has a worker of its own: a process of this program, or this very process
+//! with `--in-process`. After the loss of a worker the next request starts a new one.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use std::{collections::HashMap, path::PathBuf, thread};
+
+use super::RunError;
+use crate::system::children::{self, Family, Requests};
+use gpubench_records::{Failure, Stage, Step, threads};
+use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, send};
+
+/// The time between two checks for a signal and for the end of the worker.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The longest time for a worker that is done to end.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The longest time for a worker that is asked to end, before it is killed.
+const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest wait for a worker that was killed. The driver may hold it until a kernel is done.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time between the signal that ends a worker and the one that ends this process, where a scheduler signals all
+/// processes of a job in any order.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
+/// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker may still run.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Answers requests: a process of its own, this process, or a script in tests.
+pub(crate) trait Worker {
+    /// Sends `request` and passes each reply to `hear`, until the request is done, a case takes longer than `limit`, or `stop`
+    /// returns true.
+    ///
+    /// # Errors
+    /// Returns a [`Loss`] if the worker was lost; it cannot be used after that.
+    fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        stop: &dyn Fn() -> bool,
+        hear: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss>;
+
+    /// Ends a worker that has nothing left to do.
+    fn dismiss(self: Box<Self>);
+}
+
+impl Worker for WorkerState {
+    fn ask(
+        &mut self,
+        request: &Request,
+        _: Duration,
+        _: &dyn Fn() -> bool,
+        hear: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss> {
+        self.answer(request, hear);
+        Ok(())
+    }
+
+    fn dismiss(self: Box<Self>) {}
+}
+
+/// The reason why a worker was lost.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Loss {
+    /// Its process ended.
+    #[error("{}", children::end_in_words(*.0))]
+    Ended(ExitStatus),
+    /// It took longer than its limit, and was killed.
+    #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// It did not even open its device, and was killed.
+    #[error("took longer than {} s over its device, and was killed", .0.as_secs_f64())]
+    Silent(Duration),
+    /// It sent something that is no reply.
+    #[error("the process said what is no reply: {0}")]
+    Garbled(io::Error),
+    /// It was killed and does not end.
+    #[error("the process was killed and does not end: the driver may hold it")]
+    Stays,
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The loss of a worker, and the last step of the case in progress: `None` if its device was not open yet.
+#[derive(Debug, thiserror::Error)]
+#[error("{loss}")]
+pub(crate) struct Lost {
+    loss: Loss,
+    pub step: Option<Step>,
+}
+
+impl Lost {
+    /// Returns true if it took longer than its limit.
+    pub(crate) fn timed_out(&self) -> bool {
+        matches!(self.loss, Loss::TimedOut(_) | Loss::Silent(_))
+    }
+
+    /// Returns this loss as a failure of the case in progress.
+    pub(crate) fn failure(&self) -> Failure {
+        let mut failure = Failure::new(Stage::Worker, &self.loss);
+        failure.step = self.step;
+        failure
+    }
+}
+
+type Start<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
+/// Shows a warning of a worker.
+pub(crate) type Warn<'a> = Box<dyn FnMut(String) + 'a>;
+
+/// The workers of the devices.
+pub(crate) struct Supervisor<'a> {
+    /// The worker of each device, and true if it has run a benchmark, which may have left something behind. A shared worker has
+    /// an empty name.
+    workers: HashMap<String, (Box<dyn Worker>, bool)>,
+    start: Start<'a>,
+    /// True if one worker has all devices open.
+    is_shared: bool,
+    stop: &'a dyn Fn() -> bool,
+    warn: Warn<'a>,
+}
+
+impl<'a> Supervisor<'a> {
+    /// Uses worker processes, or this process if `in_process`, until `stop` returns true. `driver` is the path of the driver's
+    /// library, if it is known.
+    pub(crate) fn new(
+        in_process: bool,
+        driver: Option<PathBuf>,
+        stop: &'a dyn Fn() -> bool,
+        warn: Warn<'a>,
+    ) -> Self {
+        let start: Start<'a> = if in_process {
+            Box::new(|| Ok(Box::new(WorkerState::begin())))
+        } else {
+            Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
+        };
+        Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
+    }
+
+    /// Uses workers made by `start`, one for each device.
+    #[cfg(test)]
+    pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Self {
+        Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
+    }
+
+    /// Returns true if the user wants to stop.
+    pub(crate) fn stops(&self) -> bool {
+        (self.stop)()
+    }
+
+    /// Sends a request to the worker of its device. Returns the loss of the worker, if it was lost.
+    pub(crate) fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<Option<Lost>, RunError> {
+        let name = self.name(request.device()).to_owned();
+        let (mut worker, is_used) = match self.workers.remove(&name) {
+            Some(worker) => worker,
+            None => ((self.start)().map_err(RunError::NoWorker)?, false),
+        };
+        let (mut step, mut is_spent) = (None, false);
+        let (is_shared, warn) = (self.is_shared, &mut self.warn);
+        let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
+            Reply::Remark(remark) => warn(remark),
+            Reply::DeviceLost => is_spent = true,
+            // This process cannot be replaced.
+            Reply::Changed => is_spent = !is_shared,
+            answer => {
+                match answer {
+                    Reply::Step(reached) => step = Some(reached),
+                    // A later loss belongs to the next case.
+                    Reply::Record(_) => step = Some(Step::Preparation),
+                    _ => {}
+                }
+                reply(answer);
+            }
+        });
+        match asked {
+            Ok(()) if is_spent => worker.dismiss(),
+            Ok(()) => _ = self.workers.insert(name, (worker, is_used || request.is_job())),
+            Err(Loss::Interrupted) => return Err(RunError::Interrupted),
+            Err(_) if self.stops() => return Err(RunError::Interrupted),
+            Err(loss) => return Ok(Some(Lost { loss, step })),
+        }
+        Ok(None)
+    }
+
+    /// Sends a request that has one answer, which `read` finds among the replies. Returns true with it if the worker took longer
+    /// than its limit.
+    pub(crate) fn answer<T>(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        read: &dyn Fn(Reply) -> Option<Result<T, Failure>>,
+    ) -> Result<(Result<T, Failure>, bool), RunError> {
+        let mut found = None;
+        let lost = self.ask(request, limit, &mut |reply| match reply {
+            Reply::NoDevice(message) => found = Some(Err(Failure::new(Stage::Device, message))),
+            reply => found = read(reply).or_else(|| found.take()),
+        })?;
+        let timed_out = lost.as_ref().is_some_and(Lost::timed_out);
+        let silent = || Failure::new(Stage::Worker, "sent no result");
+        Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
+    }
+
+    fn name<'d>(&self, device: &'d str) -> &'d str {
+        if self.is_shared { "" } else { device }
+    }
+
+    /// Ends the worker of a device, so that the next request gets a new one.
+    pub(crate) fn replace(&mut self, device: &str) {
+        if let Some((worker, _)) = self.workers.remove(self.name(device)) {
+            worker.dismiss();
+        }
+    }
+
+    /// Returns true if the next request for a device goes to a worker that has run a benchmark.
+    pub(crate) fn is_used(&self, device: &str) -> bool {
+        self.workers.get(self.name(device)).is_some_and(|(_, is_used)| *is_used)
+    }
+
+    /// Lets all workers end by themselves.
+    pub(crate) fn dismiss(&mut self) {
+        std::mem::take(&mut self.workers).into_values().for_each(|(worker, _)| worker.dismiss());
+    }
+}
+
+/// A worker process with everything that it starts, and the channel to it.
+struct Process {
+    family: Family,
+    requests: Requests,
+    replies: Receiver<io::Result<(u64, Reply)>>,
+    /// The number of requests so far.
+    asked: u64,
+    /// True if the process was reaped, after which its number may belong to another.
+    gone: bool,
+}
+
+impl Worker for Process {
+    fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        stop: &dyn Fn() -> bool,
+        hear: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss> {
+        self.asked += 1;
+        if send(&mut self.requests, &(self.asked, request)).is_err() {
+            return Err(self.lost(stop));
+        }
+        let mut begin = Instant::now();
+        let (mut opened, mut allowed) = (false, limit.max(OPEN_TIMEOUT));
+        loop {
+            match self.replies.recv_timeout(POLL_INTERVAL) {
+                // Only a forked copy of the worker replies to an earlier request.
+                Ok(Ok((number, _))) if number != self.asked => {}
+                Ok(Ok((_, Reply::Done))) => return Ok(()),
+                Ok(Ok((_, reply))) => {
+                    // The limit is per case, and per list for a plan. The first begins with its first step.
+                    if !opened || reply.ends_case() {
+                        (begin, opened, allowed) = (Instant::now(), true, limit);
+                    }
+                    let is_last = matches!(reply, Reply::DeviceLost);
+                    hear(reply);
+                    if is_last {
+                        return Ok(());
+                    }
+                }
+                Ok(Err(error)) => return Err(Loss::Garbled(error)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.lost(stop)),
+                Err(RecvTimeoutError::Timeout) if stop() => return Err(Loss::Interrupted),
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
+                    return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
+                }
+                // A forked copy of the worker that lives on would keep the channel open.
+                Err(RecvTimeoutError::Timeout) if self.family.has_ended() => return Err(self.lost(stop)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Asks an idle worker to end by itself, so that it prints its buffered output.
+    fn dismiss(mut self: Box<Self>) {
+        // Fails if the worker is already ending.
+        _ = send(&mut self.requests, &(self.asked + 1, Request::End));
+        self.ends_within(EXIT_TIMEOUT);
+    }
+}
+
+impl Process {
+    /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
+    /// name.
+    fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
+        let mut command = Command::new(children::THIS_PROGRAM);
+        command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::VARIABLE, path)));
+        let (family, requests, stream) = Family::start_with_channel(command)?;
+        let (sender, replies) = channel();
+        // Made first, so that the process is ended if there is no thread to listen to it.
+        let process = Self { family, requests, replies, asked: 0, gone: false };
+        threads::start("replies", move || forward(stream, &sender))?;
+        Ok(process)
+    }
+
+    /// Returns how the process ended, after its channel closed. If a signal from outside ended it, waits a little for the signal that
+    /// stops this process too: the loss is then no result of the case in progress.
+    fn lost(&mut self, stop: &dyn Fn() -> bool) -> Loss {
+        self.ends_within(EXIT_TIMEOUT);
+        let Some(status) = self.end() else { return Loss::Stays };
+        let deadline = Instant::now() + BETWEEN_SIGNALS;
+        while children::is_from_outside(status) && !stop() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Loss::Ended(status)
+    }
+
+    /// Ends the process and everything that it started, by force if needed. Returns the exit status if it ended.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.family.kill();
+        let ended = self.ends_within(KILL_TIMEOUT);
+        self.gone = true;
+        if ended { self.family.wait().ok() } else { None }
+    }
+
+    fn ends_within(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        while !self.family.has_ended() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+impl Drop for Process {
+    /// Ends the worker with its supervisor, together with everything that the worker started.
+    fn drop(&mut self) {
+        if !self.gone {
+            self.family.ask_to_end();
+            self.ends_within(TERMINATE_TIMEOUT);
+            self.end();
+        }
+    }
+}
+
+/// Reads replies until the channel closes. One that is reset is closed too: its process ended with requests unread.
+fn forward(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
+    for line in BufReader::new(from).lines() {
+        let reply = match line {
+            Err(error) if error.kind() != ErrorKind::InvalidData => return,
+            line => line.and_then(|line| Ok(serde_json::from_str(&line)?)),
+        };
+        if to.send(reply).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Reads what `says` writes before its end of the socket is closed with a request unread.
+    fn heard(says: &[u8]) -> Vec<io::Result<(u64, Reply)>> {
+        let (mut ours, mut theirs) = UnixStream::pair().expect("a socket");
+        ours.write_all(b"a request\n").expect("it is open");
+        theirs.write_all(says).expect("it is open");
+        drop(theirs);
+        let (sender, replies) = channel();
+        forward(ours, &sender);
+        drop(sender);
+        replies.iter().collect()
+    }
+
+    /// The reason for the loss is then how the process ended, and not that of the socket.
+    #[test]
+    fn a_worker_that_ends_before_it_reads_a_request_has_said_nothing_wrong() {
+        assert!(heard(b"").is_empty());
+        let mut done = Vec::new();
+        send(&mut done, &(7, Reply::Done)).expect("it takes everything");
+        let replies = heard(&done);
+        assert!(matches!(&replies[..], [Ok((7, _))]), "{replies:?}");
+        for garbled in [&b"no reply\n"[..], b"\xff\n"] {
+            let replies = heard(garbled);
+            assert!(matches!(&replies[..], [Err(_)]), "{replies:?}");
+        }
+    }
+}

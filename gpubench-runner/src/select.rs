@@ -1,0 +1,372 @@
+//! Chooses the devices for a run, from the user's wish and from the kinds that benchmarks are written for.
+
+use gpubench_records::{DeviceId, selection::names_device};
+use gpubench_runtime::__private::DefaultChoice;
+use gpubench_runtime::device::{Available, DeviceKind};
+use gpubench_runtime::devices::kinds;
+
+/// The forms of a device on the command line.
+pub(crate) const FORMS: &str =
+    "a number such as 0, a device such as cuda:0, a kind such as cuda or host, a UUID, or all";
+
+/// Returns true if `wanted` names devices of `kind`, present or not.
+pub fn asks_for(wanted: &str, kind: &str) -> bool {
+    wanted.split(',').map(str::trim).any(|device| {
+        device == "all"
+            || DeviceId::parse(device).kind == kind
+            || (asks_by_number(device) && choice(kind) == Some(DefaultChoice::First))
+    })
+}
+
+/// Returns true for the number or the UUID of a GPU.
+fn asks_by_number(device: &str) -> bool {
+    device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-")
+}
+
+/// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
+fn choice(kind: &str) -> Option<DefaultChoice> {
+    kinds::kind(kind).map(|kind| kind.choice)
+}
+
+/// Returns the first of `devices` without a fault, or else the first.
+fn first_that_works<'a>(mut devices: impl Iterator<Item = &'a Available> + Clone) -> Option<&'a Available> {
+    devices.clone().find(|found| found.fault.is_none()).or_else(|| devices.next())
+}
+
+/// A kind of device that benchmarks are written for and that this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// The kind.
+    pub kind: &'static str,
+    /// The missing device, and the reason.
+    pub why: String,
+    /// True if the search did not come to its end, so that a device may be there.
+    pub is_lost: bool,
+}
+
+/// The devices selected for a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selected {
+    /// The devices, in the order they are measured.
+    pub devices: Vec<Available>,
+    /// Notes to the user about the choice.
+    pub notes: Vec<String>,
+    /// The kinds of device that would have been selected, but are missing.
+    pub missing: Vec<Missing>,
+}
+
+/// The devices that this machine has, of the kinds that a program measures.
+#[derive(Clone)]
+pub(crate) struct Devices {
+    there: Vec<Available>,
+    /// The kinds of which this machine has no device, wanted by a benchmark or not.
+    absent: Vec<Missing>,
+    /// The kinds that benchmarks are written for.
+    wanted: Vec<&'static str>,
+}
+
+/// The devices of a kind; the inner error is the reason that there are none, the outer one that the search did not come to its end.
+pub(crate) type Search = Result<Result<Vec<Available>, String>, String>;
+
+impl Devices {
+    /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
+    pub(crate) fn of(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
+        let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
+        for (DeviceKind { name: kind, noun, .. }, search) in searched {
+            let is_lost = search.is_err();
+            match search.flatten() {
+                Ok(found) => devices.there.extend(found),
+                Err(reason) => {
+                    let why = format!("no {noun} ({reason})");
+                    devices.absent.push(Missing { kind, why, is_lost });
+                }
+            }
+        }
+        for kind in kinds.iter().copied().filter(|name| kinds::kind(name).is_none()) {
+            let why = format!("`{kind}` is no known kind of device: `gpubench::device_kind!` adds one");
+            devices.absent.push(Missing { kind, why, is_lost: false });
+        }
+        // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
+        let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
+        devices.there.retain(|found| place(found).is_some());
+        devices.there.sort_by_key(|found| (choice(found.kind) != Some(DefaultChoice::First), place(found)));
+        devices
+    }
+
+    /// Selects the devices for `wanted`. If the user names none: the first GPU that works, or this machine's CPU if there is no
+    /// GPU; and every kind of device that a program has added.
+    ///
+    /// # Errors
+    /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
+    /// is no stand-in for a GPU that may be there.
+    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, String> {
+        let Some(wanted) = wanted else { return self.usual() };
+        if wanted == "all" {
+            self.refuse_lost()?;
+            let missing = self.missing(Some(wanted));
+            return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
+        }
+        let mut devices: Vec<Available> = Vec::new();
+        for name in wanted.split(',').map(str::trim) {
+            let is_named = |found: &&Available| names_device(name, &found.device, found.uuid.as_deref());
+            let mut named = self.there.iter().filter(is_named).peekable();
+            // A number is that of one device.
+            let is_kind = named.peek().is_some_and(|first| first.kind == name);
+            if named.peek().is_none() {
+                return Err(self.refused(&format!("there is no device `{name}`")));
+            }
+            for found in named.take(if is_kind { usize::MAX } else { 1 }) {
+                // Named twice, by its number and its UUID for instance, it is one device all the same.
+                if !devices.contains(found) {
+                    devices.push(found.clone());
+                }
+            }
+        }
+        Ok(Selected { devices, ..Selected::default() })
+    }
+
+    /// Selects the usual devices, and this machine's CPU beside a GPU, so that every benchmark whose device is there has one.
+    ///
+    /// # Errors
+    /// Returns an error if the search for a kind that benchmarks need did not come to its end.
+    pub(crate) fn one_of_each_kind(&self) -> Result<Selected, String> {
+        let mut selected = self.usual()?;
+        for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::StandIn)) {
+            if !selected.devices.contains(found) {
+                selected.devices.push(found.clone());
+            }
+        }
+        Ok(selected)
+    }
+
+    /// Selects the GPUs that a scheduler has `given` a task, as its environment names them: `all`, or the first. Of a program that
+    /// measures none, the usual devices.
+    ///
+    /// # Errors
+    /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
+    pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, String> {
+        if !self.wanted.iter().any(|kind| choice(kind) == Some(DefaultChoice::First)) {
+            return self.usual();
+        }
+        let first = self.gpus().next();
+        if first.is_none() {
+            return Err(self.refused(&format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU")));
+        }
+        let devices = self.chosen(false, &|gpu| all || first == Some(gpu));
+        Ok(Selected { devices, ..Selected::default() })
+    }
+
+    /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
+    /// missing, nothing is selected at all.
+    pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
+        let selects = wanted.is_none_or(|wanted| wanted == "all");
+        let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
+        missing.cloned().collect()
+    }
+
+    /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
+    fn refuse_lost(&self) -> Result<(), String> {
+        let is_lost = self.missing(None).iter().any(|missing| missing.is_lost);
+        if is_lost { Err(self.refused("the search for devices failed")) } else { Ok(()) }
+    }
+
+    fn usual(&self) -> Result<Selected, String> {
+        self.refuse_lost()?;
+        let first = first_that_works(self.gpus());
+        let devices = self.chosen(first.is_none(), &|gpu| first == Some(gpu));
+        let mut notes = Vec::new();
+        let kind = |found: &Available| kinds::kind(found.kind);
+        let mut measured = devices.iter().filter_map(kind);
+        if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::StandIn) {
+            let note = |Missing { why, .. }: &Missing| format!("{why}: measuring this machine's {noun}");
+            notes.extend(self.absent.iter().map(note));
+        }
+        if let Some(first) = first.filter(|first| first.fault.is_none()) {
+            let broken = self.gpus().take_while(|found| *found != first);
+            notes.extend(broken.filter_map(|Available { device, fault, .. }| {
+                let fault = fault.as_ref()?;
+                Some(format!("`{device}` does not work ({fault}): measuring `{}`", first.device))
+            }));
+        }
+        Ok(Selected { devices, notes, missing: self.missing(None) })
+    }
+
+    fn gpus(&self) -> impl Iterator<Item = &Available> + Clone {
+        self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::First))
+    }
+
+    /// Returns the GPUs that `takes` accepts, the CPU if it stands in, and the devices of other kinds.
+    fn chosen(&self, stands_in: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
+        let of_kind = |kind| self.there.iter().filter(move |found| found.kind == kind);
+        let chosen = self.there.iter().filter(|found| match choice(found.kind) {
+            Some(DefaultChoice::First) => takes(found),
+            Some(DefaultChoice::StandIn) => stands_in,
+            Some(DefaultChoice::Beside) => first_that_works(of_kind(found.kind)) == Some(*found),
+            None => true,
+        });
+        chosen.cloned().collect()
+    }
+
+    /// Returns the error of a device that is missing: `why`, with the devices that are there and the reasons that kinds are absent.
+    fn refused(&self, why: &str) -> String {
+        let there: Vec<String> = self.there.iter().map(Available::describe).collect();
+        let there = if there.is_empty() {
+            "this program measures nothing that this machine has".to_owned()
+        } else {
+            format!("--device takes {} or all", there.join(", "))
+        };
+        let reasons = self.absent.iter().map(|absent| absent.why.clone());
+        [format!("{why}: {there}")].into_iter().chain(reasons).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(device: &str, kind: &'static str) -> Available {
+        let found = Available::new(device, kind).with_name(format!("the {device}"));
+        if kind == "cuda" { found.with_uuid(format!("GPU-{device}")) } else { found }
+    }
+
+    fn with_gpus() -> Devices {
+        let there = vec![device("cuda:0", "cuda"), device("cuda:1", "cuda"), device("host", "host")];
+        Devices { there, absent: Vec::new(), wanted: vec!["cuda", "host"] }
+    }
+
+    fn without_gpu() -> Devices {
+        let there = vec![device("host", "host"), device("clockwork", "clockwork")];
+        let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
+        let absent = vec![Missing { kind: "cuda", why, is_lost: false }];
+        Devices { there, absent, wanted: vec!["host", "clockwork"] }
+    }
+
+    fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
+        let selected = devices.select(wanted).expect("it is there");
+        selected.devices.into_iter().map(|found| found.device).collect()
+    }
+
+    #[test]
+    fn a_device_with_a_fault_is_measured_if_no_other_is_there() {
+        let broken = device("wgpu:0", "wgpu").with_fault("it has no clock");
+        let works = device("wgpu:1", "wgpu");
+        assert_eq!(first_that_works([&broken, &works].into_iter()), Some(&works));
+        assert_eq!(first_that_works([&broken].into_iter()), Some(&broken));
+        assert_eq!(first_that_works([].into_iter()), None);
+    }
+
+    #[test]
+    fn the_first_gpu_is_the_usual_device() {
+        assert_eq!(selected(&with_gpus(), None), ["cuda:0"]);
+        assert!(with_gpus().select(None).expect("it is there").notes.is_empty());
+    }
+
+    #[test]
+    fn without_a_gpu_the_cpu_is_measured_and_one_line_says_why() {
+        assert_eq!(selected(&without_gpu(), None), ["host", "clockwork"]);
+        let notes = without_gpu().select(None).expect("it is there").notes;
+        assert_eq!(notes, ["no CUDA device (libcuda.so.1 not found): measuring this machine's CPU"]);
+    }
+
+    #[test]
+    fn what_is_missing_would_have_been_selected() {
+        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
+        for wanted in [None, Some("all")] {
+            assert_eq!(
+                wants.missing(wanted),
+                [Missing { kind: "cuda", why: why.clone(), is_lost: false }],
+                "{wanted:?}"
+            );
+            assert_eq!(wants.select(wanted).expect("the CPU is there").missing.len(), 1);
+            assert_eq!(without_gpu().missing(wanted), [], "no benchmark is for one");
+            assert_eq!(with_gpus().missing(wanted), []);
+        }
+        assert_eq!(wants.missing(Some("host")), []);
+    }
+
+    #[test]
+    fn devices_are_named_by_number_kind_or_uuid() {
+        assert_eq!(selected(&with_gpus(), Some("1")), ["cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("cuda:1, 0")), ["cuda:1", "cuda:0"]);
+        assert_eq!(selected(&with_gpus(), Some("GPU-cuda:1")), ["cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("0,cuda:0,GPU-cuda:0,1")), ["cuda:0", "cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("host")), ["host"]);
+        assert_eq!(selected(&with_gpus(), Some("all")), ["cuda:0", "cuda:1", "host"]);
+        assert_eq!(selected(&with_gpus(), Some("cuda")), ["cuda:0", "cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("1,cuda")), ["cuda:1", "cuda:0"]);
+        assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
+        let refused = without_gpu().select(Some("cuda")).expect_err("there is none");
+        assert!(refused.starts_with("there is no device `cuda`: --device takes `host`"), "{refused}");
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_refused_with_those_that_are() {
+        let refused = without_gpu().select(Some("7")).expect_err("it is not there");
+        assert_eq!(
+            refused,
+            "there is no device `7`: --device takes `host` (the host), `clockwork` (the clockwork) or all; no CUDA device \
+             (libcuda.so.1 not found)"
+        );
+    }
+
+    /// A GPU that a scheduler allocated and that is gone is an error, never a run of the CPU.
+    #[test]
+    fn a_task_measures_the_gpus_that_it_was_given() {
+        let names =
+            |selected: Selected| selected.devices.into_iter().map(|found| found.device).collect::<Vec<_>>();
+        let given = |devices: &Devices, all| devices.given("4", all).map(names);
+        assert_eq!(given(&with_gpus(), true), Ok(vec!["cuda:0".to_owned(), "cuda:1".to_owned()]));
+        assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
+        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let gone = given(&wants, true).expect_err("it is gone");
+        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU: --device takes `host`";
+        assert!(
+            gone.starts_with(why) && gone.ends_with("; no CUDA device (libcuda.so.1 not found)"),
+            "{gone}"
+        );
+        // A program without benchmarks for GPUs.
+        let usual = vec!["host".to_owned(), "clockwork".to_owned()];
+        assert_eq!(given(&without_gpu(), true), Ok(usual));
+    }
+
+    /// A broken GPU costs its own rows: it is passed over where nobody names it, and tried where somebody does.
+    #[test]
+    fn a_broken_gpu_hides_no_other() {
+        let mut devices = with_gpus();
+        devices.there[0] = Available::new("cuda:0", "cuda").with_fault("it fell off the bus");
+        let usual = devices.select(None).expect("one works");
+        assert_eq!((usual.devices.len(), &*usual.devices[0].device), (1, "cuda:1"));
+        assert_eq!(usual.notes, ["`cuda:0` does not work (it fell off the bus): measuring `cuda:1`"]);
+        assert_eq!(selected(&devices, Some("0")), ["cuda:0"]);
+        assert_eq!(selected(&devices, Some("all")), ["cuda:0", "cuda:1", "host"]);
+        // It alone is opened, fails and says why: the CPU is not measured in its place.
+        devices.there.remove(1);
+        assert_eq!(selected(&devices, None), ["cuda:0"]);
+    }
+
+    /// Nobody knows if a GPU is there, so that the CPU is measured only for those who ask for it.
+    #[test]
+    fn a_search_that_fails_is_no_machine_without_a_gpu() {
+        let mut devices = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let why = "no CUDA device (the process exited with code 0)".to_owned();
+        devices.absent[0] = Missing { kind: "cuda", why, is_lost: true };
+        for wanted in [None, Some("all")] {
+            let refused = devices.select(wanted).expect_err("it is not known");
+            assert!(refused.starts_with("the search for devices failed: --device takes `host`"), "{refused}");
+            assert!(refused.ends_with("; no CUDA device (the process exited with code 0)"), "{refused}");
+        }
+        assert_eq!(selected(&devices, Some("host")), ["host"]);
+        // A program without benchmarks for GPUs needs none.
+        devices.wanted = vec!["host", "clockwork"];
+        assert_eq!(selected(&devices, None), ["host", "clockwork"]);
+    }
+
+    #[test]
+    fn a_list_needs_no_device_to_know_its_kind() {
+        for wanted in ["0", "all", "cuda:1", "GPU-1234", "host,0"] {
+            assert!(asks_for(wanted, "cuda"), "{wanted}");
+        }
+        assert!(!asks_for("host", "cuda") && asks_for("host", "host"));
+    }
+}

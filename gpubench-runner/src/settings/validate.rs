@@ -1,0 +1,323 @@
+//! Checks settings, and turns them into the peaks of a device.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{ArgValues, Percent, RunsDir, Settings, StatedPeak};
+use crate::select::FORMS;
+use gpubench_records::{
+    DeviceInfo, Peak, PeakSource, Quantity, Sampling, Threshold, device_info::UUID, files::is_name_of_run,
+    sampling::MOST_SAMPLES,
+};
+use gpubench_stats::Rate;
+
+/// The most repetitions of a run: a mistyped number should not measure for years.
+pub(super) const MOST_RUNS: usize = 10_000;
+
+impl Settings {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Returns an error if a value is impossible, or if two settings exclude each other. It names the flag and says what to give.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        self.validate_numbers()?;
+        self.validate_names()?;
+        self.validate_conflicts()?;
+        self.selection().map(drop)
+    }
+
+    fn validate_numbers(&self) -> Result<(), String> {
+        let threshold = match self.fail_on_regression {
+            Some(Threshold::Fraction(part)) => Some(Percent(100.0 * part)),
+            _ => None,
+        };
+        for (flag, percent) in [
+            ("--precision", self.precision),
+            ("equivalence-margin", self.equivalence_margin),
+            ("--fail-on-regression", threshold),
+        ] {
+            if let Some(wrong) = percent.filter(|percent| !percent.is_valid()) {
+                return Err(format!("{flag} {}%: give a percentage above 0, such as 0.5%", wrong.0));
+            }
+        }
+        for (flag, number, most) in
+            [("--samples", self.samples, MOST_SAMPLES), ("--runs", self.runs, MOST_RUNS)]
+        {
+            if let Some(wrong) = number.filter(|number| *number == 0 || *number > most) {
+                return Err(format!("{flag} {wrong}: give 1 to {most}"));
+            }
+        }
+        let is_zero = |time: Option<Duration>| time.is_some_and(|time| time.is_zero());
+        refuse(is_zero(self.timeout), "--timeout 0s: give a time above 0")?;
+        refuse(is_zero(self.max_time), "--max-time 0s: give a time above 0")
+    }
+
+    /// Checks devices, arguments, baselines, folders and peaks for those without a name or a value.
+    fn validate_names(&self) -> Result<(), String> {
+        self.device.as_deref().map_or(Ok(()), validate_device)?;
+        if let Some(ArgValues { name, values }) = self.arg.iter().find(|arg| !arg.is_complete()) {
+            let values = values.join(",");
+            return Err(format!("--arg {name}={values}: give a name and its values, such as n=1024,4096"));
+        }
+        for (flag, name) in [("--baseline", &self.baseline), ("--save-baseline", &self.save_baseline)] {
+            // A name that begins with a point is hidden, or leads out of the folder.
+            let is_wrong = |name: &&String| name.is_empty() || (name.starts_with('.') && !name.contains('/'));
+            if let Some(wrong) = name.as_ref().filter(is_wrong) {
+                return Err(format!("{flag} `{wrong}`: give a name, or a path with a `/` in it"));
+            }
+        }
+        if let Some(name) = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)) {
+            return Err(format!("--save-baseline `{name}`: `last` and numbers name runs; give another name"));
+        }
+        let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
+        refuse(is_nameless, "--compare-with: give the name of a benchmark")?;
+        let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
+        let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
+        refuse(runs_dir, "--runs-dir: give a folder, or `none`")?;
+        self.peaks.iter().try_for_each(|StatedPeak { device, quantity, value }| {
+            let refused = |error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}");
+            read_peak(quantity, value).map(drop).map_err(refused)
+        })
+    }
+
+    fn validate_conflicts(&self) -> Result<(), String> {
+        let Sampling { min_time, max_time, .. } = self.sampling();
+        let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
+        refuse(min_time > max_time, "--min-time is more than --max-time: lower one or raise the other")?;
+        refuse(
+            self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
+            "--fail-on-regression needs --baseline or --compare-with",
+        )?;
+        refuse(
+            repeated && compared,
+            "--runs and --compare-with: a comparison repeats itself; leave out --runs",
+        )?;
+        refuse(
+            repeated && self.in_process,
+            "--runs and --in-process: each run needs a process of its own; leave out one of them",
+        )?;
+        refuse(
+            repeated && self.resume.is_some(),
+            "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
+        )?;
+        refuse(
+            self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
+            "--resume needs a folder of runs: leave out `--runs-dir none`",
+        )?;
+        refuse(
+            self.verify.is_some() && compared,
+            "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
+        )?;
+        refuse(
+            self.verify.is_some() && self.in_process,
+            "--verify and --in-process: tracing needs a process of its own; leave out one of them",
+        )?;
+        refuse(
+            self.verify.is_some() && !cfg!(feature = "verify"),
+            "--verify `cupti` needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
+        )
+    }
+}
+
+fn refuse(is_wrong: bool, message: &str) -> Result<(), String> {
+    if is_wrong { Err(message.to_owned()) } else { Ok(()) }
+}
+
+fn validate_device(device: &str) -> Result<(), String> {
+    let names: Vec<&str> = device.split(',').map(str::trim).collect();
+    if names.contains(&"") {
+        return Err(format!("--device `{device}`: give {FORMS}; several with commas between them"));
+    }
+    if names.len() > 1 && names.contains(&"all") {
+        return Err(format!(
+            "--device {device}: `all` is every device; give `all` alone, or the devices by name"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the user's peaks of this device: those of its UUID, then those of its name or of its word on the command line.
+pub(crate) fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
+    let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
+    let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
+    let stated = names.into_iter().flatten().flat_map(of_name);
+    let peak = |stated: &StatedPeak| {
+        let (quantity, value) = read_peak(&stated.quantity, &stated.value).ok()?;
+        Some(Peak::new(quantity, Rate(value), PeakSource::User, "gpubench.toml"))
+    };
+    stated.filter_map(peak).collect()
+}
+
+const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
+
+/// Returns the quantity called `name` and its peak `value`, in bytes or operations per second.
+///
+/// # Errors
+/// Returns what to give instead.
+fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
+    if name.trim().is_empty() {
+        return Err("name memory, l2, h2d, d2h, p2p or a data type, such as f32");
+    }
+    let quantity = Quantity::named(name);
+    let (units, otherwise) = match quantity {
+        Quantity::Compute(_) => (
+            &OPERATIONS,
+            "give a throughput above 0 in GFLOP/s, TFLOP/s or PFLOP/s; bandwidths are memory, l2, h2d, d2h and p2p",
+        ),
+        _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+    };
+    Ok((quantity, with_unit(value, units).ok_or(otherwise)?))
+}
+
+/// Returns the number before one of these units, in units of 1.
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
+    let value = number.trim_end().parse::<f64>().ok()? * factor;
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::Verifier;
+    use gpubench_stats::Nanoseconds;
+
+    fn usual() -> Settings {
+        Settings::default()
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_with_what_to_give() {
+        assert_eq!(usual().validate(), Ok(()));
+        let some = |name: &str| Some(name.to_owned());
+        let compare_with = || Some("sum".parse().expect("a name"));
+        for (wrong, text) in [
+            (
+                Settings { precision: Some(Percent(0.0)), ..usual() },
+                "--precision 0%: give a percentage above 0",
+            ),
+            (Settings { samples: Some(0), ..usual() }, "--samples 0: give 1 to 1000000"),
+            (Settings { samples: Some(12_000_000), ..usual() }, "--samples 12000000: give 1 to 1000000"),
+            (Settings { runs: Some(0), ..usual() }, "--runs 0: give 1 to 10000"),
+            (Settings { timeout: Some(Duration::ZERO), ..usual() }, "--timeout 0s: give a time above 0"),
+            (
+                Settings { arg: vec![ArgValues::new("n", [""; 0])], ..usual() },
+                "--arg n=: give a name and its values",
+            ),
+            (Settings { baseline: some(".."), ..usual() }, "--baseline `..`: give a name, or a path"),
+            (
+                Settings { save_baseline: some("last"), ..usual() },
+                "--save-baseline `last`: `last` and numbers name runs",
+            ),
+            (
+                Settings { save_baseline: some("12"), ..usual() },
+                "--save-baseline `12`: `last` and numbers name runs",
+            ),
+            (
+                Settings { fail_on_regression: Some(Threshold::Noise), ..usual() },
+                "--fail-on-regression needs --baseline or --compare-with",
+            ),
+            (
+                Settings {
+                    min_time: Some(Duration::from_secs(4)),
+                    max_time: Some(Duration::from_secs(1)),
+                    ..usual()
+                },
+                "--min-time is more than --max-time",
+            ),
+            (
+                Settings { runs: Some(2), compare_with: compare_with(), ..usual() },
+                "--runs and --compare-with",
+            ),
+            (Settings { runs: Some(2), resume: some("last"), ..usual() }, "--resume and --runs"),
+            (
+                Settings { verify: Some(Verifier::Cupti), in_process: true, ..usual() },
+                "--verify and --in-process",
+            ),
+            (
+                Settings { filter: vec!["/(/".into()], ..usual() },
+                "the filter `/(/` is not a valid regular expression",
+            ),
+        ] {
+            let told = wrong.validate().expect_err("it is wrong").to_string();
+            assert!(told.starts_with(text), "{told}");
+        }
+    }
+
+    #[test]
+    fn verify_needs_its_feature() {
+        let validated = Settings { verify: Some(Verifier::Cupti), ..usual() }.validate();
+        let is_named = validated.err().map(|error| error.contains("the feature `verify`"));
+        assert_eq!(is_named, (!cfg!(feature = "verify")).then_some(true));
+    }
+
+    #[test]
+    fn devices_have_names_and_all_is_alone() {
+        let validated = |device: &str| Settings { device: Some(device.to_owned()), ..usual() }.validate();
+        for wrong in ["", " ", "0,", "host,,0", "all,0", "host, all"] {
+            assert!(validated(wrong).is_err(), "{wrong}");
+        }
+        for right in ["all", "0", "0, 2", "host"] {
+            assert_eq!(validated(right), Ok(()));
+        }
+    }
+
+    #[test]
+    fn other_settings_come_before_those_of_quick() {
+        assert_eq!(Settings::default().sampling(), Sampling::USUAL);
+        let max_time = Some(Duration::from_secs(1));
+        let rules = Settings { quick: Some(true), max_time, ..Settings::default() }.sampling();
+        assert_eq!((rules.max_time, rules.energy), (Nanoseconds::from_seconds(1.0), Some(false)));
+        assert_eq!((rules.extended_max_time, rules.benchmark_max_time), (Nanoseconds::ZERO, false));
+    }
+}
+
+#[cfg(test)]
+mod peaks_tests {
+    use super::*;
+    use gpubench_records::device_info::Value;
+
+    #[test]
+    fn peaks_are_those_of_the_device_its_uuid_first() {
+        let text = r#"
+            [peaks]
+            "NVIDIA H200" = { memory = "4800GB/s", "bf16 tensor" = "0.8 PFLOP/s" }
+            GPU-1 = { memory = "4.7TB/s" }
+            host = { f64 = "2TFLOP/s" }
+        "#;
+        let peaks = Settings::from_toml(text).expect("it is right").peaks;
+        let of = |name, uuid: &str, device| {
+            let mut info = DeviceInfo::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()));
+            info.add(peaks_of(&peaks, &info));
+            let values = info.peaks.into_iter().map(|peak| (peak.quantity.name().to_owned(), peak.value.0));
+            values.collect::<Vec<_>>()
+        };
+        let [memory, tensor] =
+            [("memory", 4.8e12), ("bf16 tensor", 800e12)].map(|(name, value)| (name.to_owned(), value));
+        let h200 = of("NVIDIA H200", "GPU-2", "cuda:0");
+        assert!(h200.len() == 2 && h200.contains(&memory) && h200.contains(&tensor), "{h200:?}");
+        assert_eq!(of("NVIDIA H200", "GPU-1", "cuda:0")[0], ("memory".to_owned(), 4.7e12));
+        assert_eq!(of("a CPU", "", "host"), [("f64".to_owned(), 2e12)]);
+        assert_eq!(of("NVIDIA H100", "GPU-3", "cuda:1"), []);
+    }
+
+    #[test]
+    fn a_peak_has_a_unit_of_its_quantity() {
+        for (name, value) in [
+            ("memory", "4800"),
+            ("memory", "60TFLOP/s"),
+            ("p2p", "60TFLOP/s"),
+            ("memory", "0GB/s"),
+            ("memory", "infGB/s"),
+            ("f32", "4800GB/s"),
+            ("f32", "-1TFLOP/s"),
+            ("mem", "4800GB/s"),
+            ("", "1GB/s"),
+        ] {
+            assert!(read_peak(name, value).is_err(), "{name} = {value}");
+        }
+    }
+}

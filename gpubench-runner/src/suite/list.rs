@@ -1,0 +1,90 @@
+//! Lists the selected benchmarks: for people, for test runners, or for programs.
+
+use std::fmt::Write;
+
+use super::cli::TextFormat;
+use super::prepare::{Planner, Task, kinds_of};
+use super::{SuiteError, share::Share};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::{select, settings::Settings};
+use gpubench_records::exit::Exit;
+use gpubench_records::text::printable;
+use gpubench_runtime::{JobStatus, device::Available, registry};
+use gpubench_stats::format::counted;
+use serde_json::json;
+
+/// Lists the selected benchmarks, with or without their devices; of a run that is shared, those of this task.
+pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
+    let (entries, device) = (registry::entries(), options.device.as_deref());
+    let kinds: Vec<_> = kinds_of(&entries)
+        .into_iter()
+        .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
+        .map(|kind| Available::new(kind, kind))
+        .collect();
+    // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
+    if let (Some(device), [], false) = (device, &kinds[..], format == TextFormat::Terse) {
+        let message = format!(
+            "--device {device}: no benchmark of this program runs on such a device: leave out --device and GPUBENCH_DEVICE to list all"
+        );
+        return Err(SuiteError::new(message, Exit::NoDevice));
+    }
+    let mut planner = Planner::new(Task::Measure, &entries, options, Share::new(options)?)?;
+    let mut selection = planner.selection.clone();
+    // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
+    let missing = if selection.ignored == Ignored::Only && format == TextFormat::Terse {
+        planner.found(device).missing(device)
+    } else {
+        Vec::new()
+    };
+    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
+    // Test runners expect ignored benchmarks in a list.
+    if selection.ignored == Ignored::Left {
+        selection.ignored = Ignored::Included;
+    }
+    let (lacking, there): (Vec<_>, Vec<_>) =
+        kinds.into_iter().partition(|found| missing.iter().any(|missing| missing.kind == found.kind));
+    let asks_for_ignored = options.ignored && options.filter.is_empty();
+    let mut plan = Plan::default();
+    for (selection, kinds) in [(&selection, there), (&all, lacking)] {
+        match Plan::new(&entries, selection, &kinds, &[], &mut planner.lister) {
+            Ok(part) => plan.jobs.extend(part.jobs),
+            // A test runner asks each program, and most have nothing for it. That nothing is ignored is no mistake.
+            Err(PlanError::Nothing { .. })
+                if format == TextFormat::Terse || kinds.is_empty() || asks_for_ignored => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(text(&planner.share.narrow(plan), format))
+}
+
+/// Writes one line for each job of `plan`.
+fn text(plan: &Plan, format: TextFormat) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for (job, status) in &plan.jobs {
+        let name = printable(&job.to_string());
+        _ = match (format, status) {
+            (TextFormat::Pretty, JobStatus::Skipped(why)) => {
+                writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
+            }
+            (TextFormat::Pretty | TextFormat::Terse, _) => {
+                writeln!(text, "{name}: benchmark")
+            }
+            (TextFormat::Json, _) => {
+                let (name, device, caches) = (json!(job.to_string()), json!(job.device), json!(job.caches));
+                let skipped = match status {
+                    JobStatus::Skipped(why) => format!(",\"skipped\":{}", json!(why)),
+                    _ => String::new(),
+                };
+                writeln!(text, "{{\"name\":{name},\"device\":{device},\"caches\":{caches}{skipped}}}")
+            }
+        };
+    }
+    if format == TextFormat::Pretty {
+        let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
+        let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
+        let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
+    }
+    text
+}

@@ -1,0 +1,342 @@
+//! A measurement, from settings to a run that is compared with baselines and stored. Nothing here prints: observers get
+//! [`RunEvent`]s.
+
+use std::time::{Duration, Instant};
+use std::{collections::HashSet, path::PathBuf};
+
+use clap::{ArgMatches, Command};
+
+use super::prepare::{Planner, Task, runs_folder, with_commit};
+use super::{
+    SuiteError, peaks,
+    printer::{MeasuredRun, Printer},
+    progress::Progress,
+    share::Share,
+};
+use crate::plan::{Plan, Selection};
+use crate::runner::lock::{self, Lock};
+use crate::runner::single_cases::{Answer, SingleCases};
+use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
+use crate::settings::{RunsDir, Settings};
+use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping};
+use gpubench_core::{BenchmarkOptions, Entry};
+use gpubench_records::baseline::{Baseline, MOST_AGAIN};
+use gpubench_records::exit::Exit;
+use gpubench_records::files::{self as store, OpenBaselines};
+use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
+use gpubench_runtime::{Job, JobStatus};
+use gpubench_stats::format::counted;
+use gpubench_table::Page;
+
+/// A run that can begin: only the devices themselves may still refuse it.
+pub(super) struct Prepared<'a> {
+    task: Task,
+    options: &'a Settings,
+    selection: Selection,
+    entries: Vec<&'static Entry>,
+    setup: RunSetup,
+    peak_sources: PeakSources,
+    baselines: OpenBaselines,
+    /// The path of the driver's library, if it was found.
+    driver: Option<PathBuf>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Plans the run, and opens everything that it reads from.
+    pub(super) fn new(
+        task: Task,
+        mut program: Program,
+        options: &'a Settings,
+        events: &mut dyn RunEvents,
+    ) -> Result<Self, SuiteError> {
+        let entries = task.entries();
+        // Ceilings are stored elsewhere, and are no run of the suite.
+        let is_run = task == Task::Measure;
+        let share = if is_run { Share::new(options)? } else { Share::default() };
+        let mut planner = Planner::new(task, &entries, options, share)?;
+        let store = if is_run { runs_folder(options, events)? } else { None };
+        let is_stored = store.is_some() || task == Task::Extension;
+        program.fingerprint = is_stored.then(store::fingerprint).flatten();
+        let mut setup = planner.run_setup(program, store)?;
+        let Planner { selection, mut lister, .. } = planner;
+        let driver = lister.library.take();
+        drop(lister);
+        if task == Task::MeasurePeaks {
+            peaks::set_cache_states(&mut setup.plan);
+        }
+        if options.one_at_a_time || options.in_process {
+            setup.plan.one_at_a_time();
+        }
+        let (peak_sources, remarks) = peaks::sources(task, &entries, options);
+        setup.notes.extend(remarks);
+        let baselines = match task {
+            Task::Extension => OpenBaselines::default(),
+            _ => {
+                let last = last_baseline(&setup.program.suite, options)?;
+                OpenBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
+                    .map_err(SuiteError::usage)?
+            }
+        };
+        if setup.program.opt_level == "0" {
+            let slow =
+                "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
+            setup.notes.push(slow.to_owned());
+        }
+        Ok(Self { task, options, selection, entries, setup, peak_sources, baselines, driver })
+    }
+
+    /// Returns a sentence if no case is this task's.
+    pub(super) fn empty_share(&self) -> Option<String> {
+        let task = self.setup.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
+        let cases = counted(task.cases.unwrap_or_default(), "case");
+        Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
+    }
+
+    /// Measures the plan until it is done or a signal comes. Samples are dropped once they are in a file, if `drops_samples` and nothing
+    /// later reads them.
+    ///
+    /// # Errors
+    /// Returns an error if nothing could be measured. Later problems are part of the result.
+    pub(super) fn measure(
+        self,
+        events: &mut dyn RunEvents,
+        drops_samples: bool,
+    ) -> Result<MeasuredRun, SuiteError> {
+        let Self { task, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
+        stopping::watch();
+        let is_measured = setup.resumed.of(&setup.plan).len() < setup.plan.planned_cases().count();
+        events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
+        let (mut locks, clock_lock) = lock(&setup, options, events)?;
+        events.event(&RunEvent::DevicesOpening);
+        setup.program.package = setup.program.package.map(with_commit);
+        let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
+        let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
+        config.drops_samples = drops_samples && !is_compared && config.runs == 1;
+        // Without worker processes there are no new ones.
+        let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
+        let began = Instant::now();
+        let mut again = MeasureAgain { baselines: &baselines, threshold, began, measured: None, passes: 0 };
+        let mut next = |plan: &Plan, run: &Run| again.next(plan, run);
+        let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
+        let (mut run, file, ended) = runner::measure(
+            &supervisor,
+            setup,
+            &config,
+            &mut locks,
+            &mut next,
+            events,
+            &stopping::has_signal,
+        );
+        events.event(&RunEvent::RunEnded(&run));
+
+        // A repeated run cannot be resumed.
+        let resumable = file == RunFile::Stored && config.runs == 1;
+        let mut problems: Vec<SuiteError> = Vec::new();
+        problems.extend(ended.err().map(|cause| SuiteError::Ended {
+            cause,
+            signal: stopping::signal(),
+            resumable,
+        }));
+        problems.extend(release(clock_lock).err());
+        if task == Task::MeasurePeaks {
+            problems.extend(peaks::store(&mut run, options, events));
+        }
+        compare(&mut run, &baselines, &entries, options, &selection);
+        // An earlier baseline is worth more than part of a run.
+        if problems.is_empty() {
+            // It is stored without its own comparison.
+            let comparison = run.baseline_comparison.take();
+            problems.extend(baselines.save(&run).err().map(SuiteError::failed));
+            run.baseline_comparison = comparison;
+            if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
+                let results = counted(run.records.len(), "result");
+                let suspect = match run.counts().suspect {
+                    0 => String::new(),
+                    number => format!(", {number} of them suspect,"),
+                };
+                events.event(&RunEvent::Remark(&format!("saved {results}{suspect} as baseline `{name}`")));
+            }
+        }
+        Ok(MeasuredRun { run, problems, file })
+    }
+
+    /// Lets an extension measure the cases of its benchmarks one at a time.
+    pub(super) fn extend(
+        self,
+        extension: &Extension,
+        flags: &ArgMatches,
+        printer: &Printer<'_>,
+        progress: &mut Progress<'static>,
+    ) -> Result<Exit, SuiteError> {
+        let Self { options, entries, mut setup, peak_sources, driver, .. } = self;
+        let mut jobs = Vec::new();
+        for (job, status) in std::mem::take(&mut setup.plan.jobs) {
+            let entry = entries.iter().find(|entry| entry.path() == job.benchmark);
+            if let Some(entry) = entry.filter(|entry| (extension.is_for)(&entry.options)) {
+                let one = |cache: &Cache| (*entry, job.clone().with_caches(vec![*cache]), status.clone());
+                jobs.extend(job.caches.iter().map(one));
+            }
+        }
+        setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
+        stopping::watch();
+        let (_locks, clock_lock) = lock(&setup, options, progress)?;
+        setup.program.package = setup.program.package.map(with_commit);
+        let config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
+        progress.begin(None, "measurements");
+        let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);
+        let (sampling, RunSetup { program, notes, .. }) = (config.sampling, setup);
+        let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
+        let ended = (extension.run)(flags, &mut session);
+        session.cases.supervisor.dismiss();
+        let released = release(clock_lock);
+        match ended {
+            Err(error @ SuiteError::Ended { .. }) => Err(error),
+            ended => released.and(ended),
+        }
+    }
+}
+
+/// Locks the devices of a run, and their clocks if the user wants that.
+fn lock(
+    RunSetup { devices, program, .. }: &RunSetup,
+    options: &Settings,
+    events: &mut dyn RunEvents,
+) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
+    let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
+    let locks = lock::lock(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
+    // If clocks cannot be locked, nothing is measured with other clocks instead.
+    let clocks = options.lock_clocks.map(|target| {
+        ClockLock::lock(devices, target)
+            .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))
+    });
+    Ok((locks, clocks.transpose()?))
+}
+
+/// Unlocks clocks.
+fn release(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
+    clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
+}
+
+/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`.
+fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, SuiteError> {
+    if options.baseline.as_deref() != Some(store::LAST) {
+        return Ok(None);
+    }
+    let folder = match &options.runs_dir {
+        Some(RunsDir::In(folder)) => folder.clone(),
+        _ => store::runs().unwrap_or_else(|| store::kept().join("runs")),
+    };
+    let (name, run) = store::run_before(&folder, suite, u64::MAX)
+        .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
+    Ok(Some(Baseline::of(name, run)))
+}
+
+/// Compares a run with the baseline.
+fn compare(
+    run: &mut Run,
+    baselines: &OpenBaselines,
+    entries: &[&Entry],
+    options: &Settings,
+    selection: &Selection,
+) {
+    // A device that is left out has no missing cases, unless another of its model is there.
+    let devices: Vec<String> = run.devices.iter().map(|info| info.device.clone()).collect();
+    let models: Vec<String> = run.devices.iter().map(|info| info.name.clone()).collect();
+    let is_selected = |record: &Record| {
+        let CaseId { benchmark, args, model, cache } = &record.case;
+        (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
+            && selection.takes(entries, benchmark, args, *cache)
+    };
+    run.regression_threshold = options.fail_on_regression;
+    baselines.check(run, &is_selected);
+}
+
+/// The time that measuring again may always take. It may take as long as the run took before, if that is more.
+const LEAST_BUDGET: Duration = Duration::from_secs(60);
+
+/// The plans of what is measured again.
+struct MeasureAgain<'a> {
+    baselines: &'a OpenBaselines,
+    /// The gate; without one nothing is measured again.
+    threshold: Option<Threshold>,
+    began: Instant,
+    /// The end of the run's own plan.
+    measured: Option<Instant>,
+    passes: usize,
+}
+
+impl MeasureAgain<'_> {
+    /// Returns the next pass of `plan`, if one is needed and there is time. Both cases of a job, hot and cold, are measured again: they
+    /// are measured together.
+    fn next(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
+        let threshold = self.threshold?;
+        let now = Instant::now();
+        let measured = *self.measured.get_or_insert(now);
+        let budget = (measured - self.began).max(LEAST_BUDGET);
+        if self.passes == MOST_AGAIN || now - measured >= budget {
+            return None;
+        }
+        self.passes += 1;
+        let slower = self.baselines.seem_regressed(run, threshold);
+        let slower: HashSet<_> = slower.into_iter().map(Record::planned).collect();
+        let jobs = plan.jobs.iter().filter(|(job, _)| {
+            job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
+        });
+        let plan = Plan { jobs: jobs.cloned().collect(), ..Plan::default() };
+        (!plan.jobs.is_empty()).then_some(plan)
+    }
+}
+
+/// An action in place of measuring, with its flags.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension {
+    /// The id of the flag that requests the action.
+    pub flag: &'static str,
+    /// Adds its flags to the command line.
+    pub add_flags: fn(Command) -> Command,
+    /// Returns true for the benchmarks that the action is about.
+    pub is_for: fn(&BenchmarkOptions) -> bool,
+    /// Performs the action.
+    pub run: fn(&ArgMatches, &mut Session<'_>) -> Result<Exit, SuiteError>,
+}
+
+/// The selected cases, on locked devices, and the ways to measure and to print.
+pub struct Session<'a> {
+    /// The jobs, each of one case, with their benchmarks.
+    pub jobs: Vec<(&'static Entry, Job, JobStatus)>,
+    /// The sampling options of the user.
+    pub sampling: Sampling,
+    /// This program.
+    pub program: Program,
+    /// Notes on the selection.
+    pub notes: Vec<String>,
+    /// Measures and tests single cases, and has the facts of the devices that were used so far.
+    pub cases: SingleCases<'a>,
+    progress: &'a mut Progress<'static>,
+    printer: &'a Printer<'a>,
+}
+
+impl Session<'_> {
+    /// Measures a job of one case, interleaved with its partner if it has one. Checks neither outputs nor writes.
+    ///
+    /// # Errors
+    /// Returns an error if nothing more can be measured. The inner error is the job's own failure, which a second worker has
+    /// confirmed.
+    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+        self.progress.try_job(job);
+        self.cases.measure(job, sampling)
+    }
+
+    /// Returns the page that text is printed on.
+    pub fn page(&self) -> Page {
+        self.printer.page()
+    }
+
+    /// Prints text on standard output.
+    ///
+    /// # Errors
+    /// Returns an error if standard output refuses it.
+    pub fn print(&self, text: &str) -> Result<(), SuiteError> {
+        self.progress.aside(|| self.printer.print(text))
+    }
+}

@@ -1,0 +1,256 @@
+//! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
+//! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
+
+use std::{env, error::Error as StdError, io::ErrorKind, process::ExitCode};
+
+use self::cli::{Action, Caller, Exit, Options};
+use self::error::{conclude, print_problems, say, warn};
+use self::measure::{Extension, Prepared};
+use self::prepare::Task;
+use self::printer::Printer;
+use self::progress::Progress;
+use crate::runner::{RunEvents, clock_lock};
+use crate::settings::Settings;
+use crate::system::{children, stopping};
+use gpubench_records::{Program, Run};
+use gpubench_runtime::worker;
+
+pub use self::error::SuiteError;
+
+mod bench_targets;
+pub(crate) mod cli;
+pub(crate) mod error;
+mod list;
+pub(crate) mod measure;
+mod peaks;
+mod prepare;
+pub(crate) mod printer;
+pub(crate) mod progress;
+mod share;
+mod status_line;
+mod test_mode;
+
+/// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
+pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) -> ExitCode {
+    // A worker too: it writes a file in memory, and starts without what this process has set.
+    stopping::outlive_file_limits();
+    if let Some(ended) = run_as_child() {
+        return ended;
+    }
+    children::remember_ends();
+    match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
+        Ok(options) => conclude(run(&options, program)).into(),
+        Err(message) => match message.print() {
+            // If even this cannot be printed, the exit code still reports it.
+            _ if message.use_stderr() => Exit::Usage.into(),
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                conclude(Err(SuiteError::not_printed(error))).into()
+            }
+            _ => Exit::Done.into(),
+        },
+    }
+}
+
+/// Measures, keeps clocks locked or launches for a profiler, for the process that started this one. Returns `None` in any other process.
+pub fn run_as_child() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1);
+    let served = match arguments.next()? {
+        flag if flag == worker::FLAG => worker::serve(),
+        flag if flag == clock_lock::FLAG => clock_lock::serve(&env::args().skip(2).collect::<Vec<_>>()),
+        flag if flag == worker::PROFILED_FLAG => {
+            worker::serve_profiled(arguments.next().unwrap_or_default().as_ref())
+        }
+        _ => return None,
+    };
+    Some(conclude(served.map(|()| Exit::Done).map_err(SuiteError::failed)).into())
+}
+
+/// Returns the program as its help and its version name it.
+fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>) -> Caller {
+    let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
+    let version = format!("{own}(gpubench {})", program.version);
+    let target = program.suite.rsplit('/').next().unwrap_or_default();
+    let folder = env::current_exe().ok().and_then(|path| Some(path.parent()?.file_name()?.to_owned()));
+    let command = match (is_bench_target, folder) {
+        (true, _) => format!("cargo bench --bench {target} --"),
+        (false, Some(folder)) if folder == "examples" => format!("cargo run --example {target} --"),
+        _ => target.to_owned(),
+    };
+    Caller { name: program.suite.clone(), command, version, is_bench_target, extension }
+}
+
+/// Does what the command line asks for.
+fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
+    let Options { action, settings, warning } = options;
+    let printer = Printer::new(settings)?;
+    warning.iter().for_each(|warning| warn(warning));
+    let measure = |task| measure_and_show(task, program.clone(), settings, &printer);
+    match action {
+        Action::Measure => measure(Task::Measure),
+        // Of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
+        Action::MeasurePeaks => match peaks::of_this_machine(settings.device.as_deref()) {
+            Some(device) if settings.device.is_some() => peaks::measure_again(device, settings, &printer),
+            this_machine => match (measure(Task::MeasurePeaks), this_machine) {
+                (Err(SuiteError::NoGpu), Some(device)) => peaks::measure_again(device, settings, &printer),
+                (measured, _) => measured,
+            },
+        },
+        Action::Extension(extension, flags) => {
+            let mut progress = progress(settings);
+            let prepared = Prepared::new(Task::Extension, program, settings, &mut progress)?;
+            prepared.extend(extension, flags, &printer, &mut progress)
+        }
+        Action::List(format) => {
+            printer.print(&list::list(settings, *format)?)?;
+            Ok(Exit::Done)
+        }
+        Action::Test { format, fail_fast } => {
+            let (text, ended) = test_mode::test(settings, *format, *fail_fast)?;
+            let printed = printer.print(&text);
+            ended.and_then(|exit| printed.map(|()| exit))
+        }
+    }
+}
+
+fn progress<'a>(options: &Settings) -> Progress<'a> {
+    if options.quiet { Progress::quiet() } else { Progress::default() }
+}
+
+fn measure_and_show(
+    task: Task,
+    program: Program,
+    options: &Settings,
+    printer: &Printer<'_>,
+) -> Result<Exit, SuiteError> {
+    let mut progress = progress(options);
+    progress.printer = Some(printer);
+    let prepared = Prepared::new(task, program, options, &mut progress)?;
+    if let Some(empty) = prepared.empty_share() {
+        warn(&empty);
+        return Ok(Exit::Done);
+    }
+    let outputs = printer.open_outputs()?;
+    let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
+    printer.show(measured, std::mem::take(&mut progress.shown), &outputs)
+}
+
+/// Anything that keeps [`Suite::measure`] from its task, as a sentence.
+///
+/// ```
+/// # fn measure(suite: &gpubench_runner::Suite) -> Result<(), Box<dyn std::error::Error>> {
+/// let run = match suite.measure(&Default::default()) {
+///     Ok(run) => run,
+///     Err(error) => match error.into_run() {
+///         Ok(interrupted) => *interrupted,
+///         Err(error) => return Err(error.into()), // nothing was measured
+///     },
+/// };
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<SuiteError>);
+
+impl Error {
+    /// Returns the exit code of a program that ends with this error.
+    pub fn exit(&self) -> Exit {
+        self.0.exit()
+    }
+
+    /// Returns everything that was measured, if the run began.
+    pub fn run(&self) -> Option<&Run> {
+        match &*self.0 {
+            SuiteError::Incomplete { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns everything that was measured, if the run began.
+    ///
+    /// # Errors
+    /// Returns the error itself if it did not begin.
+    pub fn into_run(self) -> Result<Box<Run>, Self> {
+        match *self.0 {
+            SuiteError::Incomplete { run, .. } => Ok(run),
+            other => Err(other.into()),
+        }
+    }
+}
+
+impl From<SuiteError> for Error {
+    fn from(error: SuiteError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+/// The benchmarks of this program, which its code can measure repeatedly and in any order.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    build: Program,
+}
+
+impl Suite {
+    /// Measures the selected cases and returns the run. Prints nothing.
+    ///
+    /// Failed cases are records of the run, marked by their verdicts. Ctrl-C, SIGTERM and SIGHUP end the run.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if the run could not begin: nothing matches, for instance, or the device is missing. If it
+    /// began and did not finish, or could not be stored as a baseline, [`Error::run`] is everything that was measured.
+    pub fn measure(&self, options: &Settings) -> Result<Run, Error> {
+        self.measure_with(options, &mut ())
+    }
+
+    /// Measures as [`measure`](Self::measure) does while `events` observes the run.
+    /// [`Progress`](crate::Progress) shows it on standard error.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] in the same cases.
+    pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
+        let mut measured = || {
+            options.validate().map_err(SuiteError::usage)?;
+            let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
+            prepared.measure(events, false)?.into_result()
+        };
+        Ok(measured()?)
+    }
+}
+
+impl Settings {
+    /// Reads the settings from the `GPUBENCH_…` variables and from the user's `gpubench.toml`.
+    ///
+    /// # Errors
+    /// Returns an error if a variable or the file has a wrong setting.
+    pub fn from_env() -> Result<Self, Error> {
+        Ok(cli::from_env()?)
+    }
+}
+
+/// Runs such a program: its `main` calls this with its code as `body`. If another process of the program
+/// started this one, to measure for instance, it does that work instead.
+///
+/// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own exit code;
+/// any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
+pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn StdError>>) -> ExitCode {
+    run_as_child().unwrap_or_else(|| body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done).into())
+}
+
+/// Prints the error of a program, and returns its exit code.
+fn conclude_any(error: Box<dyn StdError>) -> Exit {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return *exit;
+    }
+    match error.downcast_ref::<Error>() {
+        Some(error) => print_problems(&error.0, false),
+        None => say(&format!("error: {error}")),
+    }
+    let mut cause = Some(&*error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return error.exit();
+        }
+        cause = error.source();
+    }
+    Exit::Failed
+}

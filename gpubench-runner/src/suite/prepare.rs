@@ -1,0 +1,393 @@
+//! Plans a run: the selection, or with `--resume` the rest of an earlier run, its devices, and the commit that the program was built from.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+use std::{fs, sync::mpsc};
+
+use super::{SuiteError, share::Share};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::runner::lister::WorkerLister;
+use crate::runner::resume::ResumedRecords;
+use crate::runner::supervisor::Supervisor;
+use crate::runner::{RunEvent, RunEvents, RunSetup};
+use crate::select::{self, Devices, Missing, Selected};
+use crate::settings::{RunsDir, Settings};
+use gpubench_core::Entry;
+use gpubench_records::files::{self, self as store};
+use gpubench_records::{EarlierRun, Package, Program, threads};
+use gpubench_runtime::device::{Available, DeviceKind};
+use gpubench_runtime::{devices::kinds, registry, system::machine::host};
+
+/// The purpose of a plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Measures benchmarks.
+    Measure,
+    /// Measures the ceilings of the device.
+    MeasurePeaks,
+    /// Launches each benchmark once.
+    Test,
+    /// Measures benchmarks as an extension does.
+    Extension,
+}
+
+impl Task {
+    /// Returns the benchmarks for this task.
+    pub(super) fn entries(self) -> Vec<&'static Entry> {
+        if self == Self::MeasurePeaks { kinds::ceilings::entries() } else { registry::entries() }
+    }
+}
+
+/// Plans cases on devices.
+pub(super) struct Planner<'a> {
+    task: Task,
+    entries: &'a [&'a Entry],
+    options: &'a Settings,
+    pub selection: Selection,
+    /// Lists arguments and devices.
+    pub lister: WorkerLister<'static>,
+    /// The share that is this task's.
+    pub share: Share,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        task: Task,
+        entries: &'a [&'a Entry],
+        options: &'a Settings,
+        share: Share,
+    ) -> Result<Self, SuiteError> {
+        let selection = options.selection().map_err(SuiteError::usage)?;
+        // A signal ends this process while it plans, and with it the worker.
+        let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
+        let lister = WorkerLister::new(supervisor, options.time_limit());
+        Ok(Self { task, entries, options, selection, lister, share })
+    }
+
+    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
+    /// rest is measured on the devices of that run, unless the user or the scheduler names others.
+    pub(super) fn run_setup(
+        &mut self,
+        program: Program,
+        store: Option<(PathBuf, bool)>,
+    ) -> Result<RunSetup, SuiteError> {
+        let options = self.options;
+        let earlier = match (&options.resume, &store) {
+            (Some(name), Some((runs, _))) => self.earlier_run(runs, name, &program.suite)?,
+            _ => None,
+        };
+        // A task that is started again is given other devices, perhaps on another node.
+        let before = earlier.iter().filter(|_| self.share.given().is_none());
+        let names: Vec<&str> =
+            before.flat_map(|earlier| &earlier.run.devices).map(|info| &*info.device).collect();
+        let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
+        let (planned, Selected { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
+        let planned = planned?;
+        if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
+            let benchmarks = match planned.absent.len() {
+                1 => "this benchmark needs one".to_owned(),
+                number => format!("these {number} benchmarks need one"),
+            };
+            return Err(SuiteError::new(format_args!("{why}; {benchmarks}"), super::Exit::NoDevice));
+        }
+        let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
+        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
+        let plan = self.share.narrow(planned);
+        let resumed = earlier.map(|earlier| {
+            let limit = options.time_limit().into();
+            ResumedRecords::from_earlier(earlier, &plan, &program, &options.sampling(), limit)
+        });
+        let (resumed, task) = (resumed.unwrap_or_default(), self.share.task.take());
+        Ok(RunSetup { plan, devices, program, notes, resumed, task, store })
+    }
+
+    /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
+    /// that can be started again says `--resume` the first time too.
+    fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, SuiteError> {
+        let earlier = match &self.share.task {
+            Some(task) if name == store::LAST => EarlierRun::of_task(runs, task, suite, host().as_deref()),
+            _ => EarlierRun::open(runs, name, suite).map(Some),
+        };
+        earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
+    }
+
+    /// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing
+    /// device.
+    pub(super) fn plan_on_devices(
+        &mut self,
+        device: Option<&str>,
+    ) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
+        let no_device = |error| SuiteError::new(error, super::Exit::NoDevice);
+        let given = self.share.given().map(|(given, all)| (given.to_owned(), all));
+        let selected = match (&given, device) {
+            (Some((given, all)), None) => self.found(None).given(given, *all),
+            // The error names all that is there.
+            (_, Some(_)) => self.found(device).select(device).or_else(|_| self.found(None).select(device)),
+            // Nothing is timed, so that the CPU is no stand-in for a GPU.
+            (_, None) if self.task == Task::Test => self.found(None).one_of_each_kind(),
+            (_, None) => self.found(None).select(None),
+        };
+        let mut selected = selected.map_err(no_device)?;
+        let mut planned = self.plan_all(&selected);
+        // A test runner starts a process for each listed name, whatever its device.
+        let is_one_name = self.options.exact && device.is_none() && given.is_none();
+        if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
+            let all = self.found(None).one_of_each_kind().map_err(no_device)?;
+            let on_others = self.plan_all(&all);
+            if let Ok(plan) = &on_others {
+                let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
+                selected = all;
+                selected.devices.retain(is_used);
+                planned = on_others;
+            }
+        }
+        if let Ok(plan) = &planned {
+            note_absent(plan, &mut selected.notes);
+        }
+        if self.task == Task::MeasurePeaks && selected.devices.is_empty() {
+            return Err(SuiteError::NoGpu);
+        }
+        Ok((planned, selected))
+    }
+
+    /// Searches for devices of the entries' kinds, or only for those that `wanted` may name: a driver that nobody needs is not started.
+    pub(super) fn found(&mut self, wanted: Option<&str>) -> Devices {
+        let searched: Vec<&DeviceKind> = kinds::listed()
+            .iter()
+            .copied()
+            .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
+            .collect();
+        Devices::of(&kinds_of(self.entries), self.lister.devices(&searched))
+    }
+
+    fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {
+        Plan::new(self.entries, &self.selection, devices, missing, &mut self.lister)
+    }
+
+    /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
+    /// too.
+    fn plan_all(&mut self, Selected { devices, missing, .. }: &Selected) -> Result<Plan, PlanError> {
+        if self.task != Task::Test || self.selection.ignored != Ignored::Only {
+            return self.plan(devices, missing);
+        }
+        let all = Selection { ignored: Ignored::Included, ..self.selection.clone() };
+        let own = self.plan(devices, &[]);
+        let absent = Plan::new(self.entries, &all, &[], missing, &mut self.lister);
+        match (own, absent) {
+            (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
+            (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
+            (plan, _) => plan,
+        }
+    }
+}
+
+/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device.
+fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
+    let Some((_, why)) = plan.absent.first() else { return };
+    let left_out = match plan.absent.len() {
+        1 => "1 benchmark needs one and is left out".to_owned(),
+        number => format!("{number} benchmarks need one and are left out"),
+    };
+    match notes.iter_mut().find(|note| note.starts_with(why)) {
+        Some(note) => *note += &format!("; {left_out}"),
+        None => notes.push(format!("{why}: {left_out}")),
+    }
+}
+
+/// Returns a note about filters that match nothing, with others that do.
+fn note_unmatched(plan: &Plan) -> Option<String> {
+    let filters: Vec<String> = plan.unmatched.iter().map(|filter| format!("`{filter}`")).collect();
+    (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
+}
+
+/// Returns the folder for this run and earlier ones, and true if the run fails without its file there. Without the folder, warns that the run
+/// is not stored, which is an error if the user needs it.
+pub(super) fn runs_folder(
+    options: &Settings,
+    events: &mut dyn RunEvents,
+) -> Result<Option<(PathBuf, bool)>, SuiteError> {
+    let (folder, is_named) = match &options.runs_dir {
+        Some(RunsDir::Nowhere) => return Ok(None),
+        Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
+        None => (store::runs(), false),
+    };
+    let error = match folder {
+        None => "this program has no folder for its runs: --runs-dir names one".to_owned(),
+        Some(folder) => match fs::create_dir_all(&folder) {
+            Ok(()) => return Ok(Some((folder, is_named))),
+            Err(error) => format!("--runs-dir `{}`: {error}", folder.display()),
+        },
+    };
+    if is_named || options.resume.is_some() {
+        return Err(SuiteError::usage(error));
+    }
+    events.event(&RunEvent::Warning(&format!("this run is not kept: {error}")));
+    Ok(None)
+}
+
+/// Returns the kinds of device that the entries run on, in order of first appearance.
+pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for variant in entries.iter().flat_map(|entry| entry.variants) {
+        if !kinds.contains(&variant.device) {
+            kinds.push(variant.device);
+        }
+    }
+    kinds
+}
+
+/// The endings of files that programs are built from. Changes to other files leave a program unchanged.
+const SOURCES: [&str; 13] =
+    ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
+
+/// The longest wait for git, which answers in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Returns the package with the commit that this program was built from, if git knows it.
+pub(crate) fn with_commit(package: Package) -> Package {
+    let (sender, answer) = mpsc::channel();
+    let folder = package.folder.clone();
+    // If no thread can be started, there is no answer. A late answer is ignored.
+    _ = threads::start("git", move || {
+        let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
+        _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
+    });
+    let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();
+    Package { commit, dirty, ..package }
+}
+
+/// Returns the commit of the checkout with the package in `folder`, and true if files have changed since, if none of its sources is newer than a
+/// program `built` at this time.
+fn state(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
+    // The paths of all files of the checkout, as seen from `folder`.
+    let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
+    let files = files.split('\0').filter(|file| !file.is_empty());
+    // A package that another project's checkout ignores, such as one of cargo's registry, is not part of its
+    // commit.
+    let is_tracked = files.clone().any(|file| file == "Cargo.toml");
+    let is_source =
+        |file: &Path| file.extension().is_some_and(|ending| SOURCES.iter().any(|it| ending == *it));
+    // Git reports a missing file as a change.
+    let is_newer = |file: &Path| {
+        file.symlink_metadata().and_then(|file| file.modified()).is_ok_and(|modified| modified > built)
+    };
+    if !is_tracked || files.map(|file| folder.join(file)).any(|file| is_source(&file) && is_newer(&file)) {
+        return None;
+    }
+    let status = ask(git, folder, &["status", "--porcelain=v2", "--branch", "--untracked-files=no"])?;
+    let commit = status.lines().find_map(|line| line.strip_prefix("# branch.oid "))?;
+    let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let dirty = status.lines().any(|line| !line.starts_with('#'));
+    is_commit.then(|| (commit.to_owned(), dirty))
+}
+
+/// Runs git in `folder` and returns what it prints, if it succeeds.
+fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(git);
+    // A hook of another checkout sets these to that checkout.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        command.env_remove(name);
+    }
+    command.arg("--no-optional-locks").arg("-C").arg(folder).args(arguments);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok().filter(|_| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A checkout with a package in one of its folders. All files are an hour old.
+    struct Checkout(TempDir);
+
+    impl Checkout {
+        fn new() -> Self {
+            let checkout = Self(tempfile::tempdir().expect("a folder"));
+            checkout.git(&["init", "--quiet"]);
+            fs::create_dir_all(checkout.package().join("src")).expect("a folder");
+            for file in ["Cargo.toml", "src/main.rs", "README.md"] {
+                checkout.write(file, "before", hours_ago(1));
+            }
+            checkout.git(&["add", "."]);
+            checkout.commit();
+            checkout
+        }
+
+        fn package(&self) -> PathBuf {
+            self.0.path().join("kernels")
+        }
+
+        #[track_caller]
+        fn git(&self, arguments: &[&str]) -> String {
+            let who =
+                ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
+            ask("git", self.0.path(), &[&who, arguments].concat()).expect("git does it")
+        }
+
+        fn commit(&self) -> String {
+            self.git(&["commit", "--quiet", "--all", "--message", "a change"]);
+            self.git(&["rev-parse", "HEAD"]).trim().to_owned()
+        }
+
+        fn write(&self, file: &str, text: &str, modified: SystemTime) {
+            let path = self.package().join(file);
+            fs::write(&path, text).expect("it can be written");
+            File::options()
+                .write(true)
+                .open(path)
+                .and_then(|file| file.set_modified(modified))
+                .expect("a time");
+        }
+
+        fn state(&self, built: SystemTime) -> Option<(String, bool)> {
+            state("git", &self.package(), built)
+        }
+    }
+
+    fn hours_ago(hours: u64) -> SystemTime {
+        SystemTime::now() - Duration::from_secs(3600 * hours)
+    }
+
+    #[test]
+    fn a_program_is_of_the_commit_whose_files_it_was_built_from() {
+        let checkout = Checkout::new();
+        let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
+        let clean = (commit.clone(), false);
+        assert_eq!(checkout.state(SystemTime::now()), Some(clean));
+        // Changed, then built, and only then committed.
+        checkout.write("src/main.rs", "after", hours_ago(1));
+        assert_eq!(checkout.state(hours_ago(0)), Some((commit.clone(), true)));
+        let later = checkout.commit();
+        assert_ne!(later, commit);
+        assert_eq!(checkout.state(hours_ago(0)), Some((later, false)));
+    }
+
+    #[test]
+    fn what_changed_after_the_build_leaves_it_unknown() {
+        let checkout = Checkout::new();
+        assert_eq!(checkout.state(hours_ago(2)), None, "its source is newer than the program");
+        // No program is built from a text for people.
+        checkout.write("README.md", "after", SystemTime::now());
+        assert!(checkout.state(hours_ago(0)).is_some_and(|(_, dirty)| dirty));
+        checkout.write("src/main.rs", "after", SystemTime::now());
+        assert_eq!(checkout.state(hours_ago(0) - Duration::from_secs(60)), None);
+    }
+
+    #[test]
+    fn without_a_checkout_or_git_it_is_unknown() {
+        let checkout = Checkout::new();
+        assert_eq!(state("no-git-here", &checkout.package(), SystemTime::now()), None);
+        assert_eq!(state("git", &checkout.package().join("gone"), SystemTime::now()), None);
+        // A package in another project's checkout, and not part of it.
+        let other = checkout.0.path().join("vendored");
+        fs::create_dir(&other).expect("a folder");
+        fs::write(other.join("Cargo.toml"), "").expect("a file");
+        assert_eq!(state("git", &other, SystemTime::now()), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Starts child processes, each the leader of a group with everything that it starts, and ends the whole group.
+
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Once};
+use std::{env, io, os::fd::OwnedFd};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
+
+use super::stopping::is_ignored;
+
+/// A child process and everything that it starts and that is still in its group.
+pub struct Family {
+    child: Child,
+    group: Pid,
+}
+
+/// Writes requests to a child.
+pub(crate) type Requests = UnixStream;
+/// Reads the replies of a child.
+pub(crate) type Replies = UnixStream;
+
+impl Family {
+    /// Starts `command` in a group of its own, which a terminal's Ctrl-C does not reach.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        remember_ends();
+        let child = command.process_group(0).spawn()?;
+        let group = Pid::from_child(&child);
+        Ok(Self { child, group })
+    }
+
+    /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
+    /// [`take_channel`](gpubench_runtime::system::stdio::take_channel). Its output goes to standard error. It is named as this process.
+    pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, Requests, Replies)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());
+        if let Some(name) = env::args_os().next() {
+            command.arg0(name);
+        }
+        // The command holds a copy of the child's end of the socket; it is dropped here, so that this side sees the socket close.
+        let family = Self::start(&mut command)?;
+        let replies = ours.try_clone()?;
+        Ok((family, ours, replies))
+    }
+
+    /// Returns true if the child has ended. Does not reap it, so that its group's number stays its own.
+    pub fn has_ended(&mut self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that the process was reaped already.
+        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    /// Asks all of it to end.
+    pub(crate) fn ask_to_end(&self) {
+        // Fails only if nobody is left.
+        _ = kill_process_group(self.group, Signal::TERM);
+    }
+
+    /// Ends all of it at once.
+    pub fn kill(&self) {
+        // Fails only if nobody is left.
+        _ = kill_process_group(self.group, Signal::KILL);
+    }
+
+    /// Waits for the child. Its number may then belong to another process, so that no other method may be called.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+/// Has the system remember how children end until they are waited for. It forgets that at once in a process that was started with
+/// SIGCHLD ignored, as `trap '' CHLD` has it.
+pub fn remember_ends() {
+    static CHECKED: Once = Once::new();
+
+    CHECKED.call_once(|| {
+        if is_ignored(SIGCHLD) {
+            // Any handler has it remember. This cannot fail: the signal can be caught. The flag is nobody's.
+            _ = signal_hook::flag::register(SIGCHLD, Arc::default());
+        }
+    });
+}
+
+/// The path of this running program, which stays valid if its file was replaced: a run uses one build only.
+pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Returns the end of a process in words.
+pub(crate) fn end_in_words(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("the process was ended by signal {}", signal_name(signal)),
+        (None, Some(code)) => format!("the process exited with code {code}"),
+        (None, None) => "the process ended".to_owned(),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
+}
+
+/// Returns true if the process was ended by a signal that others send.
+pub(crate) fn is_from_outside(status: ExitStatus) -> bool {
+    status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
+}
+
+/// Takes this process out of reach of a terminal's Ctrl-C.
+pub(crate) fn leave_terminal() {
+    // Fails if this process already leads a process group. That group is then its own.
+    _ = rustix::process::setsid();
+}

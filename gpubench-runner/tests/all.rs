@@ -1,0 +1,4 @@
+//! The runner without a device: parsers, recorded runs.
+
+mod parsing;
+mod recorded;

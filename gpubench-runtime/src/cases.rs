@@ -1,0 +1,240 @@
+//! The combinations of arguments to measure an instance of a benchmark with, from its axes and the values that the user gives instead; and
+//! the arguments of the benchmark that a job is compared with: those that `--compare-with` gives, and else the job's own. Runs the
+//! user's code for the axes.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catch::catch;
+use crate::job::{Job, JobStatus};
+use crate::registry::{self, Entry, select, show};
+use gpubench_core::{ArgAxis, Variant, while_listed};
+use gpubench_records::{
+    Arg, ArgValues, BenchmarkId, CaseSelection, DeviceId, Failure, Stage, id::shown_name, selection::amount,
+};
+
+/// The cases that an instance offers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The selected combinations, the last axis varying fastest.
+    pub combinations: Vec<(Vec<Arg>, JobStatus)>,
+    /// The names of its axes.
+    pub axes: Vec<String>,
+    /// An axis that cannot take the user's value, and the reason.
+    pub refused: Option<(String, String)>,
+}
+
+/// An instance of a benchmark whose cases on a device are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedVariant {
+    /// The benchmark's path.
+    pub benchmark: String,
+    /// The number of the instance in the benchmark's entry.
+    pub variant: usize,
+    /// The device, or its kind if it is missing.
+    pub device: String,
+}
+
+impl ListedVariant {
+    /// Lists its cases that `cases` selects by their names and arguments.
+    ///
+    /// # Errors
+    /// Returns an error if the user's code for the axes panics, or if an axis has no values.
+    pub fn list(&self, entries: &[&Entry], cases: &CaseSelection) -> Result<Listed, Failure> {
+        let entry = entries.iter().find(|entry| entry.path() == self.benchmark);
+        let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
+            Failure::new(Stage::Args, format_args!("`{}` is not in this program", self.benchmark))
+        })?;
+        let generics = registry::generics(variant);
+        let wanted = |args: &[Arg]| cases.matches(&shown_name(&self.benchmark, args));
+        while_listed(DeviceId::parse(&self.device).ordinal, || list(variant, &generics, &cases.args, &wanted))
+    }
+}
+
+/// Lists `variant`, whose types and constants are `generics`.
+///
+/// # Errors
+/// Returns an error if the user's code for the axes panics, or if an axis has no values.
+fn list(
+    variant: &Variant,
+    generics: &[Arg],
+    given: &[ArgValues],
+    wanted: &dyn Fn(&[Arg]) -> bool,
+) -> Result<Listed, Failure> {
+    show(variant, |sweeps, case| {
+        let rows = sweeps.iter().map(|axes| AxisRows::of(axes, given)).collect::<Result<Vec<_>, _>>()?;
+        let refused = rows.iter().find_map(|rows| rows.refused.clone());
+        let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
+        let status = |args: &[Arg]| {
+            if refused.is_some() || !case.0.skips() {
+                return JobStatus::Measured;
+            }
+            let skipped = catch(Stage::Args, || {
+                select(args, sweeps)?;
+                Ok(case.0.skipped())
+            });
+            match skipped {
+                Ok(None) => JobStatus::Measured,
+                Ok(Some(why)) => JobStatus::Skipped(why.to_owned()),
+                Err(failure) => JobStatus::Broken(failure),
+            }
+        };
+        let combinations = product(generics, &rows).into_iter().filter(|args| wanted(args));
+        Ok(Listed {
+            combinations: combinations.map(|args| (args.clone(), status(&args))).collect(),
+            axes: sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect(),
+            refused,
+        })
+    })
+}
+
+/// The values of one axis, or of several that go together: a row per step.
+struct AxisRows {
+    names: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    refused: Option<(&'static str, String)>,
+}
+
+impl AxisRows {
+    fn of(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
+        let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
+        let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
+            let given = given.iter().find(|given| given.name == axis.name())?;
+            Some(given.values.iter().map(|value| taken(*axis, value)).collect())
+        };
+        let given: Vec<Option<Vec<String>>> = axes.iter().map(of_user).collect();
+        // If all are replaced, the listed values are not needed.
+        let replaced: Option<Vec<Vec<String>>> = given.iter().cloned().collect();
+        let columns = replaced.clone().unwrap_or_else(|| axes.iter().map(|axis| axis.values()).collect());
+        if let Some((name, _)) = names.iter().zip(&columns).find(|(_, values)| values.is_empty()) {
+            return Err(Failure::new(Stage::Args, format_args!("`{name}` lists no values")));
+        }
+        let steps = columns.first().map_or(1, Vec::len);
+        if let Some(other) = columns.iter().position(|values| values.len() != steps) {
+            let (one, other, values) = (names[0], names[other], columns[other].len());
+            let message = format!(
+                "`{one}` and `{other}` go together, and `{one}` has {steps} values where `{other}` has {values}"
+            );
+            if given[0].is_none() {
+                return Err(Failure::new(Stage::Args, message));
+            }
+            return Ok(Self { rows: vec![columns.concat()], names, refused: Some((one, message)) });
+        }
+        let row = |step: usize| columns.iter().map(|values| values[step].clone()).collect();
+        let mut rows: Vec<Vec<String>> = (0..steps).map(row).collect();
+        // A value given twice makes one case, because a case is identified by its name.
+        let mut seen = HashSet::new();
+        rows.retain(|row| seen.insert(row.clone()));
+        let refused = axes.iter().zip(replaced.iter().flatten()).find_map(|(axis, values)| {
+            let refused = values.iter().find_map(|value| axis.select(value).err())?;
+            Some((axis.name(), refused.to_string()))
+        });
+        let mut rows = Self { names, rows, refused };
+        if replaced.is_none() {
+            rows.choose(&given);
+        }
+        Ok(rows)
+    }
+
+    /// Keeps the rows whose values are among those given for some of the axes. A value that is not listed
+    /// would have no partners on the other axes.
+    fn choose(&mut self, given: &[Option<Vec<String>>]) {
+        for (column, values) in given.iter().enumerate() {
+            let Some(values) = values else { continue };
+            let unlisted = values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value));
+            if let Some(value) = unlisted {
+                let name = self.names[column];
+                let others: Vec<String> = self
+                    .names
+                    .iter()
+                    .filter(|other| **other != name)
+                    .map(|other| format!("`{other}`"))
+                    .collect();
+                let message = format!(
+                    "`{value}` is not listed: `{name}` goes together with {}, which must be given too",
+                    others.join(" and ")
+                );
+                self.refused = Some((name, message));
+                return;
+            }
+        }
+        self.rows.retain(|row| {
+            row.iter()
+                .zip(given)
+                .all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
+        });
+    }
+}
+
+/// Returns the value of an axis that the user gives as this text: the text, or the number that it is, as in `1M`, if only that is a
+/// value.
+fn taken(axis: &dyn ArgAxis, text: &str) -> String {
+    let number = || amount(text).filter(|number| axis.select(text).is_err() && axis.select(number).is_ok());
+    number().unwrap_or_else(|| text.to_owned())
+}
+
+/// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep
+/// varies fastest.
+fn product(same: &[Arg], sweeps: &[AxisRows]) -> Vec<Vec<Arg>> {
+    sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
+        let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
+            sweep.rows.iter().map(move |row| {
+                let step = sweep.names.iter().zip(row);
+                let step = step.map(|(name, value)| Arg { name: (*name).to_owned(), value: value.clone() });
+                args.iter().cloned().chain(step).collect()
+            })
+        });
+        extended.collect()
+    })
+}
+
+/// The arguments of a partner, and the benchmark's reason if it leaves them out.
+pub type Partner = (Vec<Arg>, Option<String>);
+
+/// Returns the partner of `job`: an instance of the benchmark `with`, which has the given arguments.
+///
+/// # Errors
+/// Returns the reason that the two do not pair.
+pub fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> Result<Partner, String> {
+    let entry = |path: &str| entries.iter().find(|entry| entry.path() == path);
+    let all = entry(&with.benchmark).ok_or_else(|| format!("`{with}` is not in this program"))?.variants;
+    let (device, kind) = (&job.device, DeviceId::parse(&job.device).kind);
+    let variants: Vec<&Variant> = all.iter().filter(|variant| variant.device == kind).collect();
+    let first = variants
+        .first()
+        .ok_or_else(|| format!("that does not run on {device}; only what runs on one device is compared"))?;
+    let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
+    let axes = show(first, |sweeps, _| {
+        Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
+    });
+    let generics = first.generics.iter().map(|generic| generic.name.to_owned());
+    let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();
+    if let Some(arg) = with.args.iter().find(|arg| !names.contains(&arg.name)) {
+        return Err(format!("that has no argument `{}`", arg.name));
+    }
+    let value = |name: &String| {
+        let arg = with.args.iter().chain(&job.args).find(|arg| arg.name == *name).cloned();
+        arg.ok_or_else(|| {
+            format!("only that has the argument `{name}`; say which by --compare-with 'NAME[{name}=…]'")
+        })
+    };
+    let args = names.iter().map(value).collect::<Result<Vec<Arg>, String>>()?;
+    // Types and constants choose the code to measure, so only one side may have them. Any other argument that only one side has
+    // may change the work.
+    let own = entry(&job.benchmark).map_or(&[][..], |entry| entry.variants);
+    let is_generic = |name: &str| own.iter().flat_map(|variant| variant.generics).any(|one| one.name == name);
+    if let Some(arg) = job.args.iter().find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name)) {
+        return Err(format!("only this has the argument `{}`", arg.name));
+    }
+    let variant = variants.iter().find(|variant| registry::is_chosen(variant, &args)).ok_or_else(|| {
+        let generics: Vec<String> = args.iter().take(first.generics.len()).map(Arg::to_string).collect();
+        let generics = generics.join(", ");
+        format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
+    })?;
+    let skipped = show(variant, |sweeps, case| {
+        select(&args, sweeps)?;
+        Ok(case.0.skipped().map(str::to_owned))
+    });
+    Ok((args, skipped.map_err(refused)?))
+}

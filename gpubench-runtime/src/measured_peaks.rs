@@ -1,0 +1,130 @@
+//! Peaks that a device does not report and that are measured once. In: a device and the user's cache. Out: its facts, and its peaks
+//! in the cache.
+
+use std::path::Path;
+
+use crate::device::{Device, DeviceError};
+use crate::system::machine::host;
+use gpubench_records::{Ceiling, DeviceInfo, Peak};
+
+pub use gpubench_records::files::ceilings::CeilingCache;
+
+/// Returns the cache in `folder`, or in the user's cache folder.
+pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
+    // A program that is not optimised computes at a part of the rate.
+    let build = match (cfg!(debug_assertions), env!("GPUBENCH_OPT_LEVEL")) {
+        (true, _) => ", debug build",
+        (false, "3") => "",
+        (false, _) => ", less optimised build",
+    };
+    CeilingCache::in_folder(folder, &format!("{}{build}", host().unwrap_or_default()))
+}
+
+/// Returns the facts of `device`. Measures the peaks that `ceilings` is to keep unless it has them, and stores them there if they are
+/// certain: whoever reads them there adds them. Peaks that are not stored are among the facts.
+pub(crate) fn device_of(
+    device: &mut dyn Device,
+    ceilings: Option<&CeilingCache>,
+) -> Result<DeviceInfo, DeviceError> {
+    let mut info = device.info()?;
+    let stored = ceilings.and_then(|ceilings| ceilings.read(&info).ok()).unwrap_or_default();
+    if !stored.is_empty() {
+        return Ok(info);
+    }
+    let peaks = device.measure_peaks();
+    let is_kept = peaks.iter().all(|peak| !peak.uncertain)
+        && ceilings.is_some_and(|ceilings| {
+            let named = |peak: &Peak| Ceiling { name: peak.quantity.name().to_owned(), peak: peak.clone() };
+            let measured: Vec<Ceiling> = peaks.iter().map(named).collect();
+            // Without a folder that can be written each run measures them.
+            ceilings.keep(&info, &measured).is_ok_and(|file| file.is_some())
+        });
+    if !is_kept {
+        info.add(peaks);
+    }
+    Ok(info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    use crate::device::{SampleOptions, Sampler, Work};
+    use gpubench_records::device_info::{PeakSource, Quantity, THREADS, Value};
+    use gpubench_records::failure::Failure;
+    use gpubench_stats::units::Rate;
+
+    /// A CPU whose memory is faster in each measurement, and that counts these.
+    struct Cpu {
+        measured: usize,
+        uncertain: bool,
+    }
+
+    impl Device for Cpu {
+        fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
+            let mut info = DeviceInfo::new("host", "a CPU").with_property(THREADS, Value::Count(2));
+            info.runs_program_code = true;
+            Ok(info)
+        }
+
+        fn measure_peaks(&mut self) -> Vec<Peak> {
+            self.measured += 1;
+            let rate = Rate(1e9 * self.measured as f64);
+            let peak = Peak::new(Quantity::MemoryBandwidth, rate, PeakSource::Measured, "copy");
+            vec![if self.uncertain { peak.uncertain() } else { peak }]
+        }
+
+        fn sampler<'a>(
+            &'a mut self,
+            _: &'a mut dyn Work,
+            _: &SampleOptions,
+        ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+            unreachable!("nothing is sampled")
+        }
+    }
+
+    /// Returns the peaks in GB/s that a run with this cache has.
+    fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
+        let mut info = device_of(cpu, ceilings.as_ref()).expect("nothing fails");
+        let stored =
+            ceilings.map_or(Ok(Vec::new()), |ceilings| ceilings.read(&info)).expect("it can be used");
+        info.add(stored.into_iter().map(|ceiling| ceiling.peak).collect());
+        info.peaks.iter().map(|peak| peak.value.0 / 1e9).collect()
+    }
+
+    #[test]
+    fn peaks_of_a_cpu_are_measured_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut cpu = Cpu { measured: 0, uncertain: false };
+        let cache = || ceiling_cache(Some(folder.path()));
+        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [1.0]]);
+
+        let file = fs::read_dir(folder.path().join("ceilings")).expect("it is there").next();
+        let file = file.expect("there is one").expect("it can be read").path();
+        fs::write(&file, "no JSON").expect("it can be written");
+        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[2.0], [2.0]], "a damaged file");
+
+        cache().expect("a folder was given").forget(&cpu.info().expect("nothing fails")).expect("it can be");
+        assert_eq!(peaks(&mut cpu, cache()), [3.0], "asked for again");
+    }
+
+    #[test]
+    fn peaks_that_cannot_be_kept_are_measured_in_each_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a file");
+        fs::write(&file, "").expect("it can be written");
+        let mut cpu = Cpu { measured: 0, uncertain: false };
+        let cache = || ceiling_cache(Some(&file));
+        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [2.0]]);
+        assert_eq!(peaks(&mut cpu, None), [3.0]);
+    }
+
+    #[test]
+    fn uncertain_peaks_are_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut cpu = Cpu { measured: 0, uncertain: true };
+        let cache = || ceiling_cache(Some(folder.path()));
+        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [2.0]]);
+    }
+}
