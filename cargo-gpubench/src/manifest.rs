@@ -111,20 +111,20 @@ impl Manifest {
         self.document.contains_key("workspace") || !folder.ancestors().skip(2).any(is_workspace)
     }
 
-    /// Builds benchmarks without optimisation of the crates that only read and print, unless the manifest has a profile for them. Returns true if it does.
+    /// Builds benchmarks without optimisation of the crates that measure nothing, unless the manifest has a profile for them. Returns true if it does.
     pub(crate) fn leave_unoptimized(&mut self) -> bool {
         if self.document.contains_key("profile") || !self.is_root() {
             return false;
         }
         let mut packages = Table::new();
-        for name in ["gpubench-records", "gpubench-table"] {
+        for name in ["gpubench-records", "gpubench-runner", "gpubench-table"] {
             let mut options = Table::from_iter([("opt-level", 0)]);
             options.set_dotted(true);
             packages.insert(name, Item::Table(options));
         }
-        packages.decor_mut().set_prefix(
-            "\n# These only read and print: benchmarks build faster without their optimisation.\n",
-        );
+        packages
+            .decor_mut()
+            .set_prefix("\n# These measure nothing: benchmarks build faster without their optimisation.\n");
         let above = |name: &str, below: Table| {
             let mut table = Table::new();
             table.set_implicit(true);
