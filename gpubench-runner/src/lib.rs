@@ -1,4 +1,4 @@
-//! Leads a run of gpubench: what is selected, when it is measured, what is printed and stored. Each step knows only those before:
+//! Leads a run of gpubench: what is selected, when it is measured, what is printed and stored. Data goes one way:
 //!
 //! `settings` → `plan` → `runner` → `suite`
 //!

@@ -1,5 +1,4 @@
-//! The runtime of gpubench: what measures, in the process that launches. A measurement passes through it in one direction, and each
-//! step knows only those before:
+//! The runtime of gpubench: what measures, in the process that launches. Data goes one way:
 //!
 //! `registry` → `job` → `worker` ([`device`] and `measure`) → records
 //!
