@@ -164,7 +164,7 @@ const VARIABLES: [&str; 4] = ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RU
 /// for a value that may be one of the command line.
 pub(crate) fn origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
-    if env::args().any(|arg| arg.contains(quoted)) {
+    if env::args().skip(1).any(|arg| arg.contains(quoted)) {
         return String::new();
     }
     let has = |text: &str| text.split([',', '"', '\'', '[', ']']).any(|value| value.trim() == quoted);
