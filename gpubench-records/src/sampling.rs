@@ -28,7 +28,8 @@ gpubench_stats::stored! {
         pub min_time: Nanoseconds,
         /// The longest sampling of a case.
         pub max_time: Nanoseconds,
-        /// The longest sampling of a case whose `max_time` has no room for the fewest samples that have an interval, if that is enough for them.
+        /// The longest sampling of a case on a CPU, and of a case whose `max_time` has no room for the fewest samples that have an interval,
+        /// if that is enough for them. Only where it is more than `max_time`.
         #[serde(default)]
         pub extended_max_time: Nanoseconds,
         /// True if a benchmark's own `max_time` overrides this `max_time`.
@@ -66,6 +67,14 @@ impl Sampling {
     #[must_use]
     pub fn precision_on(&self, path: Path) -> f64 {
         if path == Path::Host { self.precision.max(self.cpu_precision) } else { self.precision }
+    }
+
+    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may take the extended time.
+    #[must_use]
+    pub fn on(&self, path: Path) -> Self {
+        let max_time =
+            if path == Path::Host { self.max_time.max(self.extended_max_time) } else { self.max_time };
+        Self { precision: self.precision_on(path), max_time, ..*self }
     }
 
     /// Returns the first setting that differs from `earlier`, such as `--precision`.

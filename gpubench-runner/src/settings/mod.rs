@@ -89,7 +89,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: sample for at most 50 ms per case
+    /// Measure roughly: sample for at most 50 ms per case, on a CPU 300 ms
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 

@@ -54,13 +54,13 @@ pub fn measure(
     monitor: Option<Box<dyn Monitor>>,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<Samples, Failure> {
-    let precision = sampling.precision_on(sampler.method().path);
-    let sampling = &Sampling { precision, ..*sampling };
+    let asked = sampling;
+    let sampling = &asked.on(sampler.method().path);
     let mut checked = CheckedGroups::new(sampler)?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::of_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
-    let warmed = warm_up::warm_up(sampler, &mut checked, sampling, &mut size, &mut warming, report_step)?;
+    let warmed = warm_up::warm_up(sampler, &mut checked, asked, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
     let others = LAUNCHES_BESIDE as f64 * warmed.launch_time().unwrap_or_default();
     let mut limit = sampling.max_time - warmed.beyond - others;
@@ -85,7 +85,7 @@ pub fn measure(
                 report_step,
             )?;
             let spent = taken.spent();
-            if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(sampling) {
+            if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(asked) {
                 break taken;
             }
             warm_up.launches += taken.events.len();

@@ -145,7 +145,9 @@ pub(super) fn valid_median(measurement: Option<&Measurement>, verdict: &Verdict)
 pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling, deadline: Instant) -> Sampling {
     let own = options.max_time.filter(|_| sampling.benchmark_max_time);
     let max_time = own.map_or(sampling.max_time, Nanoseconds::from_seconds);
-    Sampling { max_time: max_time.min((time_until(deadline) / 2).into()), ..*sampling }
+    let most = (time_until(deadline) / 2).into();
+    let extended_max_time = sampling.extended_max_time.min(most);
+    Sampling { max_time: max_time.min(most), extended_max_time, ..*sampling }
 }
 
 pub(super) fn time_until(deadline: Instant) -> Duration {
