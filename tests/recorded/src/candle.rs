@@ -6,7 +6,7 @@ use gpubench::cuda::Gpu;
 use gpubench::{CaseError, LaunchStream, gpu_bench};
 
 /// A device of candle's with a stream of its own.
-pub struct Candle(Device);
+pub struct Candle(pub Device);
 
 impl LaunchStream for Candle {
     type Source = Gpu;

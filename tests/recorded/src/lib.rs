@@ -2,5 +2,7 @@
 
 #[cfg(feature = "candle")]
 pub mod candle;
+#[cfg(feature = "candle")]
+pub mod candle_sizes;
 pub mod graphs;
 pub mod session;

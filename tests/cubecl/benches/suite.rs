@@ -1,0 +1,1 @@
+gpubench::main!(hidden_cubecl);
