@@ -26,7 +26,7 @@ impl Captured {
         let device = Device::cuda(ordinal);
         let data_type = if data_type == "f16" { DType::F16 } else { DType::F32 };
         let a = Tensor::<2>::random([n, n], Distribution::Uniform(-1.0, 1.0), (&device, data_type));
-        let b = Tensor::<2>::eye(n, (&device, data_type));
+        let b = Tensor::<2>::eye(n, &device).cast(data_type);
         let product: Product = Box::new({
             let a = a.clone();
             move || a.clone().matmul(b.clone())
