@@ -25,12 +25,6 @@ fn data_type(name: &str) -> DType {
     if name == "f16" { DType::F16 } else { DType::F32 }
 }
 
-/// Returns the operations of a product.
-fn flops(name: &str) -> usize {
-    let (a, b) = shapes(name);
-    2 * a.iter().product::<usize>() * b[b.len() - 1]
-}
-
 /// Softmax of each row.
 ///
 /// # Errors
@@ -70,7 +64,6 @@ pub fn softmax(x: &Tensor, _candle: &Candle) -> candle_core::Result<Tensor> {
         let [a, b] = [a, b].map(|shape| make(shape, self::data_type(data_type), &stream.0));
         Ok((a?, b?))
     },
-    flops = self::flops(shape),
     cold,
     check = |out, a, _b, _shape, _data_type, value| {
         let expected = if value == "zeros" { 0.0 } else { a.dim(a.rank() - 1)? as f32 };
