@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::device::SampleOptions;
-    use crate::device::one_by_one::sampler;
+    use crate::device::single_launch_sampler::sampler;
     use gpubench_records::method::{Cache, Flush};
 
     /// A time that launches move.

@@ -127,7 +127,7 @@ impl Interruptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::one_by_one::sampler;
+    use crate::device::single_launch_sampler::sampler;
     use crate::device::{SampleOptions, Work};
     use gpubench_records::failure::Failure;
     use gpubench_records::method::{Cache, Flush, Timer};

@@ -1,5 +1,5 @@
 //! The seam to devices that time one launch at a time. In: work; out: its time by the device's own clock, and the [`Timer`] that
-//! gave it. [`one_by_one`](super::one_by_one) makes samplers of it.
+//! gave it. [`single_launch_sampler`](super::single_launch_sampler) makes samplers of it.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const FEWEST_READINGS: usize = 101;
 const READING_TIME: Duration = Duration::from_millis(20);
 
 /// A device that times one launch at a time by its own clock. It needs no `Sampler` of its own: its
-/// [`Device`](super::Device) returns [`sampler`](super::one_by_one::sampler) and [`pair_sampler`](super::one_by_one::pair_sampler), which reset, flush and take turns.
+/// [`Device`](super::Device) returns [`sampler`](super::single_launch_sampler::sampler) and [`pair_sampler`](super::single_launch_sampler::pair_sampler), which reset, flush and take turns.
 pub trait LaunchTimer {
     /// The path of its samples, as it is shown and recorded.
     const PATH: Path = Path::Device;

@@ -8,21 +8,21 @@ mod clock_target;
 mod error;
 #[cfg(feature = "doctor")]
 pub(crate) mod finding;
+pub(crate) mod interleaving;
 mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
 mod monitor;
-pub mod one_by_one;
-pub(crate) mod turns;
+pub mod single_launch_sampler;
 
 use std::any::Any;
 
 pub use available::Available;
 pub use clock_target::ClockTarget;
 pub use error::DeviceError;
+pub use interleaving::swapped;
 pub use kind::DeviceKind;
 pub use monitor::Monitor;
-pub use turns::swapped;
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::{
@@ -41,7 +41,7 @@ pub trait DeviceType: Device + StreamSource + Sized {
     fn open(ordinal: usize) -> Result<Self, DeviceError>;
 }
 
-/// Something that runs launches and can time them. [`LaunchTimer`](one_by_one::LaunchTimer) shortens one that times
+/// Something that runs launches and can time them. [`LaunchTimer`](single_launch_sampler::LaunchTimer) shortens one that times
 /// launches one by one.
 ///
 /// Methods that need records of one kind of device, such as CUPTI's, have defaults and are hidden: they change without notice.

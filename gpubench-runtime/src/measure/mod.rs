@@ -5,14 +5,14 @@ mod checked;
 mod clock;
 mod energy;
 mod groups;
+mod interleaving;
 mod interrupted;
-mod places;
+mod relocation;
+mod sampling_loop;
 mod second_clock;
 mod stop_policy;
-mod taken;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod warm_up;
 mod watch;
 
@@ -27,8 +27,8 @@ use self::clock::ClockReadings;
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
-use self::taken::TakenSamples;
-pub use self::turns::{Placement, Rounds, compare};
+pub use self::interleaving::{Placement, Rounds, compare};
+use self::sampling_loop::TakenSamples;
 use self::watch::Watch;
 
 /// The launches of a case besides its warm-up and its samples: the checked one, and two on fresh inputs.

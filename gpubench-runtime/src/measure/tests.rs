@@ -1,8 +1,8 @@
 //! The protocol of a measurement against a sampler in memory: order, budgets, the stop rule, failures.
 
+mod interleaving;
 mod shared;
 mod stopping;
-mod turns;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -11,8 +11,8 @@ mod flush;
 mod guarded;
 mod kernels;
 pub(crate) mod limits;
-mod places;
 mod profile;
+mod relocation;
 mod sampling;
 #[cfg(feature = "verify")]
 mod trace;
@@ -32,7 +32,7 @@ use self::driver::{CallError, EventPair, Own, check_for, wait};
 use self::flush::Flusher;
 use self::guarded::{Enqueued, Guarded};
 use self::kernels::Kernels;
-use self::places::Spacers;
+use self::relocation::Spacers;
 use self::sampling::clocks::{ClockProbe, Dither, Stamps};
 use self::sampling::empty::OneMore;
 pub use self::sampling::graph::Replay;

@@ -8,7 +8,7 @@ use std::io::{Read, Seek};
 use std::{hint::black_box, path::Path, time::Instant};
 
 use super::{PinnedPool, timed};
-use crate::device::one_by_one::ThreadTime;
+use crate::device::single_launch_sampler::ThreadTime;
 use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
 use gpubench_stats::Nanoseconds;

@@ -24,7 +24,8 @@ use self::clock::PoolThreads;
 use self::flush::{FlushSweep, drop_input_lines, lines_refused};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
-    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work, one_by_one,
+    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
+    single_launch_sampler,
 };
 use gpubench_records::{
     Cache, DeviceInfo, Failure, Flush, LaunchInfo, Observation, Path, Peak, Timer, Value,
@@ -122,7 +123,7 @@ impl Device for Host {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.awake = Awake::of(&self.pool, wanted.cache);
-        one_by_one::sampler(self, work, wanted)
+        single_launch_sampler::sampler(self, work, wanted)
     }
 
     fn pair_sampler<'a>(
@@ -131,7 +132,7 @@ impl Device for Host {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.awake = Awake::of(&self.pool, wanted.cache);
-        one_by_one::pair_sampler(self, works, wanted)
+        single_launch_sampler::pair_sampler(self, works, wanted)
     }
 }
 

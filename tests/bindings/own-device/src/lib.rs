@@ -5,7 +5,7 @@ pub mod hardware;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use gpubench::device::one_by_one::{self, LaunchTimer};
+use gpubench::device::single_launch_sampler::{self, LaunchTimer};
 use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, Failure, SampleOptions, Sampler, Work};
 use gpubench::device_info::{DeviceInfo, Peak, PeakSource, Quantity, Value};
 use gpubench::units::{Bytes, Hertz, Nanoseconds, Rate};
@@ -55,7 +55,7 @@ impl Device for Coprocessor {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        one_by_one::sampler(self, work, wanted)
+        single_launch_sampler::sampler(self, work, wanted)
     }
 }
 

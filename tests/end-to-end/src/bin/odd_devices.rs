@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::clockwork::{Clockwork, Tower};
-use gpubench::device::one_by_one::{self, LaunchTimer};
+use gpubench::device::single_launch_sampler::{self, LaunchTimer};
 use gpubench::device::{Device, DeviceError, DeviceKind, DeviceType, Failure, SampleOptions, Sampler, Work};
 use gpubench::device_info::DeviceInfo;
 use gpubench::units::Nanoseconds;
@@ -140,7 +140,7 @@ impl<const CLOCK: usize> Device for Broken<CLOCK> {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        one_by_one::sampler(self, work, wanted)
+        single_launch_sampler::sampler(self, work, wanted)
     }
 }
 

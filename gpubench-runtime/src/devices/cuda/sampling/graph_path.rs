@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::graph::{Capture, Executable};
 use super::samples::{Clock, SamplingState};
 use crate::device::{SampledGroup, Work as _};
-use crate::devices::cuda::{driver::Event, places};
+use crate::devices::cuda::{driver::Event, relocation};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median_below_step};
 
@@ -142,10 +142,10 @@ impl<'a> GraphPath<'a> {
         let (device, work) = (&mut *self.samples.device, self.samples.works.first());
         let can_move = match self.can_move {
             Some(can_move) => can_move,
-            None => places::can_move(device, work, place)?,
+            None => relocation::can_move(device, work, place)?,
         };
         self.can_move = Some(can_move);
-        self.moves = can_move && places::relocate_inputs(device, work, place)?;
+        self.moves = can_move && relocation::relocate_inputs(device, work, place)?;
         Ok(self.moves)
     }
 

@@ -6,7 +6,7 @@ use std::{ops::Range, time::Duration};
 use gpubench_driver::sys::{self, CUstream};
 
 use super::empty::{Empty, SPACE};
-use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, turns};
+use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, interleaving};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
@@ -101,7 +101,7 @@ impl<'a> Works<'a> {
 /// Maps places between two orders for launches that take turns: the order in which they run, and the order with the
 /// first of each pair first. The map is its own inverse.
 fn turn(place: usize) -> usize {
-    if turns::swapped(place / 2) { place ^ 1 } else { place }
+    if interleaving::swapped(place / 2) { place ^ 1 } else { place }
 }
 
 impl<'a> SamplingState<'a> {

@@ -13,7 +13,7 @@ use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
 use super::driver::{EventPair, wait};
-use super::{Cuda, flush::Suspended, guarded::Guarded, places::relocate_inputs, sampling::empty::SPACE};
+use super::{Cuda, flush::Suspended, guarded::Guarded, relocation::relocate_inputs, sampling::empty::SPACE};
 use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};

@@ -7,7 +7,8 @@ use super::checked::{CheckedGroups, GroupCost};
 use super::clock::{ClockReadings, USUAL_GROUPS};
 use super::groups::{GroupSize, MIN_GROUPS};
 use super::{
-    LAUNCHES_BESIDE, budget::Budget, interrupted, places::Places, stop_policy::StopPolicy, warm_up::LastGroup,
+    LAUNCHES_BESIDE, budget::Budget, interrupted, relocation::Places, stop_policy::StopPolicy,
+    warm_up::LastGroup,
 };
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::samples::{self, OWN_DELAYS};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::device::{SampledGroup, Sampler};
-use crate::measure::turns::ComparedSamples;
+use crate::measure::interleaving::ComparedSamples;
 use crate::measure::{Placement, Rounds, compare};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
 use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};

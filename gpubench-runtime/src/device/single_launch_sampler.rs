@@ -5,7 +5,7 @@ use std::time::Instant;
 
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::{
-    SampleOptions, SampledGroup, Sampler, Work, batch, interruptions::Interruptions, turns::swapped,
+    SampleOptions, SampledGroup, Sampler, Work, batch, interleaving::swapped, interruptions::Interruptions,
 };
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
@@ -23,7 +23,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let (flush, flush_reason) = flush(device, &[&*work], wanted)?;
-    Ok(Box::new(OneByOne {
+    Ok(Box::new(SingleLaunchSampler {
         device,
         work,
         cache: wanted.cache,
@@ -47,7 +47,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     let (flush, reason) = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     let mut method = Method::new(D::PATH).with_flush(flush);
     method.flush_reason = reason;
-    Ok(Box::new(Pairs { device, works, cache: wanted.cache, method }))
+    Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
 /// Returns the flush before each sample, as `wanted`, and why it is not the usual one. All `works` have the same.
@@ -92,7 +92,7 @@ fn flush<D: LaunchTimer>(
 }
 
 /// Samples of one case.
-struct OneByOne<'a, D> {
+struct SingleLaunchSampler<'a, D> {
     device: &'a mut D,
     work: &'a mut dyn Work,
     cache: Cache,
@@ -107,7 +107,7 @@ struct OneByOne<'a, D> {
 }
 
 /// Samples of two cases in turn.
-struct Pairs<'a, D> {
+struct PairSampler<'a, D> {
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
     cache: Cache,
@@ -123,7 +123,7 @@ fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) ->
     Ok(device.make_ready())
 }
 
-impl<D: LaunchTimer> OneByOne<'_, D> {
+impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
     /// Takes samples, between readings of the times that threads waited.
     fn watched(
         &mut self,
@@ -166,7 +166,7 @@ impl<D: LaunchTimer> OneByOne<'_, D> {
     }
 }
 
-impl<D: LaunchTimer> Sampler for OneByOne<'_, D> {
+impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let (mut events, begin) = (Vec::with_capacity(samples), Instant::now());
         if self.cache == Cache::Hot && self.fastest.is_none_or(|fastest| fastest <= LONG) {
@@ -223,7 +223,7 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D> {
     }
 }
 
-impl<D: LaunchTimer> Sampler for Pairs<'_, D> {
+impl<D: LaunchTimer> Sampler for PairSampler<'_, D> {
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let (mut events, begin) = (Vec::with_capacity(2 * samples), Instant::now());
         for number in 0..samples {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_take_turns() {
+    fn pairs_are_interleaved() {
         let (mut device, mut works) = (Counter::default(), [0, 1].map(|_| Noted::default()));
         let [first, second] = &mut works;
         let wanted = SampleOptions::new(Cache::Hot);

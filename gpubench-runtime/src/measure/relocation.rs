@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use super::turns::Placement;
+use super::interleaving::Placement;
 use crate::device::Sampler;
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
