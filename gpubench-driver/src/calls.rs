@@ -34,7 +34,7 @@ pub enum DriverCall {
         call: &'static str,
         /// The handle of the stream or event that it asked about.
         about: u64,
-        /// The number of times in a row.
+        /// The number of consecutive times.
         times: usize,
     },
     /// It destroyed a stream, whose work goes on.
@@ -100,9 +100,9 @@ pub struct KernelLaunch {
     pub info: Option<KernelInfo>,
 }
 
-/// A piece of work in a form that is cheap to collect and to compare: equal pieces are the same work on perhaps other data.
+/// An operation on a stream, in a form that is cheap to collect and to compare: equal operations do the same work, maybe on other data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum StreamOp {
     /// A kernel.
     Kernel(Shape),
     /// A copy of this many bytes.
@@ -115,25 +115,25 @@ pub enum Piece {
     Graph,
 }
 
-/// The work of a launch, and its first failed call.
+/// The operations of a launch, and its first failed call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pieces {
-    /// The work in the order in which it was enqueued, each piece behind the handle of its stream.
-    pub work: Vec<(u64, Piece)>,
+pub struct StreamOps {
+    /// The operations in the order in which they were enqueued, each with the handle of its stream.
+    pub work: Vec<(u64, StreamOp)>,
     /// The C name and the code of the first call that was to enqueue work and failed.
     pub failed: Option<(&'static str, u32)>,
 }
 
 impl Enqueued {
-    /// Returns the piece that this work is; `None` for allocations, which do no work.
+    /// Returns the operation of this work; `None` for allocations, which do no work.
     #[must_use]
-    pub fn piece(&self) -> Option<Piece> {
+    pub fn stream_op(&self) -> Option<StreamOp> {
         Some(match self {
-            Self::Kernel(kernel) => Piece::Kernel(kernel.shape),
-            Self::Copy(bytes) | Self::CopyOut(bytes) => Piece::Copy(*bytes),
-            Self::Memset(bytes) => Piece::Memset(*bytes),
-            Self::HostFunction => Piece::HostFunction,
-            Self::Graph { .. } => Piece::Graph,
+            Self::Kernel(kernel) => StreamOp::Kernel(kernel.shape),
+            Self::Copy(bytes) | Self::CopyOut(bytes) => StreamOp::Copy(*bytes),
+            Self::Memset(bytes) => StreamOp::Memset(*bytes),
+            Self::HostFunction => StreamOp::HostFunction,
+            Self::Graph { .. } => StreamOp::Graph,
             Self::Allocation => return None,
         })
     }
@@ -147,7 +147,7 @@ struct Watch {
 
 thread_local! {
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
-    static PIECES: RefCell<Option<Pieces>> = const { RefCell::new(None) };
+    static STREAM_OPS: RefCell<Option<StreamOps>> = const { RefCell::new(None) };
 }
 
 /// The calls of other threads while one is watched. A launch function may have others do its work.
@@ -177,24 +177,24 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     (done, calls)
 }
 
-/// Runs `body`. Returns the work that it enqueued, as far as it went through this crate on this thread. Costs some ten
+/// Runs `body`. Returns the operations that it enqueued, as far as the calls went through this crate on this thread. Costs some ten
 /// nanoseconds a call, where [`watch`] asks the driver about each.
-pub fn pieces<T>(body: impl FnOnce() -> T) -> (T, Pieces) {
+pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     /// Ends the collection even if `body` panics.
     struct Ends;
     impl Drop for Ends {
         fn drop(&mut self) {
-            PIECES.set(None);
+            STREAM_OPS.set(None);
         }
     }
 
-    PIECES.set(Some(Pieces::default()));
+    STREAM_OPS.set(Some(StreamOps::default()));
     let _ends = Ends;
     let done = body();
-    (done, PIECES.take().unwrap_or_default())
+    (done, STREAM_OPS.take().unwrap_or_default())
 }
 
-/// Adds a call, if somebody watches. `call` gets the calls so far.
+/// Adds a call if a thread is watched. `call` gets the calls so far.
 pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
     // The variable no longer exists in a thread that is ending.
     _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
@@ -227,11 +227,11 @@ fn others() -> MutexGuard<'static, Vec<DriverCall>> {
     OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a piece of work, if somebody collects them.
-pub(crate) fn add_piece(stream: u64, piece: impl FnOnce() -> Option<Piece>) {
-    _ = PIECES.try_with(|pieces| {
-        if let Some(pieces) = &mut *pieces.borrow_mut() {
-            pieces.work.extend(piece().map(|piece| (stream, piece)));
+/// Adds an operation if this thread collects them.
+pub(crate) fn add_stream_op(stream: u64, op: impl FnOnce() -> Option<StreamOp>) {
+    _ = STREAM_OPS.try_with(|ops| {
+        if let Some(ops) = &mut *ops.borrow_mut() {
+            ops.work.extend(op().map(|op| (stream, op)));
         }
     });
 }
@@ -239,9 +239,9 @@ pub(crate) fn add_piece(stream: u64, piece: impl FnOnce() -> Option<Piece>) {
 /// Adds a call that was to enqueue work and failed.
 pub(crate) fn add_failed(call: &'static str, code: u32) {
     add(|_| DriverCall::Failed { call, code });
-    _ = PIECES.try_with(|pieces| {
-        if let Some(pieces) = &mut *pieces.borrow_mut() {
-            pieces.failed = pieces.failed.or(Some((call, code)));
+    _ = STREAM_OPS.try_with(|ops| {
+        if let Some(ops) = &mut *ops.borrow_mut() {
+            ops.failed = ops.failed.or(Some((call, code)));
         }
     });
 }
@@ -273,7 +273,7 @@ pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
         return add_failed(called(), code);
     }
     let stream = stream_used(stream);
-    add_piece(stream as u64, || work.piece());
+    add_stream_op(stream as u64, || work.stream_op());
     add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 

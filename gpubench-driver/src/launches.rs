@@ -1,5 +1,5 @@
 //! What the table's lines tell of a call that enqueues, waits, allocates, loads code or switches the context. In: the result and
-//! the arguments of such a call; out: a [`DriverCall`] for whoever watches, and a [`Piece`](crate::Piece) for whoever compares
+//! the arguments of such a call; out: a [`DriverCall`] for whoever watches, and a [`StreamOp`](crate::StreamOp) for whoever compares
 //! launches.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
@@ -7,8 +7,8 @@
 use std::ffi::c_uint;
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Piece, Shape, add, add_failed, add_piece, add_poll, called, enqueued,
-    loaded, stream_used, succeeded, watched_context,
+    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add, add_failed, add_poll, add_stream_op, called,
+    enqueued, loaded, stream_used, succeeded, watched_context,
 };
 use crate::kernel_info;
 use crate::kernel_info::is_capturing;
@@ -125,7 +125,7 @@ pub(crate) unsafe fn kernel_launched(
     }
     let stream = stream_used(stream);
     let shape = || Shape { function: kernel_number(function), grid, block, dynamic_shared };
-    add_piece(stream as u64, || Some(Piece::Kernel(shape())));
+    add_stream_op(stream as u64, || Some(StreamOp::Kernel(shape())));
     add(|calls| {
         let captured = is_capturing(stream);
         let asks = !captured && calls.len() < ASKED;

@@ -62,7 +62,7 @@ mod text;
 mod types;
 mod watch;
 
-pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, Shape, pieces, watch};
+pub use calls::{DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, StreamOps, stream_ops, watch};
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use fork::{is_copy, mark_copies};
 pub use graphs::{capture_graphs, instantiate_unlisted, new_executables};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calls::{allocated, alone};
-use crate::{pieces, watch as watched};
+use crate::{stream_ops, watch as watched};
 
 fn stream(handle: usize) -> CUstream {
     std::ptr::without_provenance_mut(handle)
@@ -48,15 +48,16 @@ fn calls_are_told_in_order_to_who_watches() {
 fn pieces_are_the_work_and_its_first_failure() {
     let _alone = alone();
     // SAFETY: without a driver no handle is followed.
-    let ((), found) = pieces(|| unsafe {
+    let ((), found) = stream_ops(|| unsafe {
         kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
         copied(0, stream(7), 4096);
         enqueued(0, stream(7), Enqueued::Allocation);
         kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
         set(2, stream(7), 1);
     });
-    let kernel = Piece::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
-    assert_eq!(found.work, [(7, kernel), (7, Piece::Copy(4096))]);
+    let kernel =
+        StreamOp::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
+    assert_eq!(found.work, [(7, kernel), (7, StreamOp::Copy(4096))]);
     assert_eq!(found.failed, Some((called(), 1)));
 }
 

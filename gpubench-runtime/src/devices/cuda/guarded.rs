@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use gpubench_driver::{Piece, Shape, sys::CUstream};
+use gpubench_driver::{Shape, StreamOp, sys::CUstream};
 
 use super::{Cuda, driver::Own, watch::calls::ignored};
 use crate::device::{Work, not_left};
@@ -12,8 +12,8 @@ use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// A piece of a launch's work, behind true if it is on the stream that the launch was given.
-pub(crate) type Enqueued = (bool, Piece);
+/// True if the work is on the stream that the launch was given, and the operation.
+pub(crate) type Enqueued = (bool, StreamOp);
 
 /// Launches that each fail if they leave another context current; the GPU's own is current again after each.
 pub(crate) struct Guarded<'a> {
@@ -88,7 +88,8 @@ impl Work for Guarded<'_> {
         let Some(checked) = &self.checked else { return self.step(Stage::Launch, |work| work.launch()) };
         let checked = checked.clone();
         let begin = Instant::now();
-        let (launched, found) = gpubench_driver::pieces(|| self.step(Stage::Launch, |work| work.launch()));
+        let (launched, found) =
+            gpubench_driver::stream_ops(|| self.step(Stage::Launch, |work| work.launch()));
         let took = Nanoseconds::from(begin.elapsed());
         self.call = Some(self.call.map_or(took, |least| least.min(took)));
         launched?;
@@ -99,7 +100,7 @@ impl Work for Guarded<'_> {
             return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
         }
         let found: Vec<Enqueued> =
-            found.work.iter().map(|(stream, piece)| (*stream == self.stream as u64, *piece)).collect();
+            found.work.iter().map(|(stream, op)| (*stream == self.stream as u64, *op)).collect();
         same(&checked, &found).map_err(|why| {
             let failure = Failure::new(Stage::Launch, why);
             self.another = Some(failure.clone());
@@ -132,18 +133,18 @@ fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
         // The same configuration: only the function is another.
         ((here, _), (there, _)) if here != there => [*here, *there]
             .map(|here| if here { "on the given stream" } else { "on another stream" }.to_owned()),
-        ((_, Piece::Kernel(one)), (_, Piece::Kernel(other)))
+        ((_, StreamOp::Kernel(one)), (_, StreamOp::Kernel(other)))
             if (one.grid, one.block) == (other.grid, other.block) =>
         {
             ["one kernel".to_owned(), "another kernel".to_owned()]
         }
-        _ => [checked, found].map(|(_, piece)| words(*piece)),
+        _ => [checked, found].map(|(_, op)| words(*op)),
     };
     format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
 }
 
 fn summary(work: &[Enqueued]) -> String {
-    let kernels = work.iter().filter(|(_, piece)| matches!(piece, Piece::Kernel(_))).count();
+    let kernels = work.iter().filter(|(_, op)| matches!(op, StreamOp::Kernel(_))).count();
     match (kernels, work.len() - kernels) {
         (0, 0) => "nothing".to_owned(),
         (kernels, 0) => counted(kernels, "kernel"),
@@ -152,16 +153,16 @@ fn summary(work: &[Enqueued]) -> String {
     }
 }
 
-fn words(piece: Piece) -> String {
-    match piece {
-        Piece::Kernel(Shape { grid: [x, y, z], block, .. }) => {
+fn words(op: StreamOp) -> String {
+    match op {
+        StreamOp::Kernel(Shape { grid: [x, y, z], block, .. }) => {
             let threads: u32 = block.iter().product();
             format!("a kernel of {x}×{y}×{z} blocks of {threads} threads")
         }
-        Piece::Copy(bytes) => format!("a copy of {}", format::bytes(Bytes(bytes))),
-        Piece::Memset(bytes) => format!("a memset of {}", format::bytes(Bytes(bytes))),
-        Piece::HostFunction => "a function of the host".to_owned(),
-        Piece::Graph => "a graph".to_owned(),
+        StreamOp::Copy(bytes) => format!("a copy of {}", format::bytes(Bytes(bytes))),
+        StreamOp::Memset(bytes) => format!("a memset of {}", format::bytes(Bytes(bytes))),
+        StreamOp::HostFunction => "a function of the host".to_owned(),
+        StreamOp::Graph => "a graph".to_owned(),
     }
 }
 
@@ -179,16 +180,16 @@ impl Drop for Unwinding {
 mod tests {
     use super::*;
 
-    fn kernel(blocks: u32, function: u64) -> Piece {
-        Piece::Kernel(Shape { function, grid: [blocks, 1, 1], block: [128, 1, 1], dynamic_shared: 0 })
+    fn kernel(blocks: u32, function: u64) -> StreamOp {
+        StreamOp::Kernel(Shape { function, grid: [blocks, 1, 1], block: [128, 1, 1], dynamic_shared: 0 })
     }
 
     /// Puts work on the given stream.
-    fn here(work: &[Piece]) -> Vec<Enqueued> {
-        work.iter().map(|piece| (true, *piece)).collect()
+    fn here(work: &[StreamOp]) -> Vec<Enqueued> {
+        work.iter().map(|op| (true, *op)).collect()
     }
 
-    fn told(checked: &[Piece], found: &[Piece]) -> String {
+    fn told(checked: &[StreamOp], found: &[StreamOp]) -> String {
         told_of(&here(checked), &here(found))
     }
 
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn another_launch_is_told_with_its_difference() {
-        let all = [kernel(512, 5), Piece::Copy(4096)];
+        let all = [kernel(512, 5), StreamOp::Copy(4096)];
         assert_eq!(told(&all, &all), "");
         assert_eq!(
             told(&[kernel(1, 5); 50], &[kernel(1, 5)]),
@@ -210,16 +211,16 @@ mod tests {
             "another launch: the checked launch enqueued 1 kernel and 1 other piece, and a later one nothing"
         );
         assert_eq!(
-            told(&all, &[kernel(64, 5), Piece::Copy(4096)]),
+            told(&all, &[kernel(64, 5), StreamOp::Copy(4096)]),
             "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads in the checked launch, and a kernel \
              of 64×1×1 blocks of 128 threads in a later one"
         );
         assert_eq!(
-            told(&all, &[kernel(512, 5), Piece::Copy(1024)]),
+            told(&all, &[kernel(512, 5), StreamOp::Copy(1024)]),
             "another launch: piece 2 of its work was a copy of 4 KiB in the checked launch, and a copy of 1 KiB in a later one"
         );
         assert_eq!(
-            told(&all, &[kernel(512, 6), Piece::Copy(4096)]),
+            told(&all, &[kernel(512, 6), StreamOp::Copy(4096)]),
             "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one"
         );
     }

@@ -9,7 +9,7 @@ pub(crate) mod path;
 pub(crate) mod samples;
 pub(crate) mod timer;
 
-use gpubench_driver::{Piece, sys::CUstream};
+use gpubench_driver::{StreamOp, sys::CUstream};
 
 use self::empty::Empty;
 use self::graph::{Capture, Node};
@@ -37,7 +37,7 @@ pub(crate) fn sampler<'a>(
     let mut method = method(&flush, &chosen);
     let suspended = Suspended::begin(flush.flush)?;
     let mut empty = Empty::beside(device, method.path, wanted.cache);
-    let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, Piece::Graph)]));
+    let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, StreamOp::Graph)]));
     let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
     if let (Err(_), Some(reason), true, false) =
         (&chosen, &mut method.path_reason, launches_a_graph, is_chosen_by_user)

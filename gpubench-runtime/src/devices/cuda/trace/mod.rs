@@ -7,7 +7,7 @@ mod slowdown;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use gpubench_driver::Piece;
+use gpubench_driver::StreamOp;
 use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 
 use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
@@ -90,14 +90,14 @@ fn flush_pieces(flush: Flush) -> usize {
     }
 }
 
-/// The pieces of a launch that CUPTI has a record of, as the driver's forwarders saw them enqueued; `None` if that may differ, or if
-/// there is none to hold launches against.
+/// Returns the number of operations of a launch for which CUPTI has a record, as the driver's forwarders saw them enqueued. `None` if the
+/// number may differ, or if no launch was checked.
 fn pieces(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
-        let count = |(_, piece): &(bool, Piece)| match piece {
-            Piece::Kernel(_) | Piece::Copy(_) | Piece::Memset(_) => Some(1),
-            Piece::HostFunction => Some(0),
-            Piece::Graph => None,
+        let count = |(_, op): &(bool, StreamOp)| match op {
+            StreamOp::Kernel(_) | StreamOp::Copy(_) | StreamOp::Memset(_) => Some(1),
+            StreamOp::HostFunction => Some(0),
+            StreamOp::Graph => None,
         };
         work.iter().map(count).sum::<Option<usize>>()
     });

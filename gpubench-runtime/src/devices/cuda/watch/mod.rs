@@ -8,7 +8,7 @@ pub(crate) mod relaunch;
 use std::{collections::HashMap, time::Duration};
 
 use gpubench_driver::sys::{self, CUstream};
-use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
+use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
 
 use self::memory::{Fingerprints, Regions};
 use self::relaunch::{Outputs, Shadow};
@@ -61,7 +61,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         }
         Err(why) => Written::unseen(why.to_string()),
     };
-    device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
+    device.checked.push(calls.iter().filter_map(|call| stream_op(device.stream, call)).collect());
     let kernels = || calls.iter().filter_map(kernel);
     Ok(LaunchInfo {
         kernels: kernels().take(MOST_KERNELS).map_while(kernel_info).collect(),
@@ -235,9 +235,9 @@ fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
     why.map(str::to_owned)
 }
 
-fn piece(own: CUstream, call: &DriverCall) -> Option<(bool, Piece)> {
+fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     match call {
-        DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.piece()?)),
+        DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),
         _ => None,
     }
 }
