@@ -148,7 +148,7 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
         self.first_are_aside = false;
     }
 
-    fn lay_aside(&mut self) {
+    fn stash_inputs(&mut self) {
         let inputs = self.inputs.take();
         if !self.first_are_aside {
             self.first_are_aside = true;

@@ -126,12 +126,12 @@ pub trait Case {
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError>;
     /// Drops the inputs.
     fn clear(&mut self);
-    /// Keeps the first inputs aside. Drops the inputs if that was done before.
-    fn lay_aside(&mut self);
-    /// Puts the first inputs, if they were laid aside, in the place of the others. The last of these are kept, since `setup` may have left
-    /// their addresses elsewhere, as in a constant of a module.
+    /// Stashes the first inputs. Drops the inputs if some are stashed already.
+    fn stash_inputs(&mut self);
+    /// Restores the stashed inputs, if there are any. The newest other inputs are kept, since `setup` may have stored their addresses
+    /// outside of the inputs, as in a constant of a module.
     fn restore_inputs(&mut self);
-    /// Makes fresh inputs, which replace any earlier ones but those that were laid aside.
+    /// Makes fresh inputs, which replace any earlier ones but the stashed ones.
     ///
     /// # Errors
     /// Returns an error if the user's `setup` fails.

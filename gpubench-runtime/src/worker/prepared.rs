@@ -188,7 +188,7 @@ impl Work for CaughtCase<'_> {
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = catch(Stage::Setup, || {
             let counts = self.counts()?;
-            self.0.lay_aside();
+            self.0.stash_inputs();
             set_allocation_seed();
             self.setup()?;
             Ok(self.counts()? == counts)
