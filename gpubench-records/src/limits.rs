@@ -1,5 +1,5 @@
 //! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
-//! peaks of its device; out: the limit that it would have broken, if any. All doubts are in the launch's favour.
+//! peaks of its device; out: the limit that it violates, if any. All doubts are in the launch's favour.
 
 use crate::work::{Counts, Link};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
@@ -33,7 +33,7 @@ gpubench_stats::stored! {
         /// True if that limit was measured: then the time is too short even at ten times the limit.
         #[serde(default)]
         pub measured: bool,
-        /// The time of the result, which is too short, as is the longest time that the launch can have taken, see [`longest`].
+        /// The time of the result, which is too short, as is the longest time that the launch can have taken, see [`longest_possible_time`].
         pub time: Nanoseconds,
         /// The time that the work takes at the peak.
         pub least_time: Nanoseconds,
@@ -49,10 +49,11 @@ const ABOVE_CLOCK: f64 = 1.25;
 /// did something else while its ceiling was measured.
 const ABOVE_MEASURED: f64 = 10.0;
 
-/// A time by events is known to this, as long as the overhead is that of an empty launch.
+/// The error of a time by events whose overhead is that of an empty launch.
 pub(crate) const AGREED: Nanoseconds = Nanoseconds(300.0);
-/// And by so much more for each kernel of a launch but the first: what lies between two kernels of a graph depends on their places in it. On
-/// an H200, five in a row take 9.46 to 9.84 µs, and eight 15.1 to 15.8, by rows that differ in what stands between the launches alone.
+/// The additional error for each kernel of a launch but the first: the gap between two kernels of a graph depends on their positions in it.
+/// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
+/// between the launches.
 pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
 /// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
@@ -63,11 +64,12 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
         && method.flush_verification.is_none_or(|proof| proof.evicts_cache())
 }
 
-/// Returns the longest time that a launch with these samples can have taken. One step of the timer is what two readings can
-/// hide. A pair of events reads the floor with nothing between, so that no launch has a part of it; the rest of the overhead is in the
-/// launch's favour. Behind a flush that is proven, a measured overhead is known to what the two methods of timing may differ by.
-/// Of an old record, whose overhead is a convention, all of it is in the launch's favour unless such a flush goes before.
-pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
+/// Upper bound of a launch's time, allowing for the timer's resolution and the uncertain overhead.
+///
+/// The empty-span reading is never part of a launch; the rest of the overhead is in the launch's favour. After a verified flush, the
+/// error of a measured overhead is [`AGREED`]. In old records the overhead is a convention: all of it is in the launch's favour, unless a
+/// verified flush precedes the launch.
+pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();
     let doubt = match (marginal_empty_launch, proven) {
@@ -78,8 +80,12 @@ pub fn longest(samples: &Samples, cold: bool) -> Nanoseconds {
     samples.time.median + doubt + resolution
 }
 
-/// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.
-pub fn broken(claim: &DeclaredWork<'_>, took: Nanoseconds, info: &DeviceInfo) -> Option<ImpossibleSpeed> {
+/// Returns the limit that a launch violates if it does its declared work in `took`; of two, the one that it violates by more.
+pub fn violated_limit(
+    claim: &DeclaredWork<'_>,
+    took: Nanoseconds,
+    info: &DeviceInfo,
+) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
         // An uncertain peak is no limit: an attribute or a datasheet may be of another device, and a measurement that other programs
         // disturbed can be low by any factor.
@@ -178,7 +184,7 @@ mod tests {
         let (mut low, mut high) = (0.0, 1e9);
         while high - low > 0.01 {
             let took = (low + high) / 2.0;
-            if broken(claim, Nanoseconds(took), info).is_some() { low = took } else { high = took }
+            if violated_limit(claim, Nanoseconds(took), info).is_some() { low = took } else { high = took }
         }
         high
     }
@@ -228,7 +234,10 @@ mod tests {
         crosses(bytes(32 * MIB, true, Some(64 * MIB)), 0);
         crosses(bytes(256 * MIB, true, Some(128 * MIB)), (128 + 68) * MIB);
         crosses(bytes(256 * MIB, false, Some(128 * MIB)), 2 * 68 * MIB);
-        assert_eq!(broken(&bytes(32 * MIB, false, Some(0)), Nanoseconds(0.0), &info(Vec::new())), None);
+        assert_eq!(
+            violated_limit(&bytes(32 * MIB, false, Some(0)), Nanoseconds(0.0), &info(Vec::new())),
+            None
+        );
     }
 
     #[test]
@@ -236,13 +245,17 @@ mod tests {
         for (link, limited) in [(Link::H2d, false), (Link::D2h, false), (Link::P2p, false), (Link::D2d, true)]
         {
             let claim = DeclaredWork { link: Some(link), ..claim(256 * MIB, 0, true) };
-            assert_eq!(broken(&claim, Nanoseconds(1.0), &info(Vec::new())).is_some(), limited, "{link}");
+            assert_eq!(
+                violated_limit(&claim, Nanoseconds(1.0), &info(Vec::new())).is_some(),
+                limited,
+                "{link}"
+            );
         }
         // Nor is anything known of a cache without a size.
         let no_size = DeviceInfo { last_level_cache: None, ..info(Vec::new()) };
-        assert_eq!(broken(&claim(0, 256 * MIB, true), Nanoseconds(1.0), &no_size), None);
-        assert_eq!(broken(&claim(256 * MIB, 0, false), Nanoseconds(1.0), &no_size), None);
-        assert!(broken(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
+        assert_eq!(violated_limit(&claim(0, 256 * MIB, true), Nanoseconds(1.0), &no_size), None);
+        assert_eq!(violated_limit(&claim(256 * MIB, 0, false), Nanoseconds(1.0), &no_size), None);
+        assert!(violated_limit(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
     }
 
     /// A copy reads at one end and writes at the other: the larger of both crosses, hot or cold, and nothing stays in a cache.
@@ -254,9 +267,9 @@ mod tests {
             let found = least(&claim, &info(vec![bus.clone()]));
             assert!((found - 1000.0).abs() < 0.02, "{found}");
             let uncertain = bus.clone().uncertain();
-            assert_eq!(broken(&claim, Nanoseconds(1.0), &info(vec![uncertain])), None);
+            assert_eq!(violated_limit(&claim, Nanoseconds(1.0), &info(vec![uncertain])), None);
             let back = DeclaredWork { link: Some(Link::D2h), ..claim };
-            assert_eq!(broken(&back, Nanoseconds(1.0), &info(vec![bus.clone()])), None);
+            assert_eq!(violated_limit(&back, Nanoseconds(1.0), &info(vec![bus.clone()])), None);
         }
     }
 
@@ -288,17 +301,18 @@ mod tests {
         let both =
             vec![f32_peak(1e12, PeakSource::Attribute).uncertain(), f32_peak(1e15, PeakSource::Measured)];
         assert!((least(&claim, &info(both)) - 1_000.0).abs() < 0.02);
-        let told = broken(&claim, Nanoseconds(1e-10), &info(vec![f32_peak(1e15, PeakSource::Measured)]));
+        let told =
+            violated_limit(&claim, Nanoseconds(1e-10), &info(vec![f32_peak(1e15, PeakSource::Measured)]));
         assert!(told.is_some_and(|told| told.measured && told.least_time == Nanoseconds(10_000.0)));
     }
 
     #[test]
-    fn of_two_limits_the_one_that_is_broken_by_more_is_told() {
+    fn of_two_limits_the_one_that_is_violated_by_more_is_returned() {
         let mut claim = claim(256 * MIB, 0, true);
         claim.counts.flops = Some(10_000_000_000);
         let told = |peak| {
             let info = info(vec![f32_peak(peak, PeakSource::User)]);
-            broken(&claim, Nanoseconds(1000.0), &info).map(|broken| (broken.quantity, broken.work))
+            violated_limit(&claim, Nanoseconds(1000.0), &info).map(|limit| (limit.quantity, limit.work))
         };
         assert_eq!(told(1e15), Some((Quantity::MemoryBandwidth, 256 * MIB)));
         assert_eq!(told(1e13), Some((Quantity::Compute("f32".to_owned()), 10_000_000_000)));

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::limits::{broken, longest};
+use gpubench_records::limits::{longest_possible_time, violated_limit};
 use gpubench_records::record::{Run, SCHEMA};
 use gpubench_records::verdict::claims::contradicted;
 use gpubench_stats::units::Nanoseconds;
@@ -85,11 +85,11 @@ fn what_was_measured_is_not_impossible() {
         for record in &run.records {
             let (Some(measured), Some(info)) = (&record.measurement, run.devices.first()) else { continue };
             let claim = measured.declared_work(record.case.cache);
-            let took = longest(&measured.samples, claim.cold);
+            let took = longest_possible_time(&measured.samples, claim.cold);
             let (name, file) = (record.case.name(), json.display());
-            assert_eq!(broken(&claim, took, info), None, "{file}: {name}");
+            assert_eq!(violated_limit(&claim, took, info), None, "{file}: {name}");
             // At no time at all it would be, for all that must cross the memory.
-            let limit = broken(&claim, Nanoseconds(0.0), info);
+            let limit = violated_limit(&claim, Nanoseconds(0.0), info);
             if let Some(limit) = limit.filter(|limit| !limit.measured) {
                 judged += 1;
                 closest = closest.max(limit.least_time / took);

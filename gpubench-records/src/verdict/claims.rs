@@ -68,8 +68,8 @@ pub fn in_doubt(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Opti
         return exceeds(claimed, written.changed, Bytes(0)).then_some(claimed);
     }
     let if_all_it_writes = DeclaredWork { written: Some(written.changed), ..claim };
-    let took = limits::longest(&measured.samples, claim.cold);
-    let is_too_fast = || limits::broken(&if_all_it_writes, took, info).is_some();
+    let took = limits::longest_possible_time(&measured.samples, claim.cold);
+    let is_too_fast = || limits::violated_limit(&if_all_it_writes, took, info).is_some();
     (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
 }
 

@@ -56,7 +56,7 @@ pub fn missing_work(
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });
     }
-    let declared = Bytes(bytes).per(limits::longest(samples, claim.cold));
+    let declared = Bytes(bytes).per(limits::longest_possible_time(samples, claim.cold));
     let limit = info.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }

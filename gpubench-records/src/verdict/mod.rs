@@ -111,7 +111,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
 /// Returns the reason against a launch that does its claim in less time than its device can. It has the time of the result, which the
 /// longest time that the launch can have taken is above.
 fn impossible(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Option<Reason> {
-    let speed = limits::broken(claim, limits::longest(samples, claim.cold), info)?;
+    let speed = limits::violated_limit(claim, limits::longest_possible_time(samples, claim.cold), info)?;
     Some(Reason::ImpossibleSpeed(ImpossibleSpeed { time: samples.time.median, ..speed }))
 }
 
