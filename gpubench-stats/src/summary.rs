@@ -300,7 +300,7 @@ pub struct Groups<'a> {
 
 impl Median {
     /// The median of `times`, in the order they ran, with the interval of this `confidence` for the medians of other
-    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [below that step](median_below_step).
+    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [interpolated within a step](interpolated_median).
     ///
     /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the shared one as their
     /// squares. `None` of fewer than six groups, or if the sizes do not add up to the number of times.
@@ -340,9 +340,9 @@ pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// The median of `times` in any order, which a timer read in steps of `step` nanoseconds: as a [`Median::of_groups`], below that
-/// step. `None` if there are no times.
-pub fn median_below_step(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
+/// The median of `times` in any order, interpolated within the timer's resolution of `step` nanoseconds as [`Median::of_groups`] does.
+/// `None` if there are no times.
+pub fn interpolated_median(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_time};
-use gpubench_stats::{Nanoseconds, median_below_step};
+use gpubench_stats::{Nanoseconds, interpolated_median};
 
 /// Takes groups, and remembers the faults of their clock.
 pub(super) struct CheckedGroups {
@@ -77,7 +77,7 @@ impl CheckedGroups {
 
     /// Returns the overhead of a group by the empty launches in it; nothing if it has none.
     pub(super) fn overhead(&self, group: &SampledGroup) -> Option<Nanoseconds> {
-        let empty = median_below_step(&group.empty_events, self.timer.resolution)?;
+        let empty = interpolated_median(&group.empty_events, self.timer.resolution)?;
         // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
         Some((empty - self.timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
             .filter(|overhead| overhead.is_finite())

@@ -10,7 +10,7 @@
 mod simulated;
 
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{DramStall, DramStallPeriod, Modes, median_below_step};
+use gpubench_stats::{DramStall, DramStallPeriod, Modes, interpolated_median};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use simulated::{Launch, Memory, Own, STEP, samples};
@@ -118,7 +118,7 @@ fn rows(rng: &mut StdRng, draws: usize) {
                 let (low, high) = (median.interval.low.as_f64(), median.interval.high.as_f64());
                 held += usize::from((low..=high).contains(&truth));
                 errors.push(median.time.as_f64() - truth);
-                plain.push(median_below_step(&taken.times, STEPS).unwrap_or_default().as_f64() - truth);
+                plain.push(interpolated_median(&taken.times, STEPS).unwrap_or_default().as_f64() - truth);
             }
             let ([bias, rms], [plain_bias, plain_rms]) = (moments(&errors), moments(&plain));
             println!(
@@ -143,7 +143,7 @@ fn no_stalls(rng: &mut StdRng, draws: usize) {
                 if let Some(stall) = DramStall::find(&taken.starts, &taken.times, STEPS, &device) {
                     found += 1;
                     let stall_corrected = stall.stall_corrected(&taken.starts, &taken.times);
-                    let by = |times: &[Nanoseconds]| median_below_step(times, STEPS).unwrap_or_default();
+                    let by = |times: &[Nanoseconds]| interpolated_median(times, STEPS).unwrap_or_default();
                     moved = moved.max((by(&stall_corrected) - by(&taken.times)).abs().as_f64());
                 }
             }

@@ -10,7 +10,7 @@ use std::{iter::successors, ops::RangeInclusive};
 
 use crate::quantile::{ascending, quantile};
 use crate::units::{Nanoseconds, Range};
-use crate::{median, summary::median_below_step, trimmed::moments};
+use crate::{median, summary::interpolated_median, trimmed::moments};
 
 /// The periods of a device that the search covers.
 const PERIODS: [f64; 2] = [25e3, 250e3];
@@ -129,7 +129,7 @@ impl DramStall {
         let widths = if most < period { [least, most] } else { [0.0, period] };
         let window = samples.search([period - error, period + error], widths, duration)?;
         let [(phases, inside), (other_phases, outside)] = window.split(starts, times);
-        let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
+        let (slow, fast) = (interpolated_median(&inside, step)?, interpolated_median(&outside, step)?);
         let delay = slow - fast;
         let least = Nanoseconds(quantile(&ascending(&inside), 0.25)) - fast;
         let is_delayed = RELATIVE_DELAY.contains(&(delay / device.duration)) && least >= LEAST_DELAY * delay;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gpubench_records::{Cache, Failure, Flush, Timer};
 use gpubench_runtime::device::Work;
-use gpubench_stats::{Nanoseconds, median, median_below_step, spread, trimmed_error};
+use gpubench_stats::{Nanoseconds, interpolated_median, median, spread, trimmed_error};
 use wgpu::{Buffer, BufferUsages};
 
 use super::timestamps::{Span, step};
@@ -69,7 +69,7 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     let times = |groups: &[Vec<Span>]| groups.iter().flatten().map(Span::time).collect::<Vec<_>>();
     let of_launches = times(&launches);
     let [floor, empty_launch] =
-        [&times(&nothing), &of_launches].map(|times| median_below_step(times, step).unwrap_or_default());
+        [&times(&nothing), &of_launches].map(|times| interpolated_median(times, step).unwrap_or_default());
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
     let [time, error] = one_more(device)?;
     let timer = Timer {

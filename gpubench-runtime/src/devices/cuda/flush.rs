@@ -11,7 +11,7 @@ use super::sampling::samples::SamplingState;
 use super::{Cuda, kernels::Kernels, sampling::graph_path::GraphPath};
 use crate::device::{DeviceError, SampleOptions};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
-use gpubench_stats::{Bytes, Nanoseconds, median, median_below_step, timer_step};
+use gpubench_stats::{Bytes, Nanoseconds, interpolated_median, median, timer_step};
 
 /// The bytes that `discard` drops at once.
 const LINE: usize = 128;
@@ -231,6 +231,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
         events.extend(path.group(READS)?.events);
     }
     let events = &events[READS..];
-    let time = if groups > 1 { median_below_step(events, timer_step(events.iter())) } else { median(events) };
+    let time =
+        if groups > 1 { interpolated_median(events, timer_step(events.iter())) } else { median(events) };
     Ok(time.unwrap_or_default())
 }

@@ -15,7 +15,7 @@ use super::samples::{Clock, SamplingState};
 use crate::device::{SampledGroup, Work as _};
 use crate::devices::cuda::{driver::Event, relocation};
 use gpubench_records::Failure;
-use gpubench_stats::{Nanoseconds, median_below_step};
+use gpubench_stats::{Nanoseconds, interpolated_median};
 
 /// The most places in a graph.
 const LONGEST: usize = 64;
@@ -92,7 +92,7 @@ impl<'a> GraphPath<'a> {
             self.stamped -= 1;
             let step = self.samples.device.stamps.step();
             let time = self.samples.read_stamps(places)?;
-            let overhead = median_below_step(&group.events, step).zip(time);
+            let overhead = interpolated_median(&group.events, step).zip(time);
             let overhead = overhead.map(|(event, time)| (event - time).max(Nanoseconds::ZERO));
             group.overhead_by_stamps = overhead.filter(|overhead| overhead.is_finite());
         }

@@ -11,7 +11,7 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
 use crate::devices::cuda::guarded::Guarded;
 use gpubench_records::{Cache, Failure, Flush};
-use gpubench_stats::{Hertz, Nanoseconds, median_below_step};
+use gpubench_stats::{Hertz, Nanoseconds, interpolated_median};
 
 /// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
 const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
@@ -264,7 +264,7 @@ impl<'a> SamplingState<'a> {
         let each = |first: usize| -> Vec<Nanoseconds> {
             (first..places).step_by(2).map(|whose| stamps[turn(whose)]).collect()
         };
-        let [launch, empty] = [each(0), each(1)].map(|times| median_below_step(&times, step));
+        let [launch, empty] = [each(0), each(1)].map(|times| interpolated_median(&times, step));
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + self.device.one_more.time))
     }
 }

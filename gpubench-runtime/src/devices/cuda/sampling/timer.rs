@@ -18,7 +18,7 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::kernels::{EmptyKernels, waits_for_parameters};
 use gpubench_records::{Cache, Failure, Flush, Path, Timer};
 use gpubench_stats::{
-    DramStallPeriod, Hertz, Nanoseconds, median, median_below_step, spread, standard_error, timer_step,
+    DramStallPeriod, Hertz, Nanoseconds, interpolated_median, median, spread, standard_error, timer_step,
     variance,
 };
 
@@ -94,7 +94,7 @@ fn of_groups(device: &mut Cuda, groups: Groups, cache: Cache) -> Result<Timer, F
     let launches = readings(device, (groups, cache), &mut empty)?;
     let step = timer_step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
-        [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
+        [&nothing, &launches].map(|it| interpolated_median(&it.pairs, step).unwrap_or_default());
     let OneMore { time, error } = device.one_more;
     let of_code = error_of_code(device, cache, step)?;
     let rounding = if device.dither.is_some() { step * ROUNDING } else { Nanoseconds::ZERO };
@@ -193,7 +193,7 @@ fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<N
         }
     }
     let middles: Vec<Nanoseconds> =
-        deviations.iter().filter_map(|all| median_below_step(all, step)).collect();
+        deviations.iter().filter_map(|all| interpolated_median(all, step)).collect();
     // The median of normal noise has π/2 times the variance of the mean.
     let noise: f64 = deviations.iter().map(|all| FRAC_PI_2 * standard_error(all).as_f64().powi(2)).sum();
     Ok(Nanoseconds((variance(&middles) - noise / COPIES as f64).max(0.0).sqrt()))
