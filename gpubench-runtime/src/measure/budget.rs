@@ -1,6 +1,5 @@
-//! A budget of time. In: the groups that it pays for; out: what is left of it. It counts the larger of the device's time and
-//! this machine's, so that a launch whose work is not the device's ends it too. Of a simulated device what is measured must not
-//! depend on how busy this machine is, so that its time counts there beyond a second only.
+//! A budget of time for groups. It counts the larger of the device's time and the host's, so that host work counts too. Results of a
+//! simulated device must not depend on the host's load: there, only host time beyond a second counts.
 
 use std::time::Instant;
 
@@ -17,8 +16,8 @@ pub(super) struct Budget {
     simulated: bool,
 }
 
-/// The time of this machine that does not count where the device's is simulated.
-const FREE: Nanoseconds = Nanoseconds::from_seconds(1.0);
+/// The host time that does not count if the device is simulated.
+const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
     /// Begins a budget of `limit` for a device with this timer.
@@ -34,7 +33,7 @@ impl Budget {
     /// Returns the time that was spent.
     pub(super) fn spent(&self) -> Nanoseconds {
         let wall = Nanoseconds::from(self.begin.elapsed());
-        self.device.max(if self.simulated { wall - FREE } else { wall })
+        self.device.max(if self.simulated { wall - UNCOUNTED_HOST_TIME } else { wall })
     }
 
     /// Returns the time that is left; below zero if more was spent.
