@@ -1,15 +1,14 @@
-//! Batches of launches that are too short for their timer. In: a device that times work, its timer and a launch; out: the
-//! number of back-to-back launches that a sample times together, and the time of one of them.
+//! Batches of launches that are too short for their timer: a sample times several back-to-back launches together.
 
 use super::{Work, launch_timer::LaunchTimer};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// A sample lasts at least this many steps of the timer, so that a step is at most 1 % of it.
+/// A sample takes at least this many times the timer's resolution, which is then at most 1 % of it.
 const STEPS: f64 = 100.0;
-/// The largest batch: a launch that does nothing takes longer than a step of a microsecond with it.
+/// The largest batch: with it, empty launches take longer than a resolution of a microsecond.
 const LARGEST: usize = 1 << 16;
-/// A batch is long enough if the fastest of so many is: what else the machine does makes a launch look longer than it is.
+/// A batch is long enough if the fastest of this many is: other work of the machine makes launches look longer.
 const TRIES: usize = 3;
 
 /// Returns true if a sample of one launch, which read `event`, is too short for the timer.
@@ -80,7 +79,7 @@ mod tests {
         }
     }
 
-    /// A launch that takes so long.
+    /// A launch that takes the time `each`.
     struct Takes {
         each: f64,
         time: Time,
@@ -100,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Samples a launch that takes so long, behind a warm-up of 20. Returns its batch, the mean of 100 times, and the number of
+    /// Samples a launch that takes the time `each`, after a warm-up of 20. Returns its batch, the mean of 100 times, and the number of
     /// launches.
     fn sampled<const BATCHES: bool>(each: f64, cache: Cache, resets: bool) -> (Option<usize>, f64, usize) {
         let time = Time::default();
@@ -109,11 +108,11 @@ mod tests {
         let mut sampler =
             sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
         sampler.group(20).expect("nothing fails");
-        let floor = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(3.0));
-        let timer = sampler.begin(floor).expect("nothing fails");
+        let timer_of_one = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(3.0));
+        let timer = sampler.begin(timer_of_one).expect("nothing fails");
         let events = sampler.group(100).expect("nothing fails").events;
         let batch = sampler.method().batch;
-        assert_eq!(timer, floor.of_batch(batch.unwrap_or(1)));
+        assert_eq!(timer, timer_of_one.of_batch(batch.unwrap_or(1)));
         drop(sampler);
         let mean = events.iter().copied().sum::<Nanoseconds>() / events.len() as f64;
         (batch, (mean - timer.overhead).0, work.launches)

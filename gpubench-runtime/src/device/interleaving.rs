@@ -1,10 +1,10 @@
-//! The order in which two launches take turns. In: the number of a pair; out: the one of the two that goes first.
+//! The order of two interleaved launches.
 
 /// Returns true if the second of the two goes first in this pair, counted from zero.
 ///
-/// Uses the Thue–Morse sequence: AB BA, then BA AB, then both the other way round, and so on. A steady drift over a
-/// group then affects both alike. So does an error that belongs to a place: in each of two successive groups of 2ⁿ
-/// pairs, one case has exactly the places that it lacks in the other.
+/// Uses the Thue–Morse sequence: AB BA, then BA AB, then both swapped, and so on. A steady drift over a group then affects both
+/// equally. So does an error of a slot: of two successive groups of 2ⁿ pairs, each launch has in one exactly the slots that it does not have
+/// in the other.
 #[must_use]
 pub const fn swapped(pair: usize) -> bool {
     pair.count_ones() % 2 == 1
@@ -15,20 +15,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_begin_as_abba() {
+    fn interleaving_begins_as_abba() {
         let order: String = (0..4).map(|pair| if swapped(pair) { "BA" } else { "AB" }).collect();
         assert_eq!(order, "ABBABAAB");
     }
 
-    /// Checks the sums of the places, and of their squares, over 64 samples; and that each graph of 64 mirrors the one
-    /// before.
+    /// Checks the sums of the slots, and of their squares, over 64 samples; and that each graph of 64 swaps the slots of the previous one.
     #[test]
-    fn both_have_the_same_places() {
+    fn both_have_the_same_slots() {
         let (mut sums, mut squares) = ([0, 0], [0, 0]);
-        for place in 0..64_usize {
-            let whose = usize::from(swapped(place / 2) != (place % 2 == 1));
-            sums[whose] += place;
-            squares[whose] += place * place;
+        for slot in 0..64_usize {
+            let launch = usize::from(swapped(slot / 2) != (slot % 2 == 1));
+            sums[launch] += slot;
+            squares[launch] += slot * slot;
         }
         assert_eq!((sums[0], squares[0]), (sums[1], squares[1]));
         assert!((0..32).all(|pair| swapped(pair) != swapped(32 + pair)));

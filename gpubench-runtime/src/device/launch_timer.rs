@@ -1,5 +1,5 @@
-//! The seam to devices that time one launch at a time. In: work; out: its time by the device's own clock, and the [`Timer`] that
-//! gave it. [`single_launch_sampler`](super::single_launch_sampler) makes samplers of it.
+//! The interface to devices that time one launch at a time with their own clock. [`single_launch_sampler`](super::single_launch_sampler)
+//! makes samplers of it.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ const FEWEST_READINGS: usize = 101;
 const READING_TIME: Duration = Duration::from_millis(20);
 
 /// A device that times one launch at a time by its own clock. It needs no `Sampler` of its own: its
-/// [`Device`](super::Device) returns [`sampler`](super::single_launch_sampler::sampler) and [`pair_sampler`](super::single_launch_sampler::pair_sampler), which reset, flush and take turns.
+/// [`Device`](super::Device) returns [`sampler`](super::single_launch_sampler::sampler) and
+/// [`pair_sampler`](super::single_launch_sampler::pair_sampler), which reset, flush and interleave.
 pub trait LaunchTimer {
     /// The path of its samples, as it is shown and recorded.
     const PATH: Path = Path::Device;
@@ -32,13 +33,13 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
-    /// Makes ready what launches run on, such as threads that sleep. Called before each sample, behind its flush. Returns false if launches need
-    /// what did not get ready, since other programs use it: the sample then counts as interrupted.
+    /// Makes the resources of launches ready, such as sleeping threads. Called before each sample, after its flush. Returns false if launches
+    /// need a resource that other programs use: the sample then counts as interrupted.
     fn make_ready(&mut self) -> bool {
         true
     }
 
-    /// Returns true if that is ready, without waiting. Called between samples that follow one another.
+    /// Returns true if these resources are ready, without waiting. Called between back-to-back samples.
     fn is_ready(&mut self) -> bool {
         true
     }
@@ -46,13 +47,13 @@ pub trait LaunchTimer {
     /// Appends the time that each thread that launches run on ran so far, and waited for a processor: the same threads in each call. A
     /// wait may count once it has ended. Appends nothing if launches run on no thread of this machine, or if the system does not count.
     ///
-    /// Called beside samples, so it should take microseconds. Samples of which a thread waited while [other programs](Self::others_time)
+    /// Called between samples, so it should take microseconds. Samples of which a thread waited while [other programs](Self::others_time)
     /// used the processors are left out.
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
         _ = times;
     }
 
-    /// Has each of those threads run, so that a wait that is under way ends and counts. Called once behind the samples.
+    /// Has each of those threads run, so that a wait that is under way ends and counts. Called once after the samples.
     fn end_waits(&mut self) {}
 
     /// Returns the time that other programs have used on the processors of those threads so far, if the system counts it.
@@ -76,18 +77,18 @@ pub trait LaunchTimer {
         Ok(())
     }
 
-    /// Measures the timer: its step, and what it reads if nothing is launched. The default does so by [`Self::time`]: the
-    /// step is the smallest difference of two readings with nothing between.
+    /// Measures the timer: its resolution and its empty-span reading. The default uses [`Self::time`]: the resolution is the smallest
+    /// difference of two readings around nothing.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure> {
         let mut readings = readings(|work| self.time(work))?;
-        let floor = median(&readings).unwrap_or_default();
+        let empty_span = median(&readings).unwrap_or_default();
         readings.sort_by(Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
         let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
-        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_empty_span(floor))
+        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_empty_span(empty_span))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Groups whose readings are checked, whatever device they are of. Readings that no working clock gives are counted and left out.
+//! Groups whose readings are checked, on any device. Readings that no working clock returns are counted and left out.
 
 use std::time::Instant;
 
@@ -17,11 +17,11 @@ pub(super) struct CheckedGroups {
 /// The cost of a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
-    /// The number of its samples or pairs, those that are no times included.
+    /// The number of its samples or pairs, including those with invalid event times.
     pub samples: usize,
-    /// Its time by the device's clock, or by this machine's if that of the device is none.
+    /// Its time according to the device's clock, or to the host's if the device's reading is invalid.
     pub device: Nanoseconds,
-    /// The time that it takes from a budget: that, or its time by this machine's clock if the device is not simulated and that is more.
+    /// The time that it takes from a budget: the device's time, or the host's if that is more and the device is not simulated.
     pub spent: Nanoseconds,
 }
 
@@ -29,7 +29,7 @@ impl CheckedGroups {
     /// Measures the sampler's timer, and returns no groups yet.
     ///
     /// # Errors
-    /// Returns an error if the timer's own readings are no times.
+    /// Returns an error if the timer's own readings are invalid.
     pub(super) fn new(sampler: &mut dyn Sampler) -> Result<Self, Failure> {
         let timer = sampler.timer()?;
         if timer.is_valid() {
@@ -37,14 +37,14 @@ impl CheckedGroups {
             return Ok(Self { timer, launches, faults: ClockFaults::default() });
         }
         let Timer { resolution, empty_span, overhead, .. } = timer;
-        let [step, floor, overhead] = [resolution, empty_span, overhead].map(Nanoseconds::as_f64);
+        let [step, empty_span, overhead] = [resolution, empty_span, overhead].map(Nanoseconds::as_f64);
         let message = format!(
-            "broken clock: the timer's step is {step} ns, around nothing it reads {floor} ns, and its overhead is {overhead} ns"
+            "broken clock: the timer's step is {step} ns, around nothing it reads {empty_span} ns, and its overhead is {overhead} ns"
         );
         Err(Failure::new(Stage::Sampling, message))
     }
 
-    /// Takes a group of at most `samples` samples or pairs. Leaves out those of which an event time is no time.
+    /// Takes a group of at most `samples` samples or pairs. Leaves out those with an invalid event time.
     pub(super) fn take(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -75,10 +75,10 @@ impl CheckedGroups {
         group.events.iter().step_by(self.launches).copied().collect()
     }
 
-    /// Returns the overhead of a group by the empty launches in it; nothing if it has none.
+    /// Returns the overhead of a group according to the empty launches in it; `None` if it has no empty launches.
     pub(super) fn overhead(&self, group: &SampledGroup) -> Option<Nanoseconds> {
         let empty = interpolated_median(&group.empty_events, self.timer.resolution)?;
-        // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
+        // An overhead is never negative; the verdict on a broken clock follows from the readings themselves.
         Some((empty - self.timer.marginal_empty_launch?).max(Nanoseconds::ZERO))
             .filter(|overhead| overhead.is_finite())
     }

@@ -5,25 +5,26 @@ use gpubench_stats::{Nanoseconds, trimmed_error, trimmed_mean};
 
 use super::groups::MIN_GROUPS;
 
-/// The part of the correction's variance that does not cancel, since the time is the median of all samples and the correction is from medians
-/// of groups. Without it, 278 of 300 intervals hold the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
+/// The part of the correction's variance that does not cancel: the time is the median of all samples, and the correction is from medians
+/// of groups. Without it, 278 of 300 intervals contain the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
 const NOT_CANCELLED: f64 = 0.1;
 
-/// Corrects the overheads by what each group contains `beyond` its own, and adds the correction's error to the error that all samples share. Returns
-/// the correction: the bias of the first clock, its time minus that of the second. Nothing for fewer than [`MIN_GROUPS`] groups.
+/// Adds the mean of `biases` to the overheads, and its error to the error that all samples share. Each bias is the overhead of one group
+/// according to the second clock minus its overhead according to the first. Returns the correction: the time according to the first clock
+/// minus the time according to the second. `None` for fewer than [`MIN_GROUPS`] groups.
 ///
-/// A group has as many samples by each clock, and the same noise. Where all groups have both, the corrected time is that of the second
-/// clock, with nearly the interval of the first. Otherwise the error of these groups as a part of all is added.
+/// A group has the same number of samples with each clock, and the same noise. If all groups have both, the corrected time is that of the
+/// second clock, with nearly the interval of the first. Otherwise the error from having these groups only is added.
 pub(super) fn correct(
-    beyond: &[Nanoseconds],
+    biases: &[Nanoseconds],
     overheads: &mut [GroupOverhead],
     timer: &mut Timer,
 ) -> Option<Nanoseconds> {
     // A median would add half of the noise of the groups to the time.
-    let by = trimmed_mean(beyond).filter(|by| by.is_finite() && beyond.len() >= MIN_GROUPS)?;
+    let by = trimmed_mean(biases).filter(|by| by.is_finite() && biases.len() >= MIN_GROUPS)?;
     overheads.iter_mut().for_each(|group| group.overhead += by);
-    let others = 1.0 - beyond.len() as f64 / overheads.len().max(beyond.len()) as f64;
-    let own = (others + NOT_CANCELLED).min(1.0).sqrt() * trimmed_error(beyond);
+    let others = 1.0 - biases.len() as f64 / overheads.len().max(biases.len()) as f64;
+    let own = (others + NOT_CANCELLED).min(1.0).sqrt() * trimmed_error(biases);
     let shared = timer.shared_error.unwrap_or_default();
     timer.shared_error = Some(Nanoseconds(shared.as_f64().hypot(own.as_f64())));
     Some(by)
@@ -33,16 +34,16 @@ pub(super) fn correct(
 mod tests {
     use super::*;
 
-    fn corrected(beyond: &[f64]) -> Option<(f64, f64)> {
-        let beyond: Vec<Nanoseconds> = beyond.iter().copied().map(Nanoseconds).collect();
+    fn corrected(biases: &[f64]) -> Option<(f64, f64)> {
+        let biases: Vec<Nanoseconds> = biases.iter().copied().map(Nanoseconds).collect();
         let mut overheads = [GroupOverhead { samples: 32, overhead: Nanoseconds(2000.0) }];
-        let by = correct(&beyond, &mut overheads, &mut Timer::new(Nanoseconds(32.0)))?;
+        let by = correct(&biases, &mut overheads, &mut Timer::new(Nanoseconds(32.0)))?;
         Some((overheads[0].overhead.0, by.0))
     }
 
     #[test]
     fn a_bias_is_subtracted() {
-        let rounded = |beyond: &[f64]| corrected(beyond).map(|(overhead, by)| (overhead.round(), by.round()));
+        let rounded = |biases: &[f64]| corrected(biases).map(|(overhead, by)| (overhead.round(), by.round()));
         // Without the smallest and the largest: 1805 / 6 and 50 / 6.
         let bias = [290.0, 300.0, 310.0, 280.0, 320.0, 300.0, 300.0, 305.0];
         assert_eq!(rounded(&bias), Some((2301.0, 301.0)));
@@ -58,8 +59,8 @@ mod tests {
             // Around 300 ns; the standard error of their trimmed mean is 40 ns.
             let kept = (groups - groups / 8 * 2) as f64;
             let distance = 40.0 * (kept * (kept - 1.0) / groups as f64).sqrt();
-            let beyond = [300.0 - distance, 300.0 + distance].map(Nanoseconds).repeat(groups / 2);
-            let by = correct(&beyond, &mut overheads, &mut timer).expect("the groups are enough");
+            let biases = [300.0 - distance, 300.0 + distance].map(Nanoseconds).repeat(groups / 2);
+            let by = correct(&biases, &mut overheads, &mut timer).expect("the groups are enough");
             assert!((by.0 - 300.0).abs() < 1e-9, "{by:?}");
             timer.shared_error.expect("it had one").0
         };

@@ -49,7 +49,7 @@ pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
     let refused = |error: CallError| NoGpu::Refused(error.cause);
     let mut count = 0;
-    // SAFETY: there are no flags yet, and `count` is a place for a number.
+    // SAFETY: there are no flags yet, and `count` is valid for writing a number.
     unsafe {
         check(sys::cuInit(0)).map_err(refused)?;
         check(sys::cuDeviceGetCount(&raw mut count)).map_err(refused)?;
@@ -103,7 +103,7 @@ pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
 /// Returns the device with this number.
 pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
     let mut device = 0;
-    // SAFETY: there are no flags yet, and `device` is a place for one.
+    // SAFETY: there are no flags yet, and `device` is valid for writing one.
     unsafe {
         check_for("the driver does not start", sys::cuInit(0))?;
         check_for(&format!("GPU {ordinal}"), sys::cuDeviceGet(&raw mut device, ordinal as i32))?;
@@ -120,7 +120,7 @@ pub(crate) fn capability(device: CUdevice) -> Result<(u64, u64), DeviceError> {
 /// Returns the size of the memory in bytes.
 pub(crate) fn memory(device: CUdevice) -> Result<u64, DeviceError> {
     let mut bytes = 0;
-    // SAFETY: `bytes` is a place for a size, and the driver has listed the device.
+    // SAFETY: `bytes` is valid for writing a size, and the driver has listed the device.
     check_for("the size of the memory", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, device) })?;
     Ok(bytes as u64)
 }
@@ -136,7 +136,7 @@ pub(crate) fn reaches_the_host_by_pcie(device: CUdevice) -> Result<bool, DeviceE
 /// Reads an attribute, none of which is negative.
 pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u64, DeviceError> {
     let mut value = 0;
-    // SAFETY: `value` is a place for a number, and the driver has listed the device.
+    // SAFETY: `value` is valid for writing a number, and the driver has listed the device.
     let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
     check_for(&format!("attribute {attribute} of a GPU"), result)?;
     Ok(u64::try_from(value).unwrap_or(0))
@@ -144,7 +144,7 @@ pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u6
 
 fn name(device: CUdevice) -> Result<String, DeviceError> {
     let mut name = [0_u8; 256];
-    // SAFETY: there is a place for as many characters, and the driver has listed the device.
+    // SAFETY: the buffer has space for this many characters, and the driver has listed the device.
     let result = unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) };
     check_for("the device's name", result)?;
     let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
@@ -154,7 +154,7 @@ fn name(device: CUdevice) -> Result<String, DeviceError> {
 /// Returns the UUID in the form of the driver's own tools, `GPU-` and five groups of digits.
 pub(crate) fn uuid(device: CUdevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid::default();
-    // SAFETY: `uuid` is a place for one, and the device was given by the driver.
+    // SAFETY: `uuid` is valid for writing one, and the device was given by the driver.
     check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device) })?;
     let digits: String = uuid.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];

@@ -30,7 +30,7 @@ impl Capture {
         let mut status = sys::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
         let null = ptr::null_mut;
-        // SAFETY: `status` and `graph` are places for what is asked; the rest may be null.
+        // SAFETY: `status` and `graph` are valid for writing the results; the rest may be null.
         check(unsafe {
             sys::cuStreamGetCaptureInfo_v2(
                 self.stream,
@@ -51,7 +51,7 @@ impl Capture {
     pub(crate) fn end(mut self) -> Result<Graph, CallError> {
         self.ended = true;
         let mut graph = ptr::null_mut();
-        // SAFETY: the stream is being captured by this thread; `graph` is a place for a handle.
+        // SAFETY: the stream is being captured by this thread; `graph` is valid for writing a handle.
         check(unsafe { sys::cuStreamEndCapture(self.stream, &raw mut graph) })?;
         Ok(Graph(graph))
     }
@@ -85,7 +85,7 @@ impl Graph {
 
     fn instantiate_by(&self, instantiate: Instantiate) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
-        // SAFETY: the graph lives, and `executable` is a place for a handle.
+        // SAFETY: the graph lives, and `executable` is valid for writing a handle.
         check(unsafe { instantiate(&raw mut executable, self.0, 0) })?;
         Ok(Executable(executable))
     }
@@ -189,20 +189,20 @@ pub(crate) enum Node {
     Other,
 }
 
-/// Returns the nodes of a graph, with those of a child graph in its place.
+/// Returns the nodes of a graph, with those of a child graph instead of the child graph itself.
 fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     let mut count = 0;
-    // SAFETY: without a place for nodes the driver only counts them.
+    // SAFETY: without a buffer for nodes the driver only counts them.
     check(unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) })?;
     let mut handles = vec![ptr::null_mut(); count];
     if count > 0 {
-        // SAFETY: there is a place for `count` handles.
+        // SAFETY: the buffer has space for `count` handles.
         check(unsafe { sys::cuGraphGetNodes(graph, handles.as_mut_ptr(), &raw mut count) })?;
     }
     let mut found = Vec::with_capacity(count);
     for node in handles {
         let mut kind = sys::CUgraphNodeType::MAX;
-        // SAFETY: the node belongs to a graph that lives, and `kind` is a place for its kind.
+        // SAFETY: the node belongs to a graph that lives, and `kind` is valid for writing its kind.
         check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
         found.push(match kind {
             0 => Node::Kernel,
@@ -212,7 +212,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
             3 => Node::HostFunction,
             4 => {
                 let mut child = ptr::null_mut();
-                // SAFETY: the node is a child graph, and `child` is a place for a handle.
+                // SAFETY: the node is a child graph, and `child` is valid for writing a handle.
                 check(unsafe { sys::cuGraphChildGraphNodeGetGraph(node, &raw mut child) })?;
                 found.extend(nodes(child)?);
                 continue;
@@ -227,7 +227,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
 
 fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
     let mut copy = std::mem::MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
-    // SAFETY: this is a copy's node, and `copy` is a place for its parameters.
+    // SAFETY: this is a copy's node, and `copy` is valid for writing its parameters.
     check(unsafe { sys::cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()) })?;
     // SAFETY: the driver has filled it; all zeros are a value of it too.
     let copy = unsafe { copy.assume_init() };

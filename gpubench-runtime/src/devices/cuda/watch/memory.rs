@@ -164,7 +164,7 @@ impl WriteDetector {
             }
             self.wait()?;
             let mut bytes = [0_u64; COUNTS];
-            // SAFETY: `bytes` is a place for the words.
+            // SAFETY: `bytes` is valid for writing the words.
             check(unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), counts, size_of_val(&bytes)) })?;
             let each = together.iter().copied().zip(bytes.map(Bytes));
             all.extend(each.filter(|(_, changed)| *changed > Bytes::ZERO));
@@ -265,7 +265,7 @@ pub(crate) fn next_number() -> u64 {
 /// Returns the free and the total memory of the device.
 pub(crate) fn room() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
-    // SAFETY: both are places for a size.
+    // SAFETY: both are valid for writing a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
     (result == CUDA_SUCCESS).then_some((Bytes(free as u64), Bytes(total as u64)))
 }

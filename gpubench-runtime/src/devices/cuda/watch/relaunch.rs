@@ -72,7 +72,7 @@ impl Shadow {
 
 /// Copies on the detector's stream.
 fn copied(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<(), CallError> {
-    // SAFETY: both places have as many bytes, and exist.
+    // SAFETY: source and destination exist, and have this many bytes.
     check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream) })
 }
 
