@@ -1,7 +1,6 @@
-//! The rates of decided and of wrongly decided comparisons: the whole protocol of taking turns, on launches of known times
-//! with the noise that was seen on an H200. The place of an input makes a difference of 0.5 %, which goes over to the other launch
-//! when both swap places; new graphs make one of 0.15 %; every place in a graph has an error of its own; samples differ; and the
-//! timer has steps.
+//! The rates of decided and of wrongly decided comparisons: the whole protocol of interleaved launches, with known times and the noise of an
+//! H200. The addresses of inputs change times by 0.5 %, and swap with the buffers; new graphs change them by 0.15 %; every slot in a graph
+//! has its own error; samples vary; and the timer has a finite resolution.
 
 use std::time::Duration;
 
@@ -19,8 +18,8 @@ use rand_distr::{Distribution, Normal, Uniform};
 
 /// One step of an H200's event timer.
 const STEP: f64 = 32.0;
-/// Standard deviations in nanoseconds: of a place in a graph, and of one sample.
-const PLACE: f64 = 130.0;
+/// Standard deviations in nanoseconds: of a slot in a graph, and of one sample.
+const SLOT: f64 = 130.0;
 const SAMPLE: f64 = 160.0;
 
 /// Launches whose times are known.
@@ -32,10 +31,10 @@ struct Known<'a> {
     rng: &'a mut StdRng,
 }
 
-/// Standard deviations of what makes a round's times, as fractions.
+/// Standard deviations of the effects on a round's times, as fractions.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
-    /// A place in memory, for whichever launch has its inputs there.
+    /// The addresses of inputs, for the launch that has them.
     placement: f64,
     /// New graphs.
     graphs: f64,
@@ -47,17 +46,17 @@ const USUAL: Noise = Noise { placement: 0.005, graphs: 0.0015 };
 impl Rounds for Known<'_> {
     fn begin(
         &mut self,
-        Placement { place, swapped }: Placement,
+        Placement { allocation_seed, swapped }: Placement,
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
-        // Both rounds of a pair have the same two places.
-        let mut there = StdRng::seed_from_u64(place);
-        let mut places = [0, 1].map(|_| normal(0.0, self.noise.placement).sample(&mut there));
+        // Both rounds of a pair have the same two placements.
+        let mut rng_of_pair = StdRng::seed_from_u64(allocation_seed);
+        let mut effects = [0, 1].map(|_| normal(0.0, self.noise.placement).sample(&mut rng_of_pair));
         if swapped {
-            places.reverse();
+            effects.reverse();
         }
         let mut graphs = || normal(0.0, self.noise.graphs).sample(&mut *self.rng);
-        let errors = places.map(|place| 1.0 + place + graphs());
+        let errors = effects.map(|effect| 1.0 + effect + graphs());
         let mut times = [self.times[0] * errors[0], self.times[1] * errors[1]];
         if swapped {
             times.reverse();
@@ -78,7 +77,7 @@ impl Sampler for Round<'_> {
         let mut events = Vec::with_capacity(2 * pairs);
         for _ in 0..pairs {
             events.extend(self.times.map(|time| {
-                let errors = normal(0.0, PLACE).sample(self.rng) + normal(0.0, SAMPLE).sample(self.rng);
+                let errors = normal(0.0, SLOT).sample(self.rng) + normal(0.0, SAMPLE).sample(self.rng);
                 Nanoseconds(quantised(time + errors, self.rng))
             }));
         }

@@ -1,24 +1,24 @@
-//! Samples that other programs interrupted. In: the times that the threads of launches waited for a processor, read beside the samples;
-//! out: for each sample true if one of its threads waited meanwhile, if other programs used the processors at all.
+//! Detects samples that other programs interrupted: those during which a thread of a launch waited for a processor, if other programs used
+//! the processors at all.
 
 use std::time::Instant;
 
 use super::launch_timer::{LaunchTimer, ThreadTime};
 use gpubench_stats::Nanoseconds;
 
-/// A thread waits for so long, or for this part of a sample's time, before it counts as interrupted: threads that are woken wait some
-/// microseconds on a machine that does nothing else.
+/// A thread counts as interrupted if it waits longer than this and than this part of a sample's time: a woken thread waits some
+/// microseconds even on an idle machine.
 const SHORT_WAIT: Nanoseconds = Nanoseconds(10_000.0);
 const SMALL_PART: f64 = 0.1;
 
-/// Reading the threads' times takes at most this part of the time of samples that follow one another.
+/// Reading the threads' times takes at most this part of the time of back-to-back samples.
 const READING_PART: f64 = 0.1;
-/// The readings by which the time of one is found.
+/// The number of readings that measure the time of one reading.
 const TRIES: usize = 8;
 
-/// Other programs use the processors from this part of one processor on. Below, threads that wait do so for each other.
+/// Other programs count if they use at least this part of one processor. Otherwise, waiting threads wait for each other.
 const OTHERS_PART: f64 = 0.1;
-/// The system counts times in ticks, of which so many may be missing or too many.
+/// The error of the system's times, which it counts in ticks.
 const TICKS: Nanoseconds = Nanoseconds(30e6);
 
 /// The waits of threads since the first sample began.
@@ -60,14 +60,14 @@ impl Interruptions {
         })
     }
 
-    /// Returns the number of samples between two readings, where each sample takes so long.
+    /// Returns the number of samples between two readings, if each sample takes this long.
     pub(super) fn samples_for(&self, sample: Nanoseconds) -> usize {
         (self.cost / (READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
-    /// Reads the times behind so many samples, the first of which began `time` ago. With `back_to_back` they followed the ones before
-    /// at once, so that a wait that is longer began in those.
-    pub(super) fn behind<D: LaunchTimer>(
+    /// Reads the times after this many samples, the first of which began `time` ago. With `back_to_back` they directly followed earlier
+    /// samples, so that a longer wait began during those.
+    pub(super) fn count_after<D: LaunchTimer>(
         &mut self,
         device: &mut D,
         samples: usize,
@@ -84,7 +84,7 @@ impl Interruptions {
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
-    /// Marks the last samples, which began without a thread that launches need.
+    /// Marks the last samples: they began without a thread that launches need.
     pub(super) fn mark_last(&mut self, samples: usize) {
         let first = self.interrupted.len().saturating_sub(samples);
         self.interrupted[first..].fill(true);
@@ -97,8 +97,8 @@ impl Interruptions {
         self.interrupted[first..].fill(true);
     }
 
-    /// Returns the part of their time in which all threads together have waited since the first sample.
-    pub(super) fn waited<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
+    /// Returns the fraction of time since the first sample in which the threads waited, over all threads.
+    pub(super) fn processor_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
         self.read(device);
         let sum = |times: &[ThreadTime]| ThreadTime {
             ran: times.iter().map(|time| time.ran).sum(),
@@ -114,7 +114,7 @@ impl Interruptions {
         (others > TICKS.max(OTHERS_PART * elapsed)).then_some(&self.interrupted)
     }
 
-    /// Returns the longest that a thread has waited since the last reading.
+    /// Returns the longest time that a thread has waited since the last reading.
     pub(super) fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
         std::mem::swap(&mut self.last, &mut self.now);
         self.now.clear();
@@ -139,7 +139,7 @@ mod tests {
         flushes: Vec<f64>,
         launched: usize,
         flushed: usize,
-        /// The launches behind which it is not ready, so that the second thread is waited for.
+        /// The launches after which it is not ready, so that the second thread is waited for.
         unready: Vec<usize>,
         /// The launches before which it waits for nothing more, and launches without it.
         without: Vec<usize>,
@@ -227,7 +227,7 @@ mod tests {
         (sampler.interrupted().map(<[bool]>::to_vec), events)
     }
 
-    /// A wait of 5 µs is short, and one of 11 µs is not, behind 100 µs.
+    /// For a launch of 100 µs, a wait of 5 µs is short, and one of 11 µs is not.
     const WAITS: [f64; 6] = [0.0, 11e3, 5e3, 0.0, 3e6, 10e3];
 
     #[test]
@@ -238,10 +238,10 @@ mod tests {
         assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
     }
 
-    /// Before each group, and behind the second launch and the fifth, the second thread is waited for. Only its wait within the last launch is
-    /// a sample's.
+    /// Before each group, and after the second launch and the fifth, the second thread is waited for. Only its wait within the last launch
+    /// counts for a sample.
     #[test]
-    fn what_is_waited_for_before_a_launch_is_none_of_its_sample() {
+    fn waits_before_a_launch_do_not_count_for_its_sample() {
         let mut device = Shared::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);
         device.unready = vec![2, 5];
         let (marks, _) = sampled(device, Cache::Hot);
@@ -272,12 +272,14 @@ mod tests {
             for _ in 0..3 {
                 device.time(&mut Idle).expect("nothing fails");
             }
-            waits.behind(&mut device, 3, Nanoseconds(300e3), false);
+            waits.count_after(&mut device, 3, Nanoseconds(300e3), false);
         }
         // Of 300 µs the waits of the first three samples are a small part.
         let marks = waits.samples(&mut device).expect("others used the processors");
         assert_eq!(marks, [false, false, false, true, true, true]);
-        assert!(waits.waited(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9));
+        assert!(
+            waits.processor_wait(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9)
+        );
     }
 
     #[test]
@@ -294,9 +296,9 @@ mod tests {
         // One that is longer than all samples so far.
         let mut device = Shared::new(&[1e15], &[]);
         let mut long = Interruptions::begin(&mut device).expect("threads are counted");
-        long.behind(&mut device, 2, Nanoseconds(1e5), true);
+        long.count_after(&mut device, 2, Nanoseconds(1e5), true);
         device.time(&mut Idle).expect("nothing fails");
-        long.behind(&mut device, 1, Nanoseconds(1e5), true);
+        long.count_after(&mut device, 1, Nanoseconds(1e5), true);
         assert_eq!(long.interrupted, [true; 3]);
     }
 

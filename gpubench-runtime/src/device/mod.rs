@@ -1,4 +1,4 @@
-//! The seam between a measurement and the device it runs on. A [`Device`] opens, reports its [`DeviceInfo`] and samples
+//! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and samples
 //! launches; the stream types that launch functions take name their device through [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker`
 //! and `measure`; knows nothing of benchmarks.
 
@@ -77,7 +77,7 @@ pub trait Device: Any {
     }
 
     /// Makes this device current for the calls of this thread, if the user's code or another device of this process can
-    /// change that. Returns the device that was current in its place, in words.
+    /// change that. Returns a description of the device that was current instead.
     ///
     /// # Errors
     /// Returns an error if the current device cannot be read or restored.
@@ -96,8 +96,8 @@ pub trait Device: Any {
         Ok(LaunchInfo::default())
     }
 
-    /// Launches `work` once more, waits for it, and returns what it does beside its work on its stream. Asked for where the
-    /// first launch did what only a first launch may do, such as loading code.
+    /// Launches `work` once more, waits for it, and returns what it does in addition to its work on its stream. Called if the first launch
+    /// did something that only first launches may do, such as loading code.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -144,18 +144,18 @@ pub trait Device: Any {
         _ = work;
         Ok(None)
     }
-    /// Traces launches of `work` by a tool that sees the device's work from outside, with what it costs: afterwards this process is of no
-    /// more use for samples. Returns nothing if the device has no such tool.
+    /// Traces launches of `work` with another tool, such as CUPTI. Tracing slows launches: afterwards this process must take no samples.
+    /// Returns `None` if the device has no such tool.
     ///
     /// # Errors
-    /// Returns the launch's own error, or the reason that the tool's times are none.
+    /// Returns the launch's own error, or the reason why the tool measured no times.
     #[doc(hidden)]
     fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
         _ = (work, wanted);
         Ok(None)
     }
 
-    /// Launches `work` so many times for a profiler that looks on between marks, each launch behind a mark with this number.
+    /// Launches `work` this many times for a profiler, each launch after a mark with this number.
     ///
     /// # Errors
     /// Returns the launch's own error, or that there is no such profiler for this device.
@@ -176,7 +176,7 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns the device's knowledge of an error that the user's code has just returned, to be shown beside it.
+    /// Returns the device's own message for an error that the user's code has just returned. Both are printed.
     fn remark(&mut self) -> Option<String> {
         None
     }
@@ -199,12 +199,11 @@ pub trait Device: Any {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
-    /// Prepares to time two `works` in turn, each as `wanted`, in the order of [`swapped`]. Both launch on one stream. Before a hot sample,
-    /// its own work is launched once without being timed.
+    /// Prepares to time two interleaved `works`, each as `wanted`, in the order of [`swapped`]. Both launch on one stream. Before a hot
+    /// sample, its own work is launched once without being timed.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be sampled so, or if the device has no pair sampler, which is the
-    /// default.
+    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler, which is the default.
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
@@ -214,11 +213,10 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
     }
 
-    /// Moves the inputs that are made next to addresses of the device's memory that depend on `place` alone, a random number, as
-    /// far as the device can: inputs of the same sizes that are made in the same order at the same place have the same addresses,
-    /// if no others exist.
-    fn set_allocation_seed(&mut self, place: u64) {
-        _ = place;
+    /// Makes the addresses of the next inputs depend on `allocation_seed`, a random number, as far as the device can. Inputs of the same
+    /// sizes, made in the same order with the same seed, have the same addresses if no others exist.
+    fn set_allocation_seed(&mut self, allocation_seed: u64) {
+        _ = allocation_seed;
     }
 }
 
@@ -232,9 +230,9 @@ pub enum Inputs {
     Used,
 }
 
-/// How often inputs are made anew while launches are traced, if they were moved between the samples.
+/// The number of times that inputs are relocated while launches are traced, if they were relocated between the samples.
 #[doc(hidden)]
-pub const MOVES_OF_A_TRACE: usize = 7;
+pub const RELOCATIONS_PER_TRACE: usize = 7;
 
 /// The options for tracing launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -243,12 +241,12 @@ pub const MOVES_OF_A_TRACE: usize = 7;
 pub struct TraceOptions {
     /// Hot or cold.
     pub cache: Cache,
-    /// The flush before each launch, that of the samples.
+    /// The flush before each launch, as before the samples.
     pub flush: Flush,
-    /// The time of a launch by its samples, from which the number of launches follows.
+    /// The time of a launch according to its samples. It determines the number of traced launches.
     pub time: Nanoseconds,
-    /// The random numbers of places at which the inputs are made anew, if they were moved between the samples.
-    pub places: Option<[u64; MOVES_OF_A_TRACE]>,
+    /// The allocation seeds for the inputs, if they were relocated between the samples.
+    pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
 /// The options for taking samples.
@@ -259,28 +257,26 @@ pub struct SampleOptions {
     pub cache: Cache,
     /// The flush to use; `None` for the device's own choice.
     pub flush: Option<Flush>,
-    /// The path to time on; `None` for the one that suits the launch.
+    /// The path to time on; `None` for the device's own choice.
     pub path: Option<Path>,
-    /// True if the host's part belongs to the launch: a sample then begins when the launch function is called, on a device
-    /// without work.
+    /// True if host work belongs to the launch: a sample then begins when the launch function is called, on an idle device.
     pub host_work: bool,
-    /// True if inputs may be made anew between groups.
-    pub moves: bool,
+    /// True if inputs may be relocated between groups.
+    pub relocates_inputs: bool,
 }
 
 impl SampleOptions {
-    /// Returns the options for samples with this state of the cache, on the path and behind the flush that the device
+    /// Returns the options for samples with this state of the cache, on the path and with the flush that the device
     /// chooses.
     #[must_use]
     pub fn new(cache: Cache) -> Self {
-        Self { cache, flush: None, path: None, host_work: false, moves: false }
+        Self { cache, flush: None, path: None, host_work: false, relocates_inputs: false }
     }
 }
 
-/// Returns the result of a step of the user's code, or a failure if the step left another device current. The device is
-/// current again by then, and `left` is the one that was found in its place: without the failure, all later work would
-/// go elsewhere.
-pub(crate) fn not_left<T>(
+/// Returns the result of a step of the user's code, or a failure if the step left another device current. The caller has made the device
+/// current again; `left` describes the other device. Without that, all later work would go to the other device.
+pub(crate) fn check_context_unchanged<T>(
     stage: Stage,
     done: Result<T, Failure>,
     left: Result<Option<String>, DeviceError>,
@@ -331,17 +327,17 @@ pub trait Work {
         _ = keeps;
     }
 
-    /// Makes inputs anew behind a call of `set_allocation_seed`, beside the first ones, which are kept, and drops any others. Returns false if it
-    /// cannot; then the launches have the first ones.
+    /// Makes the inputs again after a call of `set_allocation_seed`. The first inputs are stashed, and any others dropped. Returns false if
+    /// that fails; then launches use the first ones.
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         _ = set_allocation_seed;
         false
     }
 
-    /// Puts the first inputs in the place of all that were made anew.
+    /// Restores the first inputs.
     fn restore_inputs(&mut self) {}
 
-    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known, which is the default.
+    /// Visits the memory of the inputs, if it is host memory. Returns false if not all of it is known, which is the default.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
         _ = visit;
         false
@@ -359,19 +355,19 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SampledGroup {
-    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair, that of the first work
-    /// first, whichever ran first.
+    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair: that of the first work comes
+    /// first, even if it ran second.
     pub events: Vec<Nanoseconds>,
-    /// The event times of empty launches among the samples. Empty if the overhead of the timer holds for every group; a sampler has
-    /// them in each group or in none.
+    /// The event times of interleaved empty launches. Empty if every group has the overhead of the timer; a sampler has them in each
+    /// group or in none.
     pub empty_events: Vec<Nanoseconds>,
-    /// The starts of the samples by the device's clock, since a time that is the same for all groups. Empty if they are not known.
+    /// The starts of the samples according to the device's clock, since a time that is the same for all groups. Empty if they are not known.
     pub starts: Vec<Nanoseconds>,
     /// The overhead of the events according to a second clock that timed some launches of the group.
     pub overhead_by_stamps: Option<Nanoseconds>,
     /// The time of the whole group on the device, flushes included.
     pub elapsed: Nanoseconds,
-    /// The clock of the multiprocessors right after the group, by the device's own counters.
+    /// The clock of the multiprocessors right after the group, according to the device's own counters.
     pub clock: Option<Hertz>,
 }
 
@@ -383,7 +379,7 @@ impl SampledGroup {
     }
 }
 
-/// Times the launches of one case, or those of two in turn.
+/// Times the launches of one case, or the interleaved launches of two.
 pub trait Sampler {
     /// Takes a group: `samples` samples or pairs, or as many of them as can be submitted together, read after one
     /// synchronisation.
@@ -392,17 +388,17 @@ pub trait Sampler {
     /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure>;
 
-    /// Makes the inputs of the launches anew, at addresses that depend on `place`, as [`Device::set_allocation_seed`] has it. Returns false if they
-    /// stay where they are, which is the default. Called between groups of samples.
+    /// Makes the inputs of the launches again, at addresses that depend on `allocation_seed` (see [`Device::set_allocation_seed`]). Returns
+    /// false if they keep their addresses, which is the default. Called between groups of samples.
     ///
     /// # Errors
     /// Returns an error if a launch on them or the device fails.
-    fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-        _ = place;
+    fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
+        _ = allocation_seed;
         Ok(false)
     }
 
-    /// Puts the first inputs in the place of all that were made anew.
+    /// Restores the first inputs.
     fn restore_inputs(&mut self) {}
 
     /// Measures the timer on the path of these samples: its overhead and its resolution.
@@ -420,7 +416,7 @@ pub trait Sampler {
         Ok(timer)
     }
 
-    /// Called after the first samples if all of them turn out to be part of the warm-up, and are taken again.
+    /// Called after the first samples if all of them were still part of the warm-up. They are discarded and taken again.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -428,15 +424,15 @@ pub trait Sampler {
         Ok(())
     }
 
-    /// Returns the part of their time, since the first sample began, in which the threads of launches waited for a processor that
-    /// other programs used; `None` if launches run on no processor of this machine, or if that is not counted.
-    fn waited(&mut self) -> Option<f64> {
+    /// Returns the fraction of time since the first sample in which the threads of launches waited for a processor that other programs
+    /// used; `None` if launches run on no processor of this machine, or if the system does not count that.
+    fn processor_wait(&mut self) -> Option<f64> {
         None
     }
 
-    /// Returns true for each sample since the first, in the order they ran, during which a thread of its launch waited for a processor
-    /// that other programs used; `None` if no other programs used it, if launches run on no processor of this machine, or if that is not
-    /// counted. Such samples are left out.
+    /// Returns true for each sample, in the order in which they ran, during which a thread of its launch waited for a processor that other
+    /// programs used; such samples are left out. `None` if no other programs used it, if launches run on no processor of this machine, or
+    /// if the system does not count that.
     fn interrupted(&mut self) -> Option<&[bool]> {
         None
     }
@@ -460,34 +456,34 @@ pub trait Sampler {
     }
 
     /// Returns the time of one more launch among back-to-back launches, with no event between them; `None` if that time
-    /// would mean nothing.
+    /// has no meaning.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
 
-    /// Returns the time of a call of the launch function on the host, the shortest so far; `None` if the host waits in it.
-    fn call(&mut self) -> Option<Nanoseconds> {
+    /// Returns the shortest time so far of a call of the launch function on the host; `None` if the host waits in it.
+    fn min_host_call_time(&mut self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Returns the time of a launch whose work is all enqueued before the device begins with it, if the samples may contain
+    /// Returns the time of a pre-enqueued launch, whose work is all enqueued before the device begins with it, if the samples may contain
     /// waits for the host.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn prequeued_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
 
-    /// Returns the time of a launch of several kernels on a stream, with the gaps between them that a graph does not
-    /// have; `None` if that time would mean nothing.
+    /// Returns the time of a launch of several kernels on a stream, including the gaps between them that a graph does not
+    /// have; `None` if that time has no meaning.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn stream_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
 }

@@ -1,5 +1,4 @@
-//! Sampling on devices that time one launch at a time, such as this machine's CPU. In: a [`LaunchTimer`], launches and
-//! [`SampleOptions`]; out: the [`Sampler`] of a case, or of two.
+//! The [`Sampler`] of devices that time one launch at a time with a [`LaunchTimer`], such as the host's CPU.
 
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use super::{
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
+/// Groups of hot launches longer than this begin without an untimed launch: filling the caches takes a negligible part of such a launch.
 const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
 /// Prepares to time `work` as `wanted`.
@@ -35,7 +34,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     }))
 }
 
-/// Prepares to time two `works` in turn, each as `wanted`.
+/// Prepares to time two interleaved `works`, each as `wanted`.
 ///
 /// # Errors
 /// Returns an error if `wanted` has a path, or a flush that the device does not have.
@@ -50,7 +49,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
-/// Returns the flush before each sample, as `wanted`, and why it is not the usual one. All `works` have the same.
+/// Returns the flush before each sample of all `works`, as `wanted`, and why it is not the usual one.
 fn flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
@@ -106,7 +105,7 @@ struct SingleLaunchSampler<'a, D> {
     interruptions: Option<Interruptions>,
 }
 
-/// Samples of two cases in turn.
+/// Interleaved samples of two cases.
 struct PairSampler<'a, D> {
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
@@ -131,7 +130,7 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
         waits: &mut Interruptions,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<(), Failure> {
-        // A wait before a sample, in its reset or its flush, is none of the sample's.
+        // A wait before a sample, in its reset or its flush, does not count for the sample.
         let alone = self.flush != Flush::None || self.work.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_for(time) };
@@ -141,12 +140,12 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
                 whole = prepare(self.device, self.work, self.flush)?;
             } else if !follows {
                 whole = self.device.make_ready();
-                // What ran meanwhile has left other data in the caches. The group's first samples have such a launch before them.
+                // Other work has evicted data since the last sample. Before the group's first sample, `group` launches once.
                 if !events.is_empty() {
                     self.work.launch()?;
                 }
             }
-            // What was waited for until now is none of these samples'.
+            // Waits until now do not count for these samples.
             if !follows {
                 waits.read(self.device);
             }
@@ -156,7 +155,7 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
                 events.push(batch::time(self.device, self.work, self.launches)?);
                 ready = alone || self.device.is_ready();
             }
-            waits.behind(self.device, events.len() - before, begin.elapsed().into(), follows);
+            waits.count_after(self.device, events.len() - before, begin.elapsed().into(), follows);
             if !whole {
                 waits.mark_last(events.len() - before);
             }
@@ -193,7 +192,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     }
 
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
-        // What goes before each sample goes before one launch.
+        // A flush or a reset must precede each launch.
         let single = self.cache == Cache::Cold || self.work.resets();
         let is_short = self.fastest.is_none_or(|fastest| batch::is_short(fastest, timer));
         if D::BATCHES && !single && is_short {
@@ -203,13 +202,13 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
         Ok(timer.of_batch(self.launches))
     }
 
-    fn waited(&mut self) -> Option<f64> {
+    fn processor_wait(&mut self) -> Option<f64> {
         let waits = self.interruptions.as_mut()?;
         self.device.end_waits();
-        // Of cold samples, what is waited for behind the last belongs to none for certain.
+        // After the last cold sample, a wait may belong to no sample.
         let back_to_back = self.flush == Flush::None && !self.work.resets();
-        waits.behind(self.device, 0, Nanoseconds::ZERO, back_to_back);
-        waits.waited(self.device)
+        waits.count_after(self.device, 0, Nanoseconds::ZERO, back_to_back);
+        waits.processor_wait(self.device)
     }
 
     fn interrupted(&mut self) -> Option<&[bool]> {
@@ -229,13 +228,13 @@ impl<D: LaunchTimer> Sampler for PairSampler<'_, D> {
         for number in 0..samples {
             let mut pair = [Nanoseconds::default(); 2];
             let order = if swapped(number) { [1, 0] } else { [0, 1] };
-            for whose in order {
-                let work = &mut *self.works[whose];
+            for index in order {
+                let work = &mut *self.works[index];
                 if self.cache == Cache::Hot {
                     work.launch()?;
                 }
                 prepare(self.device, work, self.method.flush)?;
-                pair[whose] = self.device.time(work)?;
+                pair[index] = self.device.time(work)?;
             }
             events.extend(pair);
         }
@@ -424,11 +423,11 @@ mod tests {
             let reason = (chosen == Flush::Read).then(|| "not by `lines`, since it is unknown".to_owned());
             assert_eq!(flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
             let asked = flush(&mut Chooses, works, &flushed(Flush::Lines));
-            let told = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
+            let chosen_flush = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
             let refused =
                 Err("device: --flush lines: it is unknown; without `--flush` the device takes one that can"
                     .to_owned());
-            assert_eq!(told, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
+            assert_eq!(chosen_flush, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
             assert_eq!(
                 flush(&mut Chooses, works, &flushed(Flush::Read)),
                 Ok((Flush::Read, None)),

@@ -21,7 +21,7 @@ const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
     /// Begins a budget of `limit` for a device with this timer.
-    pub(super) fn of(limit: Nanoseconds, timer: Timer) -> Self {
+    pub(super) fn new(limit: Nanoseconds, timer: Timer) -> Self {
         Self { limit, begin: Instant::now(), device: Nanoseconds::ZERO, simulated: timer.simulated }
     }
 

@@ -1,22 +1,21 @@
-//! The number of samples to submit at once. In: the cost of earlier groups; out: the size of the next group, chosen so
-//! that synchronisation stays rare and the group ends within the budget.
+//! The number of samples to submit at once, so that synchronisation is rare and the group ends within the budget.
 
 use super::checked::GroupCost;
 use gpubench_stats::Nanoseconds;
 
 /// The fewest samples that the stop rule may end on.
 pub(super) const MIN_SAMPLES: usize = 30;
-/// The fewest groups that it may end on, where each has an overhead of its own: their number narrows the interval.
+/// The fewest groups that it may end on, if each has its own overhead: more groups narrow the interval.
 pub(super) const MIN_GROUPS: usize = 8;
 
-/// The target time of a group, and the number of groups that a budget has room for, if they are then shorter.
+/// The target time of a group; less if the budget is too short for [`GROUPS_OF_BUDGET`] such groups.
 const TARGET: Nanoseconds = Nanoseconds(10e6);
 const GROUPS_OF_BUDGET: f64 = 12.0;
 const LARGEST: usize = 256;
 /// The most by which a group is larger than the one before.
 const GROWTH: usize = 8;
-/// The fewest samples of a group on any device, as long as the budget has room for such groups: the fewest groups then
-/// have the fewest samples. Each group of hot launches begins with one that is not timed.
+/// The fewest samples of a group, if the budget allows such groups: [`MIN_GROUPS`] groups then have [`MIN_SAMPLES`] samples. Each group of
+/// hot launches begins with an untimed launch.
 const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
 /// The size of the next group.
@@ -27,12 +26,12 @@ pub(super) struct GroupSize {
     target: Nanoseconds,
     /// The time that a group of the fewest samples may take.
     longest: Nanoseconds,
-    /// The time that a sample of the last group took from the budget; nothing before the first.
+    /// The time that a sample of the last group took from the budget; `None` before the first.
     pub cost: Option<Nanoseconds>,
 }
 
-/// A group may be longer than what is left of a budget by this fraction: the last one was no exact measure of it.
-const OVER: f64 = 0.1;
+/// A group may exceed the remaining budget by this fraction, since its time is only estimated.
+const TOLERANCE: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
@@ -42,50 +41,50 @@ impl Default for GroupSize {
 
 impl GroupSize {
     /// The size of the first group of a case with this budget.
-    pub(super) fn of_budget(budget: Nanoseconds) -> Self {
+    pub(super) fn with_budget(budget: Nanoseconds) -> Self {
         let longest = budget / GROUPS_OF_BUDGET;
         Self { target: TARGET.min(longest), longest, ..Self::default() }
     }
 
-    /// Goes on from the warm-up to the samples: a group has a least size from here on.
+    /// Ends the warm-up: from here on a group has a smallest size.
     pub(super) fn begin_samples(&mut self) {
         self.fewest = FEWEST;
         if let Some(cost) = self.cost {
-            self.samples = self.samples.max(self.least(cost));
+            self.samples = self.samples.max(self.smallest(cost));
         }
     }
 
-    /// Returns the least size of a group whose samples cost so much each.
-    fn least(&self, cost: Nanoseconds) -> usize {
+    /// Returns the smallest size of a group whose samples take the time `cost` each.
+    fn smallest(&self, cost: Nanoseconds) -> usize {
         power_of_two(fitting(self.longest, cost).min(self.fewest)).max(1)
     }
 
-    /// Returns the size of the next group if it must end within `left`, or after that by no more than a usual group takes:
-    /// smaller than otherwise, or 0 if not even one sample does. Before the first group it is one.
+    /// The largest power of two, at most the current size, that fits the remaining budget (plus 10 % and one group); 0 if none fits.
+    /// Before the first group, the current size.
     pub(super) fn within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
         let time =
-            if left > Nanoseconds::ZERO { (1.0 + OVER) * left + self.target } else { Nanoseconds::ZERO };
+            if left > Nanoseconds::ZERO { (1.0 + TOLERANCE) * left + self.target } else { Nanoseconds::ZERO };
         power_of_two(fitting(time, cost).min(self.samples))
     }
 
-    /// Returns true if so many samples, each at the cost of the last ones, take no longer than `time`.
+    /// Returns true if `samples` samples take at most `time`, at the cost of those of the last group.
     pub(super) fn fit_within(self, samples: usize, time: Nanoseconds) -> bool {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Moves towards the target after a group, by a factor of eight at most: the first launches of a case say little about the
-    /// rest. Sizes are powers of two, so that a size does not follow every change of the cost.
+    /// Adapts the size to the target after a group, at most by a factor of eight: the first launches of a case do not predict later ones.
+    /// Sizes are powers of two, so that they do not follow every change of the cost.
     pub(super) fn learn(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
         self.cost = Some(cost);
-        let fitting = fitting(self.target, group.device / samples).max(self.least(cost));
+        let fitting = fitting(self.target, group.device / samples).max(self.smallest(cost));
         self.samples = power_of_two(fitting.clamp(1, (GROWTH * self.samples).min(LARGEST)));
     }
 }
 
-/// Returns the number of samples that fit into `time` if each costs so much; one that costs nothing counts as a nanosecond.
+/// Returns the number of samples that fit into `time` if each takes the time `cost`, which counts as a nanosecond at least.
 fn fitting(time: Nanoseconds, cost: Nanoseconds) -> usize {
     (time / cost.max(Nanoseconds(1.0))) as usize
 }
@@ -107,7 +106,7 @@ mod tests {
         size.samples
     }
 
-    /// A group whose samples cost so many nanoseconds each.
+    /// A group whose samples take `cost` nanoseconds each.
     fn group(samples: usize, cost: f64) -> GroupCost {
         let time = Nanoseconds(cost * samples as f64);
         GroupCost { samples, device: time, spent: time }
@@ -139,11 +138,11 @@ mod tests {
         assert_eq!([within(3e9), within(1.9e9), within(1e9)], [1, 1, 0]);
     }
 
-    /// A launch of 500 µs: 20 of them take 10 ms, and a budget of 50 ms has room for groups of 8 and not of 16.
+    /// A launch of 500 µs: 20 of them take 10 ms, and a budget of 50 ms allows groups of 8, not of 16.
     #[test]
-    fn a_short_budget_has_room_for_many_groups() {
-        let mut size = GroupSize::of_budget(Nanoseconds(50e6));
-        let mut long = GroupSize::of_budget(Nanoseconds(3e9));
+    fn a_short_budget_allows_many_groups() {
+        let mut size = GroupSize::with_budget(Nanoseconds(50e6));
+        let mut long = GroupSize::with_budget(Nanoseconds(3e9));
         for _ in 0..5 {
             size.learn(&group(size.samples, 500e3));
             long.learn(&group(long.samples, 500e3));
@@ -151,11 +150,11 @@ mod tests {
         assert_eq!((size.samples, long.samples), (8, 16));
     }
 
-    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s has room for twelve groups of 250 ms.
+    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve groups of 250 ms.
     #[test]
     fn long_launches_have_as_many_samples_in_a_group_as_the_fewest_groups_need() {
         let of = |cost: f64| {
-            let mut size = GroupSize::of_budget(Nanoseconds(3e9));
+            let mut size = GroupSize::with_budget(Nanoseconds(3e9));
             size.learn(&group(1, cost));
             let warm_up = size.samples;
             size.begin_samples();

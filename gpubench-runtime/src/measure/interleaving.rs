@@ -1,15 +1,14 @@
-//! The protocol of a comparison: rounds in which two launches take turns, until the comparison is decided. In: a source
-//! of rounds, and the sampling options; out: the samples of both, and a [`Comparison`].
+//! The protocol of a comparison: rounds with interleaved launches, until the comparison is decided.
 //!
-//! Each round has new inputs and new graphs. Two rounds form a pair: both lie at the same place in memory, with the buffers of
-//! the two launches swapped and the other one first, so that what the place or the beginning of a graph adds to one it adds to the other in turn. Each pair lies at a place drawn at
-//! random, and is independent of the others.
+//! Each round has new inputs and new graphs. Two rounds form a pair with the same allocation seed. In the second round, the buffers of the
+//! two launches are swapped, and the other launch goes first: effects of addresses and of the beginning of a graph then affect both equally.
+//! Each pair has a random allocation seed, and is independent of the others.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{clock::ClockReadings, groups::GroupSize, took_none, warm_up::warm_up, watch::Watch};
+use super::{clock::ClockReadings, groups::GroupSize, no_samples, warm_up::warm_up, watch::Watch};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
@@ -19,7 +18,7 @@ use gpubench_stats::{
     resolution_of_pairs,
 };
 
-/// The fewest pairs of a round: AB BA.
+/// The fewest A/B pairs of a round: AB BA.
 const FEWEST_PAIRS: usize = 2;
 /// If the user asks for a number of samples, they are spread over this many rounds.
 const ROUNDS_OF_A_NUMBER: usize = 16;
@@ -28,8 +27,8 @@ const FEWEST_ROUNDS: usize = 4;
 
 /// Makes rounds.
 pub trait Rounds {
-    /// Makes the inputs of both launches at this place, replaces those of the round before, and prepares to sample both in
-    /// turn.
+    /// Makes the inputs of both launches with this placement, replaces those of the previous round, and prepares to sample both,
+    /// interleaved.
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
@@ -40,28 +39,28 @@ pub trait Rounds {
     ) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
-/// The place of a round's inputs.
+/// The placement of a round's inputs in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// The random number that addresses depend on. Both rounds of a pair have the same.
-    pub place: u64,
+    /// The random number that determines the addresses. Both rounds of a pair have the same.
+    pub allocation_seed: u64,
     /// True in the second round of a pair: each launch has the addresses that the other had in the first, and the second goes first.
     pub swapped: bool,
 }
 
 impl Placement {
-    /// Returns the place of a round, counted from zero, in a comparison with this seed.
-    pub fn of(round: usize, seed: u64) -> Self {
-        Self { place: Self::place(round / 2, seed), swapped: round % 2 == 1 }
+    /// Returns the placement of a round, counted from zero, in a comparison with this seed.
+    pub fn new(round: usize, seed: u64) -> Self {
+        Self { allocation_seed: Self::allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
     }
 
-    /// Draws a seed of places; of a simulated device it is the same in each process.
+    /// Draws the seed of all allocation seeds; for a simulated device it is the same in each process.
     pub(crate) fn seed(simulated: bool) -> u64 {
         if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
-    /// Returns the random number of a place, of those that follow from a seed.
-    pub(crate) fn place(number: usize, seed: u64) -> u64 {
+    /// Returns the allocation seed with this number, derived from `seed`.
+    pub(crate) fn allocation_seed(number: usize, seed: u64) -> u64 {
         mixed(seed.wrapping_add(mixed(number as u64)))
     }
 }
@@ -84,9 +83,9 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches at places that `seed` determines while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
-/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `report_step` before
-/// the warm-up, and before and after every round.
+/// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of `sampling`, or `limit`
+/// on the host's clock, including the time to make inputs. `seed` determines the placements. Calls `report_step` before the warm-up, and
+/// before and after every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -99,24 +98,29 @@ pub fn compare(
     report_step: &mut dyn FnMut(Step),
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
-    let watch = monitor.map(Watch::over);
+    let watch = monitor.map(Watch::start);
     let mut size = GroupSize::default();
-    let mut turns: Option<RunningComparison> = None;
+    let mut comparing: Option<RunningComparison> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
-        report_step(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
-        let mut sampler = rounds.begin(Placement::of(number, seed), report_step)?;
-        let turns = match &mut turns {
-            Some(turns) => turns,
-            None => {
-                turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, report_step)?)
-            }
+        report_step(
+            comparing.as_ref().map_or(Step::Setup, |comparing| Step::Samples(comparing.events.len())),
+        );
+        let mut sampler = rounds.begin(Placement::new(number, seed), report_step)?;
+        let comparing = match &mut comparing {
+            Some(comparing) => comparing,
+            None => comparing.insert(RunningComparison::begin(
+                sampler.as_mut(),
+                sampling,
+                &mut size,
+                report_step,
+            )?),
         };
-        turns.round(number, sampler.as_mut(), sampling, &mut size)?;
+        comparing.round(number, sampler.as_mut(), sampling, &mut size)?;
         let is_whole_pair = number % 2 == 1;
         let done = match sampling.samples {
-            Some(wanted) => turns.read >= wanted,
-            None => is_whole_pair && (turns.spent >= sampling.max_time || begin.elapsed() >= limit),
+            Some(wanted) => comparing.read >= wanted,
+            None => is_whole_pair && (comparing.spent >= sampling.max_time || begin.elapsed() >= limit),
         };
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
@@ -124,7 +128,7 @@ pub fn compare(
             None => look_after(number + 1).or_else(|| done.then(|| last_look(number + 1))),
         };
         let Some(confidence) = confidence else { continue };
-        let ratio = turns.ratio(confidence);
+        let ratio = comparing.ratio(confidence);
         let answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.equivalence_margin));
         answered = Some((ratio, answer));
         if done || answer != Answer::Undecided {
@@ -132,36 +136,37 @@ pub fn compare(
         }
     }
     let end = Instant::now();
-    let turns = turns.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let comparing = comparing.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
     let comparison = Comparison {
         ratio,
         equivalence_margin: sampling.equivalence_margin,
         answer,
-        rounds: turns.rounds.clone(),
+        rounds: comparing.rounds.clone(),
         seed: Some(seed),
     };
-    let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end, turns.rounds.len()));
-    let wall = Nanoseconds::from(end - turns.sampling_since);
-    let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
-        let events: Vec<_> = turns.events.iter().map(|pair| pair[whose]).collect();
-        let time = samples::summary(&events, &[], &[], turns.checked.timer, None);
+    let conditions =
+        watch.and_then(|watch| watch.conditions(comparing.sampling_since, end, comparing.rounds.len()));
+    let wall = Nanoseconds::from(end - comparing.sampling_since);
+    let [first, second] = [0, 1].map(|index| -> Result<_, Failure> {
+        let events: Vec<_> = comparing.events.iter().map(|pair| pair[index]).collect();
+        let time = samples::summary(&events, &[], &[], comparing.checked.timer, None);
         Ok(Samples {
-            method: turns.methods[whose].clone(),
-            timer: turns.checked.timer,
-            warm_up: turns.warm_up,
+            method: comparing.methods[index].clone(),
+            timer: comparing.checked.timer,
+            warm_up: comparing.warm_up,
             conditions: conditions.clone(),
-            device_clock: turns.clocks.after(&turns.warming),
-            clock_faults: turns.checked.faults(),
-            groups: turns.rounds.len(),
+            device_clock: comparing.clocks.after(&comparing.warming),
+            clock_faults: comparing.checked.faults(),
+            groups: comparing.rounds.len(),
             relocations: 0,
             interleaved: true,
             processor_wait: None,
-            device_time: turns.elapsed,
+            device_time: comparing.elapsed,
             wall_time: wall,
-            // The answer says if there are enough samples.
+            // The answer shows whether there are enough samples.
             converged: true,
-            time: time.ok_or_else(|| took_none(turns.checked.faults()))?,
+            time: time.ok_or_else(|| no_samples(comparing.checked.faults()))?,
             dram_stall: None,
             back_to_back: None,
             stream_time: None,
@@ -188,15 +193,15 @@ struct RunningComparison {
     clocks: ClockReadings,
     sampling_since: Instant,
     events: Vec<[Nanoseconds; 2]>,
-    /// The number of pairs that were read, those that are no times among them.
+    /// The number of pairs, including those with invalid readings.
     read: usize,
     rounds: Vec<Round>,
-    /// The sum of what each round could not resolve.
+    /// The sum of the resolutions of all rounds.
     unresolved: f64,
-    /// True if all times so far are above what the timer can resolve.
+    /// True if the timer resolves all times so far.
     resolved: bool,
     elapsed: Nanoseconds,
-    /// The time of all groups by the device's clock or by this machine's, whichever is more.
+    /// The time of all groups according to the device's clock or the host's, whichever is more.
     spent: Nanoseconds,
 }
 
@@ -235,7 +240,7 @@ impl RunningComparison {
         })
     }
 
-    /// Takes one group of pairs: those of the round of this number.
+    /// Takes the pairs of the round with this number.
     fn round(
         &mut self,
         number: usize,
@@ -243,7 +248,7 @@ impl RunningComparison {
         sampling: &Sampling,
         size: &mut GroupSize,
     ) -> Result<(), Failure> {
-        let before = self.events.len();
+        let previous = self.events.len();
         let wanted = match sampling.samples {
             None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
             Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
@@ -265,7 +270,7 @@ impl RunningComparison {
         self.spent += round.spent;
         let overhead = self.checked.timer.overhead;
         let pairs: Vec<_> =
-            self.events[before..].iter().map(|pair| pair.map(|event| event - overhead)).collect();
+            self.events[previous..].iter().map(|pair| pair.map(|event| event - overhead)).collect();
         match log_ratio_of_pairs(&pairs) {
             Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
             None => self.resolved = false,
@@ -282,8 +287,8 @@ impl RunningComparison {
     }
 }
 
-/// Returns the number of pairs of a round, counted from zero, if there are to be so many in all: rounds are even in number and
-/// differ by one pair at most.
+/// Returns the number of pairs of a round, counted from zero, if all rounds have `samples` pairs together. The number of rounds is even, and
+/// their sizes differ by one pair at most.
 fn pairs_of_round(number: usize, samples: usize) -> usize {
     let rounds = (samples / FEWEST_PAIRS).next_multiple_of(2).clamp(FEWEST_ROUNDS, ROUNDS_OF_A_NUMBER);
     let before = |round: usize| samples * round.min(rounds) / rounds;
@@ -297,14 +302,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_of_a_pair_share_a_place_and_pairs_do_not() {
-        let placements: Vec<_> = (0..64).map(|round| Placement::of(round, 7)).collect();
+    fn rounds_of_a_pair_share_an_allocation_seed_and_pairs_do_not() {
+        let placements: Vec<_> = (0..64).map(|round| Placement::new(round, 7)).collect();
         for pair in placements.chunks(2) {
-            assert_eq!((pair[0].place, pair[0].swapped), (pair[1].place, !pair[1].swapped));
+            assert_eq!(
+                (pair[0].allocation_seed, pair[0].swapped),
+                (pair[1].allocation_seed, !pair[1].swapped)
+            );
         }
-        let places: BTreeSet<u64> = placements.iter().map(|placement| placement.place).collect();
-        assert_eq!(places.len(), 32);
-        assert_ne!(Placement::of(0, 7), Placement::of(0, 8));
+        let seeds: BTreeSet<u64> = placements.iter().map(|placement| placement.allocation_seed).collect();
+        assert_eq!(seeds.len(), 32);
+        assert_ne!(Placement::new(0, 7), Placement::new(0, 8));
     }
 
     #[test]

@@ -28,22 +28,22 @@ use self::clock::ClockReadings;
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
 pub use self::interleaving::{Placement, Rounds, compare};
-use self::sampling_loop::TakenSamples;
+use self::sampling_loop::SampleCollector;
 use self::watch::Watch;
 
-/// The launches of a case besides its warm-up and its samples: the checked one, and two on fresh inputs.
-pub(crate) const LAUNCHES_BESIDE: usize = 3;
+/// The number of launches of a case that validate it, in addition to its warm-up and its samples: the checked one, and two on fresh inputs.
+pub(crate) const VALIDATION_LAUNCHES: usize = 3;
 
-/// A launch that takes longer is steady from the first one on: what a first launch pays for is small beside it. Events and gaps between
-/// kernels are too, so that nothing else is timed.
+/// Launches longer than this are steady from the first one on, since the extra cost of a first launch is negligible. So are events and gaps
+/// between kernels: no other time is measured.
 pub(crate) const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
 /// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
-/// `sampling`, by the device's clock or by this machine's, whichever counts more. All launches of the case count. Ends before
-/// `deadline`, with room for two launches after the samples. Calls `report_step` at each step.
+/// `sampling`, according to the device's clock or the host's, whichever is more. All launches of the case count. Ends before
+/// `deadline`, with time left for the [`VALIDATION_LAUNCHES`]. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
@@ -57,26 +57,26 @@ pub fn measure(
     let asked = sampling;
     let sampling = &asked.on(sampler.method().path);
     let mut checked = CheckedGroups::new(sampler)?;
-    let watch = monitor.map(Watch::over);
-    let mut size = GroupSize::of_budget(sampling.max_time);
+    let watch = monitor.map(Watch::start);
+    let mut size = GroupSize::with_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
     let warmed = warm_up::warm_up(sampler, &mut checked, asked, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
-    let others = LAUNCHES_BESIDE as f64 * warmed.launch_time().unwrap_or_default();
+    let others = VALIDATION_LAUNCHES as f64 * warmed.launch_time().unwrap_or_default();
     let mut limit = sampling.max_time - warmed.beyond - others;
-    let no_room = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
-    let only = warmed.last.filter(|_| sampling.samples.is_none() && no_room);
-    if only.is_none() {
+    let no_time = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
+    let warm_up_group_as_result = warmed.last.filter(|_| sampling.samples.is_none() && no_time);
+    if warm_up_group_as_result.is_none() {
         checked.timer = sampler.begin(checked.timer)?;
     }
-    let taken = match only {
+    let taken = match warm_up_group_as_result {
         Some(last) => {
             warm_up.launches -= last.cost.samples;
             warm_up.elapsed = warm_up.elapsed - last.cost.device;
-            TakenSamples::of_warm_up(last, std::mem::take(&mut warming), sampling)
+            SampleCollector::from_warm_up(last, std::mem::take(&mut warming), sampling)
         }
         None => loop {
-            let taken = TakenSamples::take(
+            let taken = SampleCollector::take(
                 sampler,
                 &mut checked,
                 sampling,
@@ -85,7 +85,7 @@ pub fn measure(
                 report_step,
             )?;
             let spent = taken.spent();
-            if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(asked) {
+            if !taken.is_still_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(asked) {
                 break taken;
             }
             warm_up.launches += taken.events.len();
@@ -95,23 +95,23 @@ pub fn measure(
             sampler.restart()?;
         },
     };
-    let TakenSamples {
+    let SampleCollector {
         begin,
         end,
         events,
         starts,
         mut overheads,
-        beyond_overhead,
+        second_clock_bias_per_group,
         groups,
-        moves,
+        relocations,
         elapsed,
         clocks,
         converged,
-        last_look,
+        last_check,
         ..
     } = taken;
-    // Threads that wait now are known to have waited behind this.
-    let waited = sampler.waited();
+    // Ends the waits that are under way, so that they count.
+    let processor_wait = sampler.processor_wait();
     let marks = sampler.interrupted();
     let (events, interrupted, interrupted_events) = match interrupted::split(&events, marks) {
         Some([undisturbed, interrupted]) => (undisturbed, interrupted, 0),
@@ -124,15 +124,15 @@ pub fn measure(
     report_step(Step::Afterwards(events.len()));
     let method = sampler.method();
     let is_number = |time: &Nanoseconds| time.is_finite();
-    let stall = match last_look {
+    let stall = match last_check {
         Some((samples, stall)) if samples == events.len() => stall,
         _ => samples::stall(&events, &starts, &overheads, checked.timer),
     };
-    let correction = second_clock::correct(&beyond_overhead, &mut overheads, &mut checked.timer);
+    let correction = second_clock::correct(&second_clock_bias_per_group, &mut overheads, &mut checked.timer);
     let time = samples::summary(&events, &starts, &overheads, checked.timer, stall.as_ref());
-    let time = time.ok_or_else(|| took_none(checked.faults()))?;
-    // The time by events alone.
-    let cross_check = correction.map(|by| time.median + by);
+    let time = time.ok_or_else(|| no_samples(checked.faults()))?;
+    // The time according to events, without the second clock.
+    let cross_check = correction.map(|bias| time.median + bias);
     let mut samples = Samples {
         method,
         timer: checked.timer,
@@ -141,9 +141,9 @@ pub fn measure(
         device_clock: clocks.after(&warming),
         clock_faults: checked.faults(),
         groups,
-        relocations: moves,
+        relocations,
         interleaved: false,
-        processor_wait: waited,
+        processor_wait,
         device_time: elapsed,
         wall_time: (end - begin).into(),
         converged,
@@ -151,34 +151,34 @@ pub fn measure(
         dram_stall: stall,
         back_to_back: None,
         stream_time: None,
-        host_call_time: sampler.call().filter(is_number),
+        host_call_time: sampler.min_host_call_time().filter(is_number),
         prequeued_time: None,
         cross_check: cross_check.filter(is_number),
         correction,
-        start_intervals: since_last(&starts),
+        start_intervals: start_intervals(&starts),
         event_times: events,
         interrupted_times: interrupted,
         interrupted_count: interrupted_events,
         overheads,
     };
     if samples.time.median < SHORT {
-        samples.back_to_back = sampler.in_a_row()?.filter(is_number);
+        samples.back_to_back = sampler.marginal_launch_time()?.filter(is_number);
     }
     if samples.time.median < LONG {
-        samples.prequeued_time = sampler.held()?.filter(is_number);
-        samples.stream_time = sampler.on_stream()?.filter(is_number);
+        samples.prequeued_time = sampler.prequeued_time()?.filter(is_number);
+        samples.stream_time = sampler.stream_time()?.filter(is_number);
     }
     Ok(samples)
 }
 
 /// Returns the time from each start to the next, and 0 for the first.
-fn since_last(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
-    let before = starts.first().into_iter().chain(starts);
-    starts.iter().zip(before).map(|(start, before)| *start - *before).collect()
+fn start_intervals(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
+    let previous = starts.first().into_iter().chain(starts);
+    starts.iter().zip(previous).map(|(start, previous)| *start - *previous).collect()
 }
 
-/// Returns the error of a case without samples. Its clock had these faults.
-fn took_none(faults: Option<ClockFaults>) -> Failure {
+/// Returns the error of a case without samples, whose clock had these faults.
+fn no_samples(faults: Option<ClockFaults>) -> Failure {
     match faults {
         Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),
         None => Failure::new(Stage::Sampling, "took no samples"),

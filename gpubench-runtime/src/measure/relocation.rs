@@ -1,7 +1,8 @@
-//! The places of a case's inputs. In: a sampler that can make inputs anew; out: inputs that lie elsewhere before each group, where making
-//! them is quick. Where inputs lie moves a time, by up to 4 % on an H200, and a process whose inputs stay where they are is as precise
-//! about its own place as it is wrong about all others. Each group has a place of its own, or all have the first: groups are the units of the
-//! interval.
+//! Relocates a case's inputs before each group, if making them is quick.
+//!
+//! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the interval of a process is narrow, but
+//! wrong for all other addresses. Either each group has its own addresses, or all groups have those of the first inputs: groups are the
+//! units of the interval.
 
 use std::time::Instant;
 
@@ -10,44 +11,49 @@ use crate::device::Sampler;
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Inputs that take longer to make again stay where they are: eight groups, the fewest, would take a tenth of a second more.
+/// Inputs that take longer to make are not relocated: eight groups, the fewest, would take a tenth of a second more.
 const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
-/// Moves a case's inputs before its groups.
-pub(super) struct Places {
+/// Relocates a case's inputs before its groups.
+pub(super) struct InputRelocator {
     seed: u64,
-    pub moves: usize,
-    /// False once it is known that they stay where they are.
+    pub relocations: usize,
+    /// False once it is known that the inputs cannot be relocated.
     may_move: bool,
-    /// True if the device's time has nothing to do with this machine's, whose clock then decides nothing.
+    /// True if the device is simulated: the host's clock then decides nothing.
     simulated: bool,
 }
 
-impl Places {
-    /// Begins with the inputs where they are.
-    pub(super) fn of(timer: Timer) -> Self {
-        Self { seed: Placement::seed(timer.simulated), moves: 0, may_move: true, simulated: timer.simulated }
+impl InputRelocator {
+    /// Begins with the first inputs.
+    pub(super) fn new(timer: Timer) -> Self {
+        Self {
+            seed: Placement::seed(timer.simulated),
+            relocations: 0,
+            may_move: true,
+            simulated: timer.simulated,
+        }
     }
 
-    /// Moves the inputs before a group, unless a sample, which `costs` this much, is too long. The first move tells if that is quick.
-    pub(super) fn next(
+    /// Relocates the inputs before a group, unless the time `cost` of a sample is too long. The first relocation shows whether that is quick.
+    pub(super) fn relocate(
         &mut self,
         sampler: &mut dyn Sampler,
-        costs: Option<Nanoseconds>,
+        cost: Option<Nanoseconds>,
     ) -> Result<(), Failure> {
-        self.may_move &= costs.is_none_or(|cost| cost <= QUICK);
+        self.may_move &= cost.is_none_or(|cost| cost <= QUICK);
         if !self.may_move {
             return Ok(());
         }
         let begin = Instant::now();
-        let moved = sampler.relocate_inputs(Placement::place(self.moves, self.seed))?;
-        let is_first = self.moves == 0;
+        let moved = sampler.relocate_inputs(Placement::allocation_seed(self.relocations, self.seed))?;
+        let is_first = self.relocations == 0;
         let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > QUICK;
         if moved && is_first && slow {
             sampler.restore_inputs();
         }
         self.may_move = moved && !(is_first && slow);
-        self.moves += usize::from(self.may_move);
+        self.relocations += usize::from(self.may_move);
         Ok(())
     }
 }
@@ -61,17 +67,17 @@ mod tests {
     use crate::device::SampledGroup;
     use gpubench_records::method::{Method, Path};
 
-    /// Moves inputs so many times, each time as slowly, and remembers the places.
+    /// Relocates inputs `left` times, takes `duration` each time, and remembers the allocation seeds.
     struct Moving {
         left: usize,
-        slowly: Duration,
-        places: Vec<u64>,
-        taken_back: bool,
+        duration: Duration,
+        allocation_seeds: Vec<u64>,
+        restored: bool,
     }
 
     impl Moving {
-        fn of(moves: usize, slowly: Duration) -> Self {
-            Self { left: moves, slowly, places: Vec::new(), taken_back: false }
+        fn new(left: usize, duration: Duration) -> Self {
+            Self { left, duration, allocation_seeds: Vec::new(), restored: false }
         }
     }
 
@@ -94,65 +100,66 @@ mod tests {
             Method::new(Path::Graph)
         }
 
-        fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
-            std::thread::sleep(self.slowly);
+        fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
+            std::thread::sleep(self.duration);
             let moves = self.left > 0;
             self.left -= usize::from(moves);
             if moves {
-                self.places.push(place);
+                self.allocation_seeds.push(allocation_seed);
             }
             Ok(moves)
         }
 
         fn restore_inputs(&mut self) {
-            self.taken_back = true;
+            self.restored = true;
         }
     }
 
     #[test]
-    fn each_move_is_to_another_place_and_each_process_has_its_own() {
-        let places = || {
-            let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(100, Duration::ZERO));
+    fn each_relocation_and_each_process_has_its_own_allocation_seed() {
+        let seeds = || {
+            let (mut relocator, mut sampler) =
+                (InputRelocator::new(timer(false)), Moving::new(100, Duration::ZERO));
             for _ in 0..20 {
-                places.next(&mut sampler, None).expect("it moves");
+                relocator.relocate(&mut sampler, None).expect("it moves");
             }
-            assert_eq!((places.moves, sampler.places.len()), (20, 20));
-            sampler.places
+            assert_eq!((relocator.relocations, sampler.allocation_seeds.len()), (20, 20));
+            sampler.allocation_seeds
         };
-        let all: BTreeSet<u64> = [places(), places()].concat().into_iter().collect();
+        let all: BTreeSet<u64> = [seeds(), seeds()].concat().into_iter().collect();
         assert_eq!(all.len(), 40);
     }
 
     #[test]
-    fn what_cannot_move_is_not_asked_again() {
-        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(3, Duration::ZERO));
+    fn relocation_is_not_tried_again_after_it_failed() {
+        let (mut relocator, mut sampler) = (InputRelocator::new(timer(true)), Moving::new(3, Duration::ZERO));
         for _ in 0..5 {
-            places.next(&mut sampler, None).expect("it moves, or stays");
+            relocator.relocate(&mut sampler, None).expect("it moves, or stays");
         }
         sampler.left = 1;
-        places.next(&mut sampler, None).expect("it stays");
-        assert_eq!((places.moves, sampler.left, sampler.taken_back), (3, 1, false));
+        relocator.relocate(&mut sampler, None).expect("it stays");
+        assert_eq!((relocator.relocations, sampler.left, sampler.restored), (3, 1, false));
     }
 
-    /// Each move launches once on the new inputs.
+    /// Each relocation launches once on the new inputs.
     #[test]
-    fn inputs_of_long_launches_stay() {
-        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, Duration::ZERO));
-        places.next(&mut sampler, Some(Nanoseconds::from_seconds(0.3))).expect("it stays");
-        assert_eq!((places.moves, sampler.places.len()), (0, 0));
+    fn inputs_of_long_launches_are_not_relocated() {
+        let (mut relocator, mut sampler) = (InputRelocator::new(timer(true)), Moving::new(9, Duration::ZERO));
+        relocator.relocate(&mut sampler, Some(Nanoseconds::from_seconds(0.3))).expect("it stays");
+        assert_eq!((relocator.relocations, sampler.allocation_seeds.len()), (0, 0));
     }
 
-    /// On a simulated device this machine's clock decides nothing.
+    /// On a simulated device, the host's clock decides nothing.
     #[test]
-    fn inputs_that_take_long_to_make_stay() {
-        let slowly = Duration::from_millis(13);
-        let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(9, slowly));
+    fn inputs_that_take_long_to_make_are_not_relocated() {
+        let duration = Duration::from_millis(13);
+        let (mut relocator, mut sampler) = (InputRelocator::new(timer(false)), Moving::new(9, duration));
         for _ in 0..3 {
-            places.next(&mut sampler, None).expect("it stays");
+            relocator.relocate(&mut sampler, None).expect("it stays");
         }
-        assert_eq!((places.moves, sampler.places.len(), sampler.taken_back), (0, 1, true));
-        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, slowly));
-        places.next(&mut sampler, None).expect("it moves");
-        assert_eq!((places.moves, sampler.taken_back), (1, false));
+        assert_eq!((relocator.relocations, sampler.allocation_seeds.len(), sampler.restored), (0, 1, true));
+        let (mut relocator, mut sampler) = (InputRelocator::new(timer(true)), Moving::new(9, duration));
+        relocator.relocate(&mut sampler, None).expect("it moves");
+        assert_eq!((relocator.relocations, sampler.restored), (1, false));
     }
 }

@@ -6,23 +6,23 @@ use super::groups::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
-/// The stop rule is checked again once the number of samples has grown by a factor between these: each check costs a sort and a search
-/// for the memory's stall, and each is a chance to stop by luck. In between it is this part of what the interval seems to need.
-const NEXT_LOOK: RangeInclusive<f64> = 1.1..=1.3;
+/// Checks again after 10 to 30 % more samples: each check costs time and raises the rate of false stops.
+const NEXT_CHECK: RangeInclusive<f64> = 1.1..=1.3;
+/// Within this range, the next check is due at this part of the number of samples that the interval seems to need.
 const PART_OF_NEED: f64 = 0.7;
 
-/// A case that after this time seems to need this many times its budget is given up: its interval narrows with the square root of the
-/// time alone.
+/// After this time, sampling stops if the interval seems to need this many times the budget: it narrows only with the square root of the
+/// time.
 const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
 const HOPELESS: f64 = 1.5;
 
-/// A case that has converged goes on until its interval is so much narrower than it has to be, or as narrow as one step of the timer, as long as
-/// it has spent less than this time and this part of its budget: ± 0.25 % of 15 µs costs some ten milliseconds more than ± 0.5 %.
+/// A case that has converged continues until its interval is this much narrower than required, or as narrow as the timer's resolution, as
+/// long as it has spent less than this time and this part of its budget: ± 0.25 % of 15 µs takes some ten milliseconds more than ± 0.5 %.
 const FINER: f64 = 0.5;
 const CHEAP: Nanoseconds = Nanoseconds::from_seconds(0.05);
 const CHEAP_PART: f64 = 0.1;
 
-/// Decides from looks at the samples so far.
+/// Decides when sampling stops, from interim checks of the samples.
 pub(super) struct StopPolicy<'a> {
     sampling: &'a Sampling,
     /// The time for all samples.
@@ -30,8 +30,8 @@ pub(super) struct StopPolicy<'a> {
     resolution: Nanoseconds,
     rule: StopRule,
     finer: StopRule,
-    /// The number of samples at which the next look is due.
-    next_look: usize,
+    /// The number of samples at which the next check is due.
+    next_check: usize,
     /// True if the samples are as precise as the user wants.
     pub converged: bool,
     is_fine: bool,
@@ -39,7 +39,7 @@ pub(super) struct StopPolicy<'a> {
 }
 
 impl<'a> StopPolicy<'a> {
-    /// Returns the policy for samples of this budget, which a timer reads in steps of `resolution`.
+    /// Returns the policy for samples with this budget and this resolution of the timer.
     pub(super) fn new(sampling: &'a Sampling, budget: Nanoseconds, resolution: Nanoseconds) -> Self {
         Self {
             sampling,
@@ -47,28 +47,28 @@ impl<'a> StopPolicy<'a> {
             resolution,
             rule: StopRule::new(sampling.precision, MIN_SAMPLES),
             finer: StopRule::new(FINER * sampling.precision, MIN_SAMPLES),
-            next_look: MIN_SAMPLES,
+            next_check: MIN_SAMPLES,
             converged: false,
             is_fine: false,
             is_hopeless: false,
         }
     }
 
-    /// Returns true if another look is due after this number of samples.
+    /// Returns true if another check is due after this number of samples.
     pub(super) fn is_due(&self, samples: usize) -> bool {
-        samples >= self.next_look
+        samples >= self.next_check
     }
 
-    /// Looks at the summary of this number of samples, which took `spent`. Nothing comes after the last look. Launches that share
-    /// processors with other programs are given up later.
-    pub(super) fn look(
+    /// Checks the summary of this number of samples, which took `spent`. `is_last` is true for the final check. For launches that share
+    /// processors with other programs, sampling stops later.
+    pub(super) fn interim_check(
         &mut self,
         samples: usize,
         time: Option<&Summary>,
         (spent, is_last): (Nanoseconds, bool),
         shares_processors: impl FnOnce() -> bool,
     ) {
-        let mut later = *NEXT_LOOK.start();
+        let mut later = *NEXT_CHECK.start();
         if let Some(time) = time {
             self.converged = match is_last {
                 true => self.rule.check_last(time, self.resolution),
@@ -76,22 +76,22 @@ impl<'a> StopPolicy<'a> {
             };
             self.is_fine = self.finer.check(time, self.resolution);
             let growth = self.rule.growth(time, self.resolution);
-            // A comparison with what is no number leaves the other one.
+            // `max` ignores a factor that is not a number.
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
-            later = later.max((PART_OF_NEED * need).min(*NEXT_LOOK.end()));
+            later = later.max((PART_OF_NEED * need).min(*NEXT_CHECK.end()));
             let is_known = spent >= PROMISING.max(self.sampling.min_time);
             self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS * self.budget;
             if self.is_hopeless && shares_processors() {
-                // Such a row is valid from this width on.
+                // Results on shared processors are valid up to this width.
                 let wide = time.relative_half_width() / WIDEST;
                 self.is_hopeless = wide <= 1.0 || spent * wide.powi(2) > self.budget;
             }
         }
-        self.next_look = (later * samples as f64).ceil() as usize;
+        self.next_check = (later * samples as f64).ceil() as usize;
     }
 
-    /// Returns true if sampling ends after `spent`. Launches whose threads are kept waiting by other programs go on for longer: one turn of
-    /// those may be all that was seen so far.
+    /// Returns true if sampling ends after `spent`. It takes longer if other programs keep threads of the launches waiting: the samples so
+    /// far may cover only one time slice of those programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
         let cheap = if self.is_fine { Nanoseconds::ZERO } else { CHEAP.min(CHEAP_PART * self.budget) };
         let is_done = self.converged && spent >= self.sampling.min_time.max(cheap);
@@ -118,13 +118,18 @@ mod tests {
         summary
     }
 
-    /// A policy for ± 0.5 % within 3 s that has had looks: the numbers of samples, the half-widths and the seconds.
-    fn after(looks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
+    /// A policy for ± 0.5 % within 3 s after these checks: the numbers of samples, the half-widths and the seconds.
+    fn after(checks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
         const SAMPLING: Sampling =
             Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };
         let mut policy = StopPolicy::new(&SAMPLING, seconds(3.0), STEP);
-        for (samples, half_width, spent) in looks {
-            policy.look(*samples, Some(&summary(*samples, *half_width)), (seconds(*spent), false), || false);
+        for (samples, half_width, spent) in checks {
+            policy.interim_check(
+                *samples,
+                Some(&summary(*samples, *half_width)),
+                (seconds(*spent), false),
+                || false,
+            );
         }
         policy
     }
@@ -141,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_that_are_kept_waiting_go_on_for_a_while() {
+    fn launches_that_are_kept_waiting_are_sampled_longer() {
         let fine = after(&[(30, 0.002, 0.01), (40, 0.002, 0.02)]);
         assert!(!fine.ends(seconds(0.2), || true) && fine.ends(seconds(0.3), || true));
     }
@@ -155,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_look_is_due_by_what_the_interval_needs() {
+    fn the_next_check_depends_on_the_need_of_the_interval() {
         let next = |half_width: f64| {
             let policy = after(&[(100, half_width, 0.01)]);
             (100..=140).find(|samples| policy.is_due(*samples))

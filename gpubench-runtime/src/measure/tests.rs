@@ -87,7 +87,7 @@ impl Sampler for FakeSampler {
         Method::new(Path::Host)
     }
 
-    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         self.back_to_back += 1;
         Ok(Some(Nanoseconds(7.0)))
     }

@@ -1,5 +1,5 @@
-//! The warm-up: runs a case until its times and the device's clock are steady. That mostly takes a few milliseconds; it counts
-//! launches only if the user asks for a number. In: a sampler; out: the time it took, and true if the case became steady.
+//! The warm-up: runs a case until its times and the device's clock are steady, mostly for a few milliseconds; or for the number of launches
+//! that the user asks for.
 
 use std::time::Instant;
 
@@ -13,16 +13,17 @@ use super::{budget::Budget, clock::ClockReadings, groups::GroupSize};
 
 /// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;
-/// From so many groups behind the first on, one whose median lies between those of others before it agrees with them too: the times of
-/// some launches differ by more than that and have no direction. The first group loads code and touches memory, and is left out.
-const WITHOUT_DIRECTION: usize = 4;
-/// Readings of the device's clock behind successive groups agree when they differ by no more than this fraction.
+/// After four groups beyond the first, a median within the range of earlier ones counts as steady (no trend).
+///
+/// The times of some launches vary by more than [`AGREEMENT`]. The first group does not count, since it loads code and touches memory.
+const GROUPS_WITHOUT_TREND: usize = 4;
+/// Readings of the device's clock after successive groups agree when they differ by no more than this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
-/// A case that is still not steady after this time, or after half the budget of the samples if that is less, is measured all the
-/// same; or after this many times the wanted warm-up, if that is more.
+/// The longest warm-up of a case that does not become steady is this, or half the budget of the samples if that is less; or this many times
+/// the requested warm-up, if that is more.
 const LONGEST: Nanoseconds = Nanoseconds::from_seconds(1.0);
 const PATIENCE: f64 = 5.0;
-/// One launch of this length is warm-up enough: clocks rise, and code and memory are there, within a part of it.
+/// One launch longer than this is enough of a warm-up: clocks rise, and code and memory are loaded, during a part of it.
 const LONG_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns the longest warm-up of a case that is not steady. It counts against the budget of the case.
@@ -33,7 +34,7 @@ pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
 /// A warm-up that is over.
 pub(super) struct WarmedUp {
     pub warm_up: WarmUp,
-    /// The time that it took beyond what the user asked for, which is missing from that of the samples.
+    /// The time that it took in addition to the requested warm-up, which reduces the budget of the samples.
     pub beyond: Nanoseconds,
     /// Its last group, if there was one.
     pub last: Option<LastGroup>,
@@ -66,7 +67,7 @@ pub(super) fn warm_up(
 ) -> Result<WarmedUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let own = longest(sampling);
-    let mut budget = Budget::of(own, checked.timer);
+    let mut budget = Budget::new(own, checked.timer);
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
@@ -99,19 +100,19 @@ pub(super) fn warm_up(
     }
 }
 
-/// Returns true if a launch takes so long that its first one is as good as any.
+/// Returns true if the last group's launches are so long that they need no warm-up.
 fn is_long(medians: &[Nanoseconds]) -> bool {
     medians.last().is_some_and(|median| *median > LONG_WARM_UP)
 }
 
-/// Returns true if the last group's median agrees with those before it, which a timer read in steps of `step`.
+/// Returns true if the last group's median agrees with the earlier ones. `step` is the timer's resolution.
 fn agree(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
-    let [before @ .., last] = medians else { return false };
-    let Some(next_to_last) = before.last() else { return false };
-    let others = &before[1..];
+    let [earlier @ .., last] = medians else { return false };
+    let Some(next_to_last) = earlier.last() else { return false };
+    let others = &earlier[1..];
     let is_between = others.iter().any(|median| median <= last) && others.iter().any(|median| median >= last);
     (*last - *next_to_last).abs() <= (AGREEMENT * *last).max(step)
-        || others.len() + 1 >= WITHOUT_DIRECTION && is_between
+        || others.len() + 1 >= GROUPS_WITHOUT_TREND && is_between
 }
 
 #[cfg(test)]
@@ -119,17 +120,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_steady_once_they_agree_or_have_no_direction() {
+    fn times_are_steady_once_they_agree_or_have_no_trend() {
         let agree = |medians: &[f64]| {
             agree(&medians.iter().copied().map(Nanoseconds).collect::<Vec<_>>(), Nanoseconds(32.0))
         };
         assert!(!agree(&[]) && !agree(&[5e6]));
-        // To 1 %, and to a step of the timer.
+        // Within 1 %, or within the timer's resolution.
         assert!(agree(&[5e6, 5.04e6]) && !agree(&[5e6, 5.06e6]) && agree(&[1000.0, 1032.0]));
-        // Fifth groups that lie between others behind the first.
+        // Fifth groups within the range of the others after the first.
         assert!(agree(&[20e6, 9e6, 5e6, 6e6, 5.5e6]) && agree(&[1e6, 5e6, 6e6, 9e6, 8e6]));
-        assert!(!agree(&[20e6, 9e6, 5e6, 5.5e6]), "three behind the first are too few");
-        // All times have a direction still, whatever the first one was.
+        assert!(!agree(&[20e6, 9e6, 5e6, 5.5e6]), "three after the first are too few");
+        // The times after the first have a trend.
         assert!(!agree(&[1e6, 9e6, 7e6, 6e6, 5e6]) && !agree(&[9e6, 5e6, 6e6, 7e6, 8e6]));
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Starts the thread.
-    pub(super) fn over(monitor: Box<dyn Monitor>) -> Self {
+    pub(super) fn start(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         // If there is no thread for them, there are no conditions.
         Self { end: Some(end), thread: threads::start("conditions", move || read(monitor, &ended)).ok() }
@@ -103,7 +103,7 @@ mod tests {
     fn watch() -> (Watch, Arc<AtomicU32>, Arc<AtomicBool>) {
         let (degrees, is_gone) = (Arc::new(AtomicU32::new(40)), Arc::new(AtomicBool::new(false)));
         let monitor = Warms { degrees: Arc::clone(&degrees), is_gone: Arc::clone(&is_gone) };
-        (Watch::over(Box::new(monitor)), degrees, is_gone)
+        (Watch::start(Box::new(monitor)), degrees, is_gone)
     }
 
     /// Waits until the device was read at so many degrees.

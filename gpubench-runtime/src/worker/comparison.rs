@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until, valid_median};
-use super::prepared::{Afterwards, OnUsedInputs, PreparedCase, launch, remarked, set_up};
+use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};
@@ -70,23 +70,23 @@ fn record(
     let monitor = device.monitor().ok();
     let (flush, path, host_work) = (sampling.flush, sampling.path, own.host_work || other.host_work);
     let mut progress = StepReporter::new(job.reply);
-    let mut beside = Beside {
+    let mut rounds = InterleavedCases {
         works: [case.reborrow(), partner.reborrow()],
         options,
         with,
         device: &mut *device,
-        wanted: SampleOptions { cache, flush, path, host_work, moves: false },
+        wanted: SampleOptions { cache, flush, path, host_work, relocates_inputs: false },
         unchecked: *unchecked,
         prepared: None,
     };
     let compared = catch(Stage::Launch, || {
-        // Draws a seed of 53 bits, which readers of JSON can hold. The worker is killed at its limit, and its samples are lost
-        // with it: half of that ends earlier.
+        // Draws a seed of 53 bits, which readers of JSON can represent. The worker is killed at its limit, and its samples are lost: use
+        // half of the time.
         let seed = Placement::seed(false) >> 11;
         let report_step = &mut |step| progress.reached(step);
-        measure::compare(&mut beside, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
+        measure::compare(&mut rounds, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
     });
-    let prepared = beside.prepared;
+    let prepared = rounds.prepared;
     let step = progress.step;
     let compared = compared.map_err(|failure| {
         let failure = match step {
@@ -97,9 +97,9 @@ fn record(
         remarked(failure, device)
     })?;
     let prepared = prepared.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-    let found = |whose: usize, samples| {
-        let prepared = &prepared[whose];
-        measurement(options[whose], &sampling, info, (samples, None), prepared, (cache, hot[whose]))
+    let found = |index: usize, samples| {
+        let prepared = &prepared[index];
+        measurement(options[index], &sampling, info, (samples, None), prepared, (cache, hot[index]))
     };
     let [samples, others] = compared.samples;
     let mut found = [found(0, samples), found(1, others)];
@@ -109,9 +109,12 @@ fn record(
         let cases = [(case.reborrow(), own), (partner.reborrow(), other)];
         for ((measurement, verdict), (mut case, options)) in found.iter_mut().zip(cases) {
             let time = (round, time_until(deadline));
-            let mut afterwards =
-                Afterwards { case: case.reborrow(), device: &mut *device, host_work: options.host_work };
-            let reasons = afterwards.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
+            let mut checks = PostSamplingChecks {
+                case: case.reborrow(),
+                device: &mut *device,
+                host_work: options.host_work,
+            };
+            let reasons = checks.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
             verdict.add(reasons);
         }
     }
@@ -128,8 +131,8 @@ fn of_partner(mut failure: Failure, with: &BenchmarkId) -> Failure {
     failure
 }
 
-/// Two launches whose inputs exist at the same time.
-struct Beside<'a> {
+/// Two launches index inputs exist at the same time.
+struct InterleavedCases<'a> {
     works: [CaughtCase<'a>; 2],
     options: [&'a BenchmarkOptions; 2],
     with: &'a BenchmarkId,
@@ -140,31 +143,31 @@ struct Beside<'a> {
     prepared: Option<[PreparedCase; 2]>,
 }
 
-impl Rounds for Beside<'_> {
+impl Rounds for InterleavedCases<'_> {
     fn begin(
         &mut self,
         placement: Placement,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
-        // What is made first gets the addresses that the other one had in the round before.
+        // The inputs that are made first get the addresses of the other's inputs in the previous round.
         let order = if placement.swapped { [1, 0] } else { [0, 1] };
-        for whose in order {
-            self.works[whose].0.clear();
-            self.works[whose].0.keep_output(false);
+        for index in order {
+            self.works[index].0.clear();
+            self.works[index].0.keep_output(false);
         }
-        self.device.set_allocation_seed(placement.place);
-        for whose in order {
-            self.of(whose, set_up)?;
+        self.device.set_allocation_seed(placement.allocation_seed);
+        for index in order {
+            self.of(index, set_up)?;
         }
         if self.prepared.is_some() {
-            for whose in order {
-                self.of(whose, launch)?;
+            for index in order {
+                self.of(index, launch)?;
             }
         } else {
             let (options, unchecked) = (self.options, self.unchecked);
-            let mut launched = |whose| {
-                let options = (!unchecked).then_some(options[whose]);
-                self.of(whose, |case, device| PreparedCase::launched(case, options, device, report_step))
+            let mut launched = |index| {
+                let options = (!unchecked).then_some(options[index]);
+                self.of(index, |case, device| PreparedCase::launched(case, options, device, report_step))
             };
             self.prepared = Some([launched(0)?, launched(1)?]);
         }
@@ -174,14 +177,14 @@ impl Rounds for Beside<'_> {
     }
 }
 
-impl Beside<'_> {
-    /// Does a step with one of the two, and marks a failure as its own.
+impl InterleavedCases<'_> {
+    /// Runs a step of one of the two, and marks a failure of the second as the partner's.
     fn of<T>(
         &mut self,
-        whose: usize,
+        index: usize,
         step: impl FnOnce(&mut CaughtCase<'_>, &mut dyn Device) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let done = step(&mut self.works[whose], self.device);
-        if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
+        let done = step(&mut self.works[index], self.device);
+        if index == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::prepared::{Afterwards, OnUsedInputs, PreparedCase, remarked, report_lost_device};
+use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, report_lost_device};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
@@ -57,9 +57,10 @@ impl<'a> JobInProgress<'a> {
         let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
             .iter()
             .any(|error| failure.message.contains(error));
-        if let Some((error, place)) = failure.message.split_once(", at gpubench-").filter(|_| is_of_kernel) {
-            // What the driver or the device adds follows the place.
-            let rest = place.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
+        if let Some((error, location)) = failure.message.split_once(", at gpubench-").filter(|_| is_of_kernel)
+        {
+            // The message of the driver or the device follows the source location.
+            let rest = location.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
             failure.message = format!(
                 "{error} in a kernel of `{0}`: `compute-sanitizer --target-processes all` finds the place, with this program \
                  and `--test {0}`{rest}",
@@ -175,7 +176,7 @@ fn trace(
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
-/// Samples a case, and launches again afterwards: on used inputs and on fresh ones. `hot` is the time with the data cached.
+/// Samples a case, and then checks launches on used inputs and on fresh ones. `hot` is the time with the data cached.
 fn record(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -189,11 +190,11 @@ fn record(
     // Back-to-back launches are hot, so energy is measured for hot cases only.
     let has_energy = sampling.energy.unwrap_or(options.energy) && cache == Cache::Hot;
     let (flush, path) = (sampling.flush, sampling.path);
-    let moves = may_move(cache, prepared, options.accumulates, info);
-    let wanted = SampleOptions { cache, flush, path, host_work, moves };
+    let relocates_inputs = can_relocate(cache, prepared, options.accumulates, info);
+    let wanted = SampleOptions { cache, flush, path, host_work, relocates_inputs };
     let mut progress = StepReporter::new(job.reply);
     let sampled = catch(Stage::Launch, || {
-        // An output that an earlier check was to see would be freed within the first sample.
+        // Otherwise the output of an earlier check would be freed within the first sample.
         case.0.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
@@ -206,13 +207,13 @@ fn record(
     let has_time = sampled
         .as_ref()
         .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
-    let mut afterwards = Afterwards { case: case.reborrow(), device: job.device, host_work };
+    let mut checks = PostSamplingChecks { case: case.reborrow(), device: job.device, host_work };
     let left = match &sampled {
-        Ok((samples, _)) if has_time => afterwards.on_left_inputs(samples.time.median),
+        Ok((samples, _)) if has_time => checks.on_left_inputs(samples.time.median),
         _ => Ok(None),
     };
-    restore_inputs(&mut afterwards.case, afterwards.device);
-    let sampled = sampled.map_err(|failure| remarked(failure.at(step), afterwards.device))?;
+    restore_inputs(&mut checks.case, checks.device);
+    let sampled = sampled.map_err(|failure| remarked(failure.at(step), checks.device))?;
     let (mut measurement, mut verdict) =
         measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
@@ -221,17 +222,17 @@ fn record(
     }
     (job.reply)(Reply::Sampled(Box::new(record.clone())));
     let used = left.and_then(|left| {
-        let used = if has_time { afterwards.on_used_inputs()? } else { OnUsedInputs::default() };
+        let used = if has_time { checks.on_used_inputs()? } else { OnUsedInputs::default() };
         Ok((left, used))
     });
     let reasons = match used {
         Ok((left, used)) => {
             let time = (prepared.set_up, time_until(deadline));
-            afterwards.on_fresh_inputs(time, left, used, &mut measurement)
+            checks.on_fresh_inputs(time, left, used, &mut measurement)
         }
         Err(failure) => {
             let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
-            let mut failure = remarked(failure, afterwards.device);
+            let mut failure = remarked(failure, checks.device);
             if measurement.samples.relocations > 0 {
                 failure.message.push_str(KEPT_OUTSIDE);
             }
@@ -239,7 +240,7 @@ fn record(
         }
     };
     verdict.add(reasons);
-    // A launch that drifts while it is sampled drifts on.
+    // A launch that drifts during sampling would also disagree with a later measurement.
     let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
     if !verdict.reasons.iter().any(is_unsteady) {
         verdict.add(methods_disagree(&measurement.samples));
@@ -247,15 +248,15 @@ fn record(
     Ok(Record::new(job.task.job.case(cache), Some(measurement), verdict))
 }
 
-/// The launches on used inputs: a timed one, and those that show whether an output is written again.
+/// The launches on used inputs: a timed one, and those that check whether an output is written again.
 const USED_LAUNCHES: f64 = 8.0;
 /// They may take this long whatever is left of the budget.
 const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
-/// Returns true if the budget of a case has room for the launches on used inputs, besides those on fresh ones.
+/// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
-    let spent = samples.warm_up.elapsed + samples.device_time + measure::LAUNCHES_BESIDE as f64 * each;
+    let spent = samples.warm_up.elapsed + samples.device_time + measure::VALIDATION_LAUNCHES as f64 * each;
     USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
 }
 
@@ -265,8 +266,7 @@ const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these a
 /// The time beyond the budget of the samples that a case may take for its warm-up and its energy.
 const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
-/// Measures the energy of a launch, of which these samples were taken with this budget. A failure here costs the energy
-/// only, and not the samples.
+/// Measures the energy of a launch that was sampled with this budget. A failure loses the energy only, not the samples.
 fn energy(
     sampler: &mut dyn Sampler,
     samples: &Samples,
@@ -329,36 +329,36 @@ pub(super) fn measurement(
     (measurement, verdict)
 }
 
-/// Inputs are not made anew if making them and launching on them took longer the first time, which contains compiling and loading.
+/// Inputs are not relocated if making them and launching on them took longer the first time, including compiling and loading.
 const QUICK: Duration = Duration::from_millis(100);
 /// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
 const QUICK_SIMULATED: Duration = Duration::from_millis(300);
-/// Inputs in more memory than this stay. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches of a gigabyte
-/// take 12 % longer meanwhile.
+/// Inputs in more memory than this are not relocated. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches
+/// of a gigabyte take 12 % longer meanwhile.
 const MOST: Bytes = Bytes(320 << 20);
 
-/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the one before
-/// would get other inputs each time; of a launch that was not observed, as in a race, the amount of memory is unknown.
-fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
+/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the previous one
+/// would get other inputs each time. If a launch was not observed, as in a race, the amount of memory is unknown.
+fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
     let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
     let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
     cache == Cache::Hot && quick && little && !accumulates
 }
 
-/// Puts the first inputs in the place of others.
+/// Restores the first inputs.
 fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
     work.restore_inputs();
-    // Inputs that were dropped may have left another device current.
+    // Dropping inputs may have left another device current.
     _ = device.make_current();
 }
 
-/// Returns the options by which the launches of a case are traced as they were sampled.
+/// Returns the options for tracing the launches of a case in the same way as they were sampled.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
     let seed = Placement::seed(samples.timer.simulated);
-    let drawn = || std::array::from_fn(|number| Placement::place(number, seed));
-    let places = (samples.relocations > 0).then(drawn);
-    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
+    let drawn = || std::array::from_fn(|number| Placement::allocation_seed(number, seed));
+    let allocation_seeds = (samples.relocations > 0).then(drawn);
+    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), allocation_seeds }
 }
 
 /// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has

@@ -60,7 +60,7 @@ pub fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<
 
 #[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
 fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
-    end_if_copied();
+    exit_if_forked_child();
     // Printed output comes before the reply.
     if Patient(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
         ending::end_own_family();
@@ -72,11 +72,10 @@ fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
     }
 }
 
-/// Ends the worker if this process is a forked copy of it, which a launch makes that calls `fork` and returns in both processes.
-/// Copies that went on would double at each launch until the machine has no room for another process. In the worker this reads one
-/// value of memory, since it is part of what is timed on the CPU.
+/// Exits if this process is a forked child of the worker: a launch may call `fork` and return in both processes. Otherwise the number of
+/// processes would double with each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
 #[inline]
-pub(super) fn end_if_copied() {
+pub(super) fn exit_if_forked_child() {
     if gpubench_driver::is_copy() {
         ending::end_copied_worker();
     }
@@ -124,9 +123,9 @@ mod tests {
     use super::*;
     use gpubench_records::method::Cache;
 
-    /// A profiled process tells of each case that it cannot launch, by its number, and goes on.
+    /// A profiled process reports each case that it cannot launch, with its number, and continues.
     #[test]
-    fn cases_that_fail_are_told_by_their_numbers() {
+    fn failed_cases_are_reported_with_their_numbers() {
         let folder = tempfile::tempdir().expect("a folder");
         let [cases, file] = ["cases", "failures"].map(|name| folder.path().join(name));
         let case = |device: &str| PlannedCase {
@@ -142,13 +141,13 @@ mod tests {
         };
         fs::write(&cases, serde_json::to_vec(&request).expect("JSON")).expect("it can be written");
         serve_profiled(&cases).expect("it can be read");
-        let told = fs::read_to_string(&file).expect("it was written");
-        let told: Vec<(usize, String)> =
-            told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        assert_eq!(told.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1], "{told:?}");
+        let text = fs::read_to_string(&file).expect("it was written");
+        let failed: Vec<(usize, String)> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(failed.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1], "{failed:?}");
         assert!(
-            told.iter().all(|(_, why)| why.contains("nobody has it") || why.contains("nowhere")),
-            "{told:?}"
+            failed.iter().all(|(_, why)| why.contains("nobody has it") || why.contains("nowhere")),
+            "{failed:?}"
         );
     }
 }

@@ -1,10 +1,10 @@
-//! The untimed steps of a case: set-up, reset, counts and one checked launch; the actions that only test, look for writes or serve a
-//! profiler; and the launches after the samples.
+//! The untimed steps of a case: set-up, reset, counts and one checked launch; the actions that only test, detect writes or serve a
+//! profiler; and the checks after sampling.
 
 use std::time::{Duration, Instant};
 
-use super::{Reply, Request, pipe::end_if_copied};
-use crate::device::{Device, Inputs, Memory, Work, not_left};
+use super::{Reply, Request, pipe::exit_if_forked_child};
+use crate::device::{Device, Inputs, Memory, Work, check_context_unchanged};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, failed, select, show};
 use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
@@ -21,7 +21,7 @@ pub(super) struct PreparedCase {
     pub seen: LaunchInfo,
     /// The time that making the inputs took; zero for those of another that shares them.
     pub set_up: Duration,
-    /// The time that the first launch took, with everything that is looked at.
+    /// The time of the first launch, including everything that observes it.
     pub first_launch: Duration,
 }
 
@@ -96,18 +96,18 @@ impl PreparedCase {
     }
 }
 
-/// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.
+/// Runs a step of the user's code, then makes `device` current again. The step fails if it left another device current.
 pub(super) fn on<T>(
     device: &mut dyn Device,
     stage: Stage,
     step: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let done = step();
-    not_left(stage, done, device.make_current())
+    check_context_unchanged(stage, done, device.make_current())
 }
 
-/// Does a step of the user's code, adds the driver's message to its failure, and waits for the device: no part of the step falls into what
-/// follows, and late errors are its own.
+/// Runs a step of the user's code, adds the driver's message to its failure, and synchronizes: no work of the step overlaps later steps, and
+/// late errors belong to it.
 fn awaited<T>(
     device: &mut dyn Device,
     stage: Stage,
@@ -123,8 +123,7 @@ pub(super) fn set_up(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Resu
     awaited(device, Stage::Setup, || case.setup())
 }
 
-/// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
-/// follows.
+/// Resets the inputs if the benchmark has a `reset`, and synchronizes, so that the reset does not overlap the next launch.
 fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     if case.resets() { awaited(device, Stage::Reset, || case.reset()) } else { Ok(()) }
 }
@@ -171,13 +170,13 @@ impl Work for CaughtCase<'_> {
 
     fn reset(&mut self) -> Result<(), Failure> {
         let reset = catch(Stage::Reset, || self.0.reset().map_err(failed(Stage::Reset)));
-        end_if_copied();
+        exit_if_forked_child();
         reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
         let launched = self.0.launch().map_err(failed(Stage::Launch));
-        end_if_copied();
+        exit_if_forked_child();
         launched
     }
 
@@ -193,7 +192,7 @@ impl Work for CaughtCase<'_> {
             self.setup()?;
             Ok(self.counts()? == counts)
         });
-        // Inputs of another size are those of another case.
+        // Inputs of another size would make this another case.
         let moved = moved.unwrap_or(false);
         if !moved {
             self.restore_inputs();
@@ -202,7 +201,7 @@ impl Work for CaughtCase<'_> {
     }
 
     fn restore_inputs(&mut self) {
-        // Of inputs whose `drop` panics nothing is left to be done.
+        // Ignore a panic in the `drop` of the inputs.
         _ = catch(Stage::Setup, || {
             self.0.restore_inputs();
             Ok(())
@@ -249,7 +248,7 @@ fn act(
     reply: &mut dyn FnMut(Reply),
 ) -> Result<Reply, Failure> {
     match request {
-        // On memory that holds other values, until `enough` has changed.
+        // Launches on memory with other values, until `enough` of it has changed.
         Request::Writes { enough, .. } => {
             reply(Reply::Step(Step::Setup));
             case.open(device)?;
@@ -272,38 +271,38 @@ fn act(
     }
 }
 
-/// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one looks suspicious.
+/// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
 const PAIRS: usize = 3;
-/// On a device that cannot restore memory, fresh inputs lie elsewhere than the inputs that the samples left, and a launch may take longer
-/// there by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
-const ELSEWHERE: f64 = 2.5;
+/// On a device that cannot restore memory, fresh inputs have other addresses than the inputs of the samples, and a launch on them may be slower
+/// by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
+const SLOWER_ON_NEW_ADDRESSES: f64 = 2.5;
 
-/// The case that is launched, and its device.
-pub(super) struct Afterwards<'a> {
+/// Checks a case with launches after its samples.
+pub(super) struct PostSamplingChecks<'a> {
     pub case: CaughtCase<'a>,
     pub device: &'a mut dyn Device,
-    /// True if the host's part belongs to the launch, whose time then says nothing about its inputs.
+    /// True if host work belongs to the launch: its time then says nothing about its inputs.
     pub host_work: bool,
 }
 
 /// Launches on the first inputs, after the samples.
 #[derive(Default)]
 pub(super) struct OnUsedInputs {
-    /// Their findings. Nothing if the device makes none.
+    /// The findings; `None` if the device has none.
     pub relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
     check_failed: Option<Failure>,
 }
 
-/// The launches on fresh inputs, and room for another half.
+/// The two launches on fresh inputs, and a reserve of half a launch.
 const FRESH_LAUNCHES: f64 = 2.5;
 /// The likely reason that a check which passed before the samples fails after them.
 const STATE_OUTSIDE: &str =
     "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
-impl Afterwards<'_> {
-    /// Times a launch on the inputs that the samples left. One that is faster than their median is repeated, and the slowest
-    /// counts: other programs may have slowed most samples, and not this launch.
+impl PostSamplingChecks<'_> {
+    /// Times a launch on the inputs of the samples. If it is faster than their median, it is repeated, and the slowest counts: other
+    /// programs may have slowed most samples but not this launch.
     pub(super) fn on_left_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
         let Some(mut slowest) = self.timed(Inputs::Used)? else { return Ok(None) };
         for _ in 1..PAIRS {
@@ -328,11 +327,10 @@ impl Afterwards<'_> {
         Ok(OnUsedInputs { relaunch, check_failed })
     }
 
-    /// Drops the inputs, makes them anew and launches twice, unless the case would be killed with its samples meanwhile: making inputs
-    /// takes as long as `set_up`, and `time_left` is left. The check sees the outputs of the first launch. A launch function that
-    /// consumes its inputs is faster on used ones, among them those that the samples `left`. Adds the findings to those of the launches
-    /// on used inputs, and stores them. Returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no
-    /// inputs.
+    /// Drops the inputs, makes them again and launches twice, unless `time_left` is too short: making inputs takes as long as `set_up`, and a
+    /// timeout would lose the samples. The check sees the outputs of the first launch. A launch function that consumes its inputs is
+    /// faster on used ones; `left` is the time on the inputs of the samples. Adds the findings to those of the launches on used inputs, and
+    /// stores them. Returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no inputs.
     pub(super) fn on_fresh_inputs(
         &mut self,
         (set_up, time_left): (Duration, Duration),
@@ -375,7 +373,7 @@ impl Afterwards<'_> {
         on(self.device, Stage::Check, || self.case.drop_output())?;
         synchronize(self.device, Stage::Check)?;
         let used = self.timed(Inputs::Used)?;
-        // The second launch is the freshest where the first one met new memory.
+        // If the first launch has no time, the second one is the freshest.
         let reuse = match (fresh.or(used), used) {
             (Some(fresh), Some(used)) => Some(self.confirmed(Reuse { fresh, used }, left)?),
             _ => None,
@@ -383,8 +381,8 @@ impl Afterwards<'_> {
         Ok(Relaunch { checked: checked.then_some(true), reuse, ..relaunch })
     }
 
-    /// Times more pairs as long as the launch on used inputs is faster. The first launch on fresh inputs may also load code or
-    /// meet memory that nothing has touched, so that its fastest time counts, and the slowest of the others.
+    /// Times more pairs as long as the launch on used inputs is faster. The first launch on fresh inputs may also load code or touch new
+    /// memory, so the fastest time on fresh inputs counts, and the slowest on used ones.
     fn confirmed(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
         let (mut reuse, mut left) = (first, left);
         let with_left = |reuse: Reuse, left: Option<Nanoseconds>| Reuse {
@@ -401,7 +399,7 @@ impl Afterwards<'_> {
                 self.renew()?;
                 inputs = Inputs::Fresh;
                 if !std::mem::replace(&mut renewed, true) {
-                    left = left.map(|left| ELSEWHERE * left);
+                    left = left.map(|left| SLOWER_ON_NEW_ADDRESSES * left);
                 }
             }
             let (fresh, used) = (self.timed(inputs)?, self.timed(Inputs::Used)?);
@@ -411,16 +409,16 @@ impl Afterwards<'_> {
         Ok(with_left(reuse, left))
     }
 
-    /// Times a launch after a flush; nothing if the device cannot, or if the time would mean nothing.
+    /// Times a launch after a flush; `None` if the device cannot, or if the time has no meaning.
     fn timed(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
             .map_err(|failure| remarked(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }
 
-    /// Drops the inputs, then makes them anew, so that no two sets of them need to fit.
+    /// Drops the inputs, then makes them again, so that memory for one set is enough.
     fn renew(&mut self) -> Result<(), Failure> {
-        // A panic of the inputs' `drop` loses nothing that is still needed.
+        // Ignore a panic in the `drop` of the inputs.
         _ = catch(Stage::Setup, || {
             self.case.0.clear();
             Ok(())

@@ -100,7 +100,7 @@ impl Sampler for Submissions<'_> {
         Ok(Some(launches))
     }
 
-    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         if self.cache == Cache::Cold || self.work.resets() {
             return Ok(None);
         }

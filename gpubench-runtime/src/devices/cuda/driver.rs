@@ -1,5 +1,5 @@
 //! Checked driver calls, and the objects of the driver that a measurement uses: the current context, events, and memory. An error
-//! names the call, the driver's name and text for the code, and the call's place in the source or its purpose.
+//! names the call, the driver's name and text for the code, and the call's source location or its purpose.
 
 use std::panic::Location;
 
@@ -14,12 +14,12 @@ use gpubench_stats::Nanoseconds;
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{cause}, at {}:{}", place.file(), place.line())]
+#[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
     /// The driver's result.
     pub(crate) cause: Cause,
-    /// The place of the call in the source.
-    place: &'static Location<'static>,
+    /// The source location of the call.
+    location: &'static Location<'static>,
 }
 
 /// The result of a driver call that failed.
@@ -54,7 +54,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CallError { cause: Cause::of(result), place: Location::caller() })
+    Err(CallError { cause: Cause::of(result), location: Location::caller() })
 }
 
 /// Waits until all work of the current context is done.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
     address: u64,
 ) -> Option<T> {
     let mut value = T::default();
-    // SAFETY: `value` is a place for the attribute; the driver looks the address up and does not follow it.
+    // SAFETY: `value` is valid for writing the attribute; the driver looks the address up and does not follow it.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
     if result != CUDA_SUCCESS {
         _ = gpubench_driver::take_failure();
@@ -101,25 +101,25 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
     (result == CUDA_SUCCESS).then_some(value)
 }
 
-/// A context that should be current.
+/// The primary context of a GPU, which must be current for gpubench's own calls.
 #[derive(Clone, Copy)]
-pub(crate) struct Own(pub(crate) CUcontext);
+pub(crate) struct PrimaryContext(pub(crate) CUcontext);
 
-impl Own {
+impl PrimaryContext {
     /// Retains the primary context of a device and makes it current.
-    pub(crate) fn primary(device: CUdevice) -> Result<Self, DeviceError> {
+    pub(crate) fn retain(device: CUdevice) -> Result<Self, DeviceError> {
         let mut context = std::ptr::null_mut();
-        // SAFETY: `context` is a place for a context, and the driver has listed the device.
+        // SAFETY: `context` is valid for writing a context, and the driver has listed the device.
         check_for("the primary context", unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
         // SAFETY: the context has just been retained.
         check_for("the primary context", unsafe { sys::cuCtxSetCurrent(context) })?;
         Ok(Self(context))
     }
 
-    /// Makes the context current again. Returns the one that was current in its place, in words.
+    /// Makes the context current again. Returns a description of the context that was current instead.
     pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
         let mut found = std::ptr::null_mut();
-        // SAFETY: `found` is a place for a context.
+        // SAFETY: `found` is valid for writing a context.
         check(unsafe { sys::cuCtxGetCurrent(&raw mut found) })?;
         if found == self.0 {
             return Ok(None);
@@ -137,7 +137,7 @@ impl Own {
 /// Returns the device of the current context.
 pub(crate) fn current_device() -> Result<CUdevice, CallError> {
     let mut device = 0;
-    // SAFETY: `device` is a place for a device's number.
+    // SAFETY: `device` is valid for writing a device's number.
     check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
     Ok(device)
 }
@@ -148,7 +148,7 @@ pub(crate) struct Event(CUevent);
 impl Event {
     pub(crate) fn new() -> Result<Self, CallError> {
         let mut event = std::ptr::null_mut();
-        // SAFETY: `event` is a place for a handle.
+        // SAFETY: `event` is valid for writing a handle.
         check(unsafe { sys::cuEventCreate(&raw mut event, sys::CU_EVENT_DEFAULT) })?;
         Ok(Self(event))
     }
@@ -175,7 +175,7 @@ impl Event {
     /// nanoseconds; the driver returns them as milliseconds in a `f32`.
     pub(crate) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
         let mut milliseconds = 0.0_f32;
-        // SAFETY: both events live, and `milliseconds` is a place for a float.
+        // SAFETY: both events live, and `milliseconds` is valid for writing a float.
         check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, self.0, later.0) })?;
         Ok(Nanoseconds((f64::from(milliseconds) * 1e6).round()))
     }
@@ -215,7 +215,7 @@ impl DeviceMemory {
     /// Allocates `bytes` bytes that hold anything, for `purpose`.
     pub(crate) fn new(purpose: &str, bytes: usize) -> Result<Self, DeviceError> {
         let mut address = 0;
-        // SAFETY: `address` is a place for an address.
+        // SAFETY: `address` is valid for writing an address.
         check_for(purpose, unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes) })?;
         Ok(Self { address, bytes })
     }
@@ -237,7 +237,7 @@ impl DeviceMemory {
     pub(crate) fn read(&self, purpose: &str, first: usize, words: &mut [u32]) -> Result<(), DeviceError> {
         assert!(4 * first + size_of_val(words) <= self.bytes, "the words lie in the buffer");
         let (from, bytes) = (self.address + 4 * first as u64, size_of_val(words));
-        // SAFETY: both places have as many bytes.
+        // SAFETY: source and destination have this many bytes.
         check_for(purpose, unsafe { sys::cuMemcpyDtoH_v2(words.as_mut_ptr().cast(), from, bytes) })
     }
 
@@ -260,10 +260,10 @@ pub(crate) struct PinnedWords(*mut u64);
 impl PinnedWords {
     /// Allocates two words that are 0, for `purpose`.
     pub(crate) fn new(purpose: &str) -> Result<Self, DeviceError> {
-        let mut place = std::ptr::null_mut();
-        // SAFETY: `place` is a place for an address.
-        check_for(purpose, unsafe { sys::cuMemAllocHost_v2(&raw mut place, size_of::<[u64; 2]>()) })?;
-        let mut words = Self(place.cast());
+        let mut address = std::ptr::null_mut();
+        // SAFETY: `address` is valid for writing an address.
+        check_for(purpose, unsafe { sys::cuMemAllocHost_v2(&raw mut address, size_of::<[u64; 2]>()) })?;
+        let mut words = Self(address.cast());
         words.take();
         Ok(words)
     }

@@ -1,6 +1,6 @@
 //! Empties the L2 before a cold sample, and verifies on this GPU that it does. `discard` leaves the L2 empty and clean, so that the
-//! kernel that follows pays for its own write-back only; `write` is what most other tools do, and makes the kernel pay for evicting
-//! what the flush wrote. No flush evicts persisting lines, so they are suspended while cold samples are taken.
+//! next kernel pays for its own write-back only. `write`, the method of most other tools, makes the kernel pay for evicting the lines that
+//! the flush wrote. No flush evicts persisting lines, so persisting L2 is disabled while cold samples are taken.
 
 use std::rc::Rc;
 
@@ -96,29 +96,28 @@ impl Flusher {
         let pointer = self.buffer.address() + offset as u64;
         let vectors = (bytes / VECTOR) as u64;
         let sink = self.sink.address();
-        // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a
-        // word.
+        // SAFETY: the kernel takes a pointer, a number of vectors, all of which are in the buffer, and a pointer to a word.
         unsafe { self.kernels.read_sweep.launch((self.blocks, THREADS), stream, [pointer, vectors, sink]) }
     }
 }
 
 const LIMIT: CUlimit = sys::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
 
-/// While this lives, every line of the L2 can be evicted, also those that a launch asked the L2 to keep (`cuStreamSetAttribute` with an
-/// access policy window).
-pub(crate) struct Suspended {
+/// Disables persisting L2 until it is dropped: meanwhile every line of the L2 can be evicted, even if a launch asked the L2 to keep it
+/// (`cuStreamSetAttribute` with an access policy window).
+pub(crate) struct PersistingL2Disabled {
     /// The former limit of persisting L2, in bytes.
     limit: usize,
 }
 
-impl Suspended {
-    /// Makes persisting lines normal again, unless nothing is flushed; `None` if there can be none, which is the default of a context.
+impl PersistingL2Disabled {
+    /// Makes persisting lines normal, unless nothing is flushed. `None` if the context allows no persisting lines, which is the default.
     pub(crate) fn begin(flush: Flush) -> Result<Option<Self>, CallError> {
         if flush == Flush::None {
             return Ok(None);
         }
         let mut limit = 0;
-        // SAFETY: `limit` is a place for a size. GPUs without such lines (below compute capability 8.0) refuse.
+        // SAFETY: `limit` is valid for writing a size. GPUs without such lines (below compute capability 8.0) refuse.
         let result = unsafe { sys::cuCtxGetLimit(&raw mut limit, LIMIT) };
         if result != sys::CUDA_SUCCESS {
             _ = gpubench_driver::take_failure();
@@ -129,23 +128,23 @@ impl Suspended {
         }
         // SAFETY: sets a limit of the current context.
         check(unsafe { sys::cuCtxSetLimit(LIMIT, 0) })?;
-        let suspended = Self { limit };
+        let disabled = Self { limit };
         // SAFETY: resets the persisting lines of the current context to normal.
         check(unsafe { sys::cuCtxResetPersistingL2Cache() })?;
-        Ok(Some(suspended))
+        Ok(Some(disabled))
     }
 }
 
-impl Drop for Suspended {
+impl Drop for PersistingL2Disabled {
     fn drop(&mut self) {
         // SAFETY: as in `begin`. After a sticky error this fails, and the context is of no more use.
         _ = unsafe { sys::cuCtxSetLimit(LIMIT, self.limit) };
     }
 }
 
-/// The number of timed reads, after as many that do not count.
+/// The number of timed reads, after the same number of discarded ones.
 const READS: usize = 16;
-/// The groups of that many reads with a coarse timer, whose readings are averaged.
+/// The number of such groups with a coarse timer, whose readings are averaged.
 const COARSE_GROUPS: usize = 16;
 /// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
 /// halves that keeps a copy in each.
@@ -154,16 +153,16 @@ const CANARY: usize = 1;
 /// would evict part of itself.
 const SWEEP: usize = 3;
 
-/// A flush is given up after this many failed proofs. On two H200s, one of six first proofs failed, on a GPU that had
-/// idled: 83.6 % of the lines seemed gone.
+/// A flush is rejected after this many failed verifications. On two H200s, one of six first verifications failed, on a GPU that had
+/// been idle: it found 83.6 % of the lines evicted.
 const ATTEMPTS: usize = 3;
 
 /// Returns the method of samples on the stream with the flush for `wanted`: the user's, whatever it does; otherwise the first that empties
 /// the L2 and leaves it clean.
 pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<Method, Failure> {
-    let chosen = |flush: Flush, reason: Option<String>, proof: FlushVerification| {
+    let chosen = |flush: Flush, reason: Option<String>, verification: FlushVerification| {
         let mut method = Method::new(Path::Stream).with_flush(flush);
-        (method.flush_reason, method.flush_verification) = (reason, Some(proof));
+        (method.flush_reason, method.flush_verification) = (reason, Some(verification));
         Ok(method)
     };
     let flush = match (wanted.cache, wanted.flush) {
@@ -179,47 +178,48 @@ pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<
         return Err(Failure::new(Stage::Device, message));
     }
     if let Some(flush) = flush {
-        let proof = prove(device, flush)?;
-        let reason = proof.objection(flush, "the L2").filter(|_| !proof.evicts_cache());
-        return chosen(flush, reason, proof);
+        let verification = verify(device, flush)?;
+        let reason = verification.objection(flush, "the L2").filter(|_| !verification.evicts_cache());
+        return chosen(flush, reason, verification);
     }
     let usual = device.usual_flush();
-    let mut proof = prove(device, usual)?;
+    let mut verification = verify(device, usual)?;
     for _ in 1..ATTEMPTS {
-        if proof.evicts_cache() && proof.is_clean() {
+        if verification.evicts_cache() && verification.is_clean() {
             break;
         }
-        // The clock of an idle GPU rises during the proof, and shifts the times that the proof compares: try again.
-        device.proofs.remove(&usual);
-        proof = prove(device, usual)?;
+        // The clock of an idle GPU rises during the verification, and shifts the times that it compares: try again.
+        device.flush_verifications.remove(&usual);
+        verification = verify(device, usual)?;
     }
-    let Some(why) = proof.objection(usual, "the L2") else { return chosen(usual, None, proof) };
+    let Some(why) = verification.objection(usual, "the L2") else { return chosen(usual, None, verification) };
     for flush in [Flush::Read, Flush::Write] {
-        let proof = prove(device, flush)?;
-        if flush != usual && proof.evicts_cache() && (proof.is_clean() || flush == Flush::Write) {
-            return chosen(flush, Some(why), proof);
+        let verification = verify(device, flush)?;
+        if flush != usual && verification.evicts_cache() && (verification.is_clean() || flush == Flush::Write)
+        {
+            return chosen(flush, Some(why), verification);
         }
     }
-    chosen(usual, Some(format!("{why}; nor does another")), proof)
+    chosen(usual, Some(format!("{why}; nor does another")), verification)
 }
 
-/// Measures the proof of `flush`.
-fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> {
-    if let Some(proof) = device.proofs.get(&flush) {
-        return Ok(*proof);
+/// Verifies `flush` with timed reads.
+fn verify(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> {
+    if let Some(verification) = device.flush_verifications.get(&flush) {
+        return Ok(*verification);
     }
     let reference = Flush::Read;
-    let mut proof = FlushVerification::default();
-    proof.cached_read = read(device, CANARY, Flush::None)?;
-    proof.flushed_read = read(device, CANARY, flush)?;
-    proof.reference_read = read(device, CANARY, reference)?;
-    proof.large_read = read(device, SWEEP, flush)?;
-    proof.reference_large_read = read(device, SWEEP, reference)?;
-    device.proofs.insert(flush, proof);
-    Ok(proof)
+    let mut verification = FlushVerification::default();
+    verification.cached_read = read(device, CANARY, Flush::None)?;
+    verification.flushed_read = read(device, CANARY, flush)?;
+    verification.reference_read = read(device, CANARY, reference)?;
+    verification.large_read = read(device, SWEEP, flush)?;
+    verification.reference_large_read = read(device, SWEEP, reference)?;
+    device.flush_verifications.insert(flush, verification);
+    Ok(verification)
 }
 
-/// Returns the time of a read of `quarters` quarters of the L2's size behind `flush`.
+/// Returns the time of a read of `quarters` quarters of the L2's size after `flush`.
 fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
     let (flusher, stream) = (Rc::clone(&device.flusher), device.stream);
     let mut probe = || Ok(flusher.probe(quarters, stream)?);

@@ -1,13 +1,13 @@
-//! A launch that is watched each time. In: the user's launch; out: the same, with a failure if it leaves another context current,
-//! ignores the driver's error, or enqueues other work than the checked launch did.
+//! Launches that are checked each time: a launch fails if it leaves another context current, ignores an error of the driver, or enqueues
+//! other work than the checked launch.
 
 use std::rc::Rc;
 use std::time::Instant;
 
 use gpubench_driver::{Shape, StreamOp, sys::CUstream};
 
-use super::{Cuda, driver::Own, watch::calls::ignored};
-use crate::device::{Work, not_left};
+use super::{Cuda, driver::PrimaryContext, watch::calls::ignored};
+use crate::device::{Work, check_context_unchanged};
 use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
@@ -18,31 +18,38 @@ pub(crate) type Enqueued = (bool, StreamOp);
 /// Launches that each fail if they leave another context current; the GPU's own is current again after each.
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
-    own: Own,
+    context: PrimaryContext,
     stream: CUstream,
-    /// The work of the checked launches; `None` if any work will do.
+    /// The work of the checked launches; `None` if any work is accepted.
     checked: Option<Vec<Rc<[Enqueued]>>>,
-    /// The time of the shortest call so far.
-    pub(crate) call: Option<Nanoseconds>,
-    /// The failure of a launch that is another than the checked one.
-    another: Option<Failure>,
+    /// The shortest time of a call of the launch function so far.
+    pub(crate) min_host_call_time: Option<Nanoseconds>,
+    /// The failure of a launch whose work differs from that of the checked launch.
+    launch_mismatch: Option<Failure>,
 }
 
 impl<'a> Guarded<'a> {
-    /// Guards a launch of which any work will do.
-    pub(crate) fn new(work: &'a mut dyn Work, own: Own) -> Self {
-        Self { work, own, stream: std::ptr::null_mut(), checked: None, call: None, another: None }
+    /// Guards a launch and accepts any work.
+    pub(crate) fn new(work: &'a mut dyn Work, context: PrimaryContext) -> Self {
+        Self {
+            work,
+            context,
+            stream: std::ptr::null_mut(),
+            checked: None,
+            min_host_call_time: None,
+            launch_mismatch: None,
+        }
     }
 
-    /// Guards a launch of the device's open case, which has to do the same work as one of the checked launches.
+    /// Guards a launch of the device's open case. It must do the same work as one of the checked launches.
     pub(crate) fn compared(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
-        Self { stream: device.stream, checked, ..Self::new(work, device.own) }
+        Self { stream: device.stream, checked, ..Self::new(work, device.context) }
     }
 
-    /// Returns the failure of a launch that was another than the checked one: no way of sampling helps against that.
-    pub(crate) fn take_another(&mut self) -> Option<Failure> {
-        self.another.take()
+    /// Returns the failure of a launch whose work differed from that of the checked launch, which no path of sampling avoids.
+    pub(crate) fn take_launch_mismatch(&mut self) -> Option<Failure> {
+        self.launch_mismatch.take()
     }
 
     fn step(
@@ -50,10 +57,10 @@ impl<'a> Guarded<'a> {
         stage: Stage,
         step: impl FnOnce(&mut dyn Work) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let restored = Unwinding(self.own);
+        let restored = ContextRestoreGuard(self.context);
         let done = step(self.work);
         std::mem::forget(restored);
-        not_left(stage, done, self.own.restore().map_err(Into::into))
+        check_context_unchanged(stage, done, self.context.restore().map_err(Into::into))
     }
 }
 
@@ -67,21 +74,21 @@ impl Work for Guarded<'_> {
     }
 
     fn keep_output(&mut self, keeps: bool) {
-        // An output that is dropped runs the user's code.
-        let _restored = Unwinding(self.own);
+        // Dropping an output runs the user's code.
+        let _restored = ContextRestoreGuard(self.context);
         self.work.keep_output(keeps);
     }
 
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         let moved = self.work.relocate_inputs(set_allocation_seed);
-        // Whatever context `setup` left current, the next call finds the GPU's own, or fails.
-        _ = self.own.restore();
+        // `setup` may have left another context current.
+        _ = self.context.restore();
         moved
     }
 
     fn restore_inputs(&mut self) {
         self.work.restore_inputs();
-        _ = self.own.restore();
+        _ = self.context.restore();
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
@@ -91,26 +98,26 @@ impl Work for Guarded<'_> {
         let (launched, found) =
             gpubench_driver::stream_ops(|| self.step(Stage::Launch, |work| work.launch()));
         let took = Nanoseconds::from(begin.elapsed());
-        self.call = Some(self.call.map_or(took, |least| least.min(took)));
+        self.min_host_call_time = Some(self.min_host_call_time.map_or(took, |least| least.min(took)));
         launched?;
         if let Some((call, code)) = found.failed {
-            // The sentence has the driver's words already.
+            // The message contains the driver's error already.
             _ = gpubench_driver::take_failure();
             let ignored = ignored(call, code);
             return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
         }
         let found: Vec<Enqueued> =
             found.work.iter().map(|(stream, op)| (*stream == self.stream as u64, *op)).collect();
-        same(&checked, &found).map_err(|why| {
+        check_same_work(&checked, &found).map_err(|why| {
             let failure = Failure::new(Stage::Launch, why);
-            self.another = Some(failure.clone());
+            self.launch_mismatch = Some(failure.clone());
             failure
         })
     }
 }
 
 /// Returns an error if the work is that of none of the `checked` launches.
-fn same(checked: &[Rc<[Enqueued]>], found: &[Enqueued]) -> Result<(), String> {
+fn check_same_work(checked: &[Rc<[Enqueued]>], found: &[Enqueued]) -> Result<(), String> {
     match checked {
         [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
             "another launch: {}: what is sampled is not what was checked (choose and tune kernels in `setup`, and put the inputs \
@@ -130,7 +137,7 @@ fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
     let Some((index, (checked, found))) = differing else { return "its work differs".to_owned() };
     let [checked, found] = match (checked, found) {
-        // The same configuration: only the function is another.
+        // The same configuration: only the function differs.
         ((here, _), (there, _)) if here != there => [*here, *there]
             .map(|here| if here { "on the given stream" } else { "on another stream" }.to_owned()),
         ((_, StreamOp::Kernel(one)), (_, StreamOp::Kernel(other)))
@@ -167,9 +174,9 @@ fn words(op: StreamOp) -> String {
 }
 
 /// Restores the context when it is dropped, also if a launch panics: the events and graphs that are dropped during the panic belong to it.
-struct Unwinding(Own);
+struct ContextRestoreGuard(PrimaryContext);
 
-impl Drop for Unwinding {
+impl Drop for ContextRestoreGuard {
     fn drop(&mut self) {
         // The panic is the error to report.
         _ = self.0.restore();
@@ -189,38 +196,38 @@ mod tests {
         work.iter().map(|op| (true, *op)).collect()
     }
 
-    fn told(checked: &[StreamOp], found: &[StreamOp]) -> String {
-        told_of(&here(checked), &here(found))
+    fn mismatch(checked: &[StreamOp], found: &[StreamOp]) -> String {
+        mismatch_of(&here(checked), &here(found))
     }
 
-    fn told_of(checked: &[Enqueued], found: &[Enqueued]) -> String {
-        let told = same(&[checked.into()], found).err().unwrap_or_default();
-        told.split(": what is sampled").next().unwrap_or_default().to_owned()
+    fn mismatch_of(checked: &[Enqueued], found: &[Enqueued]) -> String {
+        let mismatch = check_same_work(&[checked.into()], found).err().unwrap_or_default();
+        mismatch.split(": what is sampled").next().unwrap_or_default().to_owned()
     }
 
     #[test]
-    fn another_launch_is_told_with_its_difference() {
+    fn a_launch_mismatch_contains_the_difference() {
         let all = [kernel(512, 5), StreamOp::Copy(4096)];
-        assert_eq!(told(&all, &all), "");
+        assert_eq!(mismatch(&all, &all), "");
         assert_eq!(
-            told(&[kernel(1, 5); 50], &[kernel(1, 5)]),
+            mismatch(&[kernel(1, 5); 50], &[kernel(1, 5)]),
             "another launch: the checked launch enqueued 50 kernels, and a later one 1 kernel"
         );
         assert_eq!(
-            told(&all, &[]),
+            mismatch(&all, &[]),
             "another launch: the checked launch enqueued 1 kernel and 1 other piece, and a later one nothing"
         );
         assert_eq!(
-            told(&all, &[kernel(64, 5), StreamOp::Copy(4096)]),
+            mismatch(&all, &[kernel(64, 5), StreamOp::Copy(4096)]),
             "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads in the checked launch, and a kernel \
              of 64×1×1 blocks of 128 threads in a later one"
         );
         assert_eq!(
-            told(&all, &[kernel(512, 5), StreamOp::Copy(1024)]),
+            mismatch(&all, &[kernel(512, 5), StreamOp::Copy(1024)]),
             "another launch: piece 2 of its work was a copy of 4 KiB in the checked launch, and a copy of 1 KiB in a later one"
         );
         assert_eq!(
-            told(&all, &[kernel(512, 6), StreamOp::Copy(4096)]),
+            mismatch(&all, &[kernel(512, 6), StreamOp::Copy(4096)]),
             "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one"
         );
     }
@@ -228,7 +235,7 @@ mod tests {
     #[test]
     fn work_that_moves_to_another_stream_is_another_launch() {
         assert_eq!(
-            told_of(&[(true, kernel(1, 5))], &[(false, kernel(1, 5))]),
+            mismatch_of(&[(true, kernel(1, 5))], &[(false, kernel(1, 5))]),
             "another launch: piece 1 of its work was on the given stream in the checked launch, and on another stream in a later one"
         );
     }
@@ -238,7 +245,7 @@ mod tests {
         let (one, other): (Rc<[Enqueued]>, Rc<[Enqueued]>) =
             (Rc::from(here(&[kernel(1, 5)])), Rc::from(here(&[kernel(2, 6)])));
         for work in [&one, &other] {
-            assert_eq!(same(&[one.clone(), other.clone()], work), Ok(()));
+            assert_eq!(check_same_work(&[one.clone(), other.clone()], work), Ok(()));
         }
     }
 }

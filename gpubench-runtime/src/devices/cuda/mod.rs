@@ -28,15 +28,15 @@ pub(super) use self::device_info::list;
 use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
-use self::driver::{CallError, EventPair, Own, check_for, wait};
+use self::driver::{CallError, EventPair, PrimaryContext, check_for, wait};
 use self::flush::Flusher;
 use self::guarded::{Enqueued, Guarded};
 use self::kernels::Kernels;
 use self::relocation::Spacers;
 use self::sampling::clocks::{ClockProbe, Dither, Stamps};
-use self::sampling::empty::OneMore;
+use self::sampling::empty::MarginalEmptyLaunch;
 pub use self::sampling::graph::Replay;
-use self::sampling::timer::Groups;
+use self::sampling::timer::CalibrationKey;
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
 use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
@@ -73,25 +73,25 @@ pub struct Cuda {
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
     pairs: Vec<EventPair>,
-    /// The timer of each path, of graphs that are copied to the device first (true) or not, and of each state of the caches.
-    timers: HashMap<(Groups, Cache), Timer>,
+    /// The timer of each kind of group and each state of the caches.
+    timers: HashMap<(CalibrationKey, Cache), Timer>,
     /// The delays before samples, if the timer is coarse.
     dither: Option<Dither>,
-    /// The time of an empty launch.
-    one_more: OneMore,
+    /// The time of an empty launch itself.
+    marginal_empty_launch: MarginalEmptyLaunch,
     /// The GPU's own clock.
     stamps: Stamps,
-    /// The period at which the memory is held up, if it is.
-    memory_stall: Option<DramStallPeriod>,
-    proofs: HashMap<Flush, FlushVerification>,
+    /// The period of the DRAM stall, if there is one.
+    dram_stall: Option<DramStallPeriod>,
+    flush_verifications: HashMap<Flush, FlushVerification>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
-    /// What moves the next inputs, if they were moved.
+    /// The unused allocations that relocate the inputs.
     spacers: Option<Spacers>,
     /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
     /// user's code holds.
-    own: Own,
+    context: PrimaryContext,
     _stream: RawStream,
 }
 
@@ -102,16 +102,16 @@ impl Cuda {
     /// Returns the driver's error.
     pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
-        let current = Own::primary(device)?;
-        let mut gpu = Gpu::new(ordinal, current.0.cast(), CALLS);
+        let context = PrimaryContext::retain(device)?;
+        let mut gpu = Gpu::new(ordinal, context.0.cast(), CALLS);
         let own = gpu.raw_stream().map_err(DeviceError::new)?;
         let stream: CUstream = own.stream().cast();
         let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARDS)?);
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_number();
-        // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
-        // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
+        // Load the clock kernel here. Loading it with the first launch, after samples, would change the addresses of later kernels. On
+        // an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, stream)?;
         let stamps = Stamps::new(&kernels, stream)?;
@@ -131,24 +131,24 @@ impl Cuda {
             pairs: Vec::new(),
             timers: HashMap::new(),
             dither: None,
-            one_more: OneMore::default(),
+            marginal_empty_launch: MarginalEmptyLaunch::default(),
             stamps,
-            memory_stall: None,
-            proofs: HashMap::new(),
+            dram_stall: None,
+            flush_verifications: HashMap::new(),
             clock,
             sensors: Sensors::of(&device_info::uuid(device)?),
             spacers: None,
-            own: current,
+            context,
             _stream: own,
         };
         // Before any other stream has work.
-        device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
+        device.marginal_empty_launch = MarginalEmptyLaunch::measure(&device).map_err(DeviceError::new)?;
         let reads = sampling::timer::read_memory(&mut device).map_err(DeviceError::new)?;
-        device.memory_stall = reads.stall;
+        device.dram_stall = reads.stall;
         if let Some(dither) = Dither::load(reads.resolution, reads.clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.
-            device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
+            device.marginal_empty_launch = MarginalEmptyLaunch::measure(&device).map_err(DeviceError::new)?;
         }
         Ok(device)
     }
@@ -177,7 +177,7 @@ const CALLS: Calls = Calls {
 
 fn create_stream() -> Result<Handle, CaseError> {
     let mut stream = ptr::null_mut();
-    // SAFETY: `stream` is a place for a handle.
+    // SAFETY: `stream` is valid for writing a handle.
     let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
     check_for("a stream", created).map_err(CaseError::new)?;
     Ok(stream.cast())
@@ -221,28 +221,28 @@ impl Device for Cuda {
     }
 
     fn make_current(&mut self) -> Result<Option<String>, DeviceError> {
-        Ok(self.own.restore()?)
+        Ok(self.context.restore()?)
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.own.restore()?;
+        self.context.restore()?;
         Ok(wait()?)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
-        watch::observe(&mut Guarded::new(work, self.own), self)
+        watch::observe(&mut Guarded::new(work, self.context), self)
     }
 
     fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
-        watch::writes(&mut Guarded::new(work, self.own), self, enough)
+        watch::writes(&mut Guarded::new(work, self.context), self, enough)
     }
 
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
-        watch::observe_again(&mut Guarded::new(work, self.own), self)
+        watch::observe_again(&mut Guarded::new(work, self.context), self)
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        watch::relaunch::launch_cold(&mut Guarded::new(work, self.own), self, inputs)
+        watch::relaunch::launch_cold(&mut Guarded::new(work, self.context), self, inputs)
     }
 
     fn restore_inputs(&mut self) -> Result<bool, Failure> {
@@ -250,7 +250,7 @@ impl Device for Cuda {
     }
 
     fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
-        watch::relaunch::relaunch(&mut Guarded::new(work, self.own), self)
+        watch::relaunch::relaunch(&mut Guarded::new(work, self.context), self)
     }
 
     #[cfg(feature = "verify")]
@@ -291,22 +291,22 @@ impl Device for Cuda {
         sampling::pair_sampler(self, works, wanted)
     }
 
-    fn set_allocation_seed(&mut self, place: u64) {
+    fn set_allocation_seed(&mut self, allocation_seed: u64) {
         // If this fails, the next call fails too.
-        _ = self.own.restore();
-        // The second round of a pair lies where the first did.
-        if self.spacers.as_ref().is_none_or(|spacers| !spacers.are_for(place)) {
-            // The old ones leave their room to the new ones.
+        _ = self.context.restore();
+        // The second round of a pair has the addresses of the first.
+        if self.spacers.as_ref().is_none_or(|spacers| !spacers.are_for(allocation_seed)) {
+            // Free the old ones first, so that the new ones can use their memory.
             self.spacers = None;
-            self.spacers = Some(Spacers::new(place));
+            self.spacers = Some(Spacers::new(allocation_seed));
         }
     }
 }
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // Its resources are released in its own context; if that context is lost, nothing is released.
-        _ = self.own.restore();
+        // Resources are released in the primary context; if that context is lost, nothing is released.
+        _ = self.context.restore();
     }
 }
 

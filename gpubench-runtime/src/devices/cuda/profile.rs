@@ -18,7 +18,7 @@ pub(crate) fn profile(
     number: usize,
     launches: usize,
 ) -> Result<(), Failure> {
-    let mut work = Guarded::new(work, device.own);
+    let mut work = Guarded::new(work, device.context);
     let blocks = u32::try_from(number + 1).unwrap_or(u32::MAX);
     for _ in 0..launches {
         if work.resets() {

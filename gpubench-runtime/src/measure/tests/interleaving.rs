@@ -1,4 +1,4 @@
-//! The protocol of a comparison against a source of rounds in memory: budgets, numbers of samples, what is told on the way.
+//! The protocol of a comparison with a source of rounds in memory: budgets, numbers of samples, reported steps.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
 
 const STEP: f64 = 32.0;
 
-/// Two launches of 100 µs, of which the first takes by `differences` more in each round in turn.
+/// Two launches of 100 µs. The first is slower by one of `differences` in each round, which repeat.
 struct FakeRounds {
     differences: &'static [f64],
     begun: usize,
@@ -106,7 +106,7 @@ fn a_budget_ends_what_is_not_decided() {
     let (compared, rounds) = compared(SCATTERED, &sampling);
     assert_eq!(compared.comparison.answer, Answer::Undecided);
     let taken = compared.samples[0].event_times.len();
-    // A pair takes 1 ms of the device. A round may overdraw what is left; one that begins behind that has the fewest pairs, AB BA.
+    // A pair takes 1 ms of the device. A round may exceed the remaining budget; one that begins after it has the fewest pairs, AB BA.
     let last = compared.comparison.rounds.last().map(|round| round.pairs);
     assert!((200..=208).contains(&taken) && last == Some(2), "{taken} pairs in {} rounds", rounds.begun);
     assert_eq!(compared.samples[0].device_time, Nanoseconds(1e6) * taken as f64);
@@ -198,11 +198,11 @@ fn the_clock_of_the_device_is_kept() {
 /// The sequence of SplitMix64 that begins at 0, as its authors' program prints it.
 #[test]
 fn places_are_those_of_a_known_generator() {
-    let place = |round, seed| Placement::of(round, seed).place;
+    let allocation_seed = |round, seed| Placement::new(round, seed).allocation_seed;
     // Of the first pair: the output for 0, added to the seed, and put in again.
-    assert_eq!(place(0, 0_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)), 0xe220_a839_7b1d_cdaf);
+    assert_eq!(allocation_seed(0, 0_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)), 0xe220_a839_7b1d_cdaf);
     assert_eq!(
-        place(1, 0x9e37_79b9_7f4a_7c15_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)),
+        allocation_seed(1, 0x9e37_79b9_7f4a_7c15_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)),
         0x6e78_9e6a_a1b9_65f4
     );
 }

@@ -39,7 +39,7 @@ impl Sampler for SharedSampler {
         self.others.then_some(&self.marks)
     }
 
-    fn waited(&mut self) -> Option<f64> {
+    fn processor_wait(&mut self) -> Option<f64> {
         Some(if self.others && self.marks.contains(&true) { 0.5 } else { 0.0 })
     }
 
@@ -162,7 +162,7 @@ impl Sampler for Elsewhere {
         self.sampler.timer()
     }
 
-    fn waited(&mut self) -> Option<f64> {
+    fn processor_wait(&mut self) -> Option<f64> {
         self.waited
     }
 

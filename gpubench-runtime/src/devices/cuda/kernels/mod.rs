@@ -81,7 +81,7 @@ impl Module {
     pub(crate) fn load(ptx: &str) -> Result<Self, DeviceError> {
         let ptx = CString::new(ptx).map_err(DeviceError::new)?;
         let mut module = std::ptr::null_mut();
-        // SAFETY: `module` is a place for a handle, and the image is text that ends in a zero.
+        // SAFETY: `module` is valid for writing a handle, and the image is text that ends in a zero.
         let result = unsafe { sys::cuModuleLoadData(&raw mut module, ptx.as_ptr().cast()) };
         check_for("a kernel of the measurement cannot be loaded", result)?;
         Ok(Self(module))
@@ -91,7 +91,7 @@ impl Module {
     pub(crate) fn find(&self, name: &str) -> Result<LoadedKernel, DeviceError> {
         let symbol = CString::new(name).map_err(DeviceError::new)?;
         let mut function = std::ptr::null_mut();
-        // SAFETY: `function` is a place for a handle, and the module is loaded.
+        // SAFETY: `function` is valid for writing a handle, and the module is loaded.
         check_for(name, unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, symbol.as_ptr()) })?;
         Ok(LoadedKernel(function))
     }
@@ -138,7 +138,7 @@ impl EmptyKernel {
     }
 }
 
-/// A copy of these kernels, whose code lies elsewhere than that of other copies.
+/// A copy of the empty kernels. The code of each copy has other addresses.
 pub(crate) struct EmptyKernels {
     /// The one that does nothing at all.
     pub(crate) bare: EmptyKernel,
@@ -157,14 +157,14 @@ impl EmptyKernels {
         })
     }
 
-    /// Returns the one for samples on this path and in this state of the caches.
-    pub(crate) fn beside(&self, path: Path, cache: Cache) -> EmptyKernel {
+    /// Returns the empty kernel to interleave with samples on this path and in this state of the caches.
+    pub(crate) fn matching(&self, path: Path, cache: Cache) -> EmptyKernel {
         if waits_for_parameters(path, cache) { self.reads } else { self.bare }
     }
 }
 
-/// Returns true if the parameters of such launches come from memory: in a graph, behind a flush. On an H200 that takes nearly every kernel
-/// 0.06 to 0.09 µs that it does not take on a stream, and an empty kernel that reads a parameter as well.
+/// Returns true if the parameters of such launches come from memory: in a graph, after a flush. On an H200 nearly every kernel then takes
+/// 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel that reads a parameter.
 pub(crate) fn waits_for_parameters(path: Path, cache: Cache) -> bool {
     (path, cache) == (Path::Graph, Cache::Cold)
 }

@@ -1,5 +1,5 @@
-//! A launch that does nothing, and its time: how much longer a sequence of waits takes with an empty launch after each wait. Empty
-//! launches calibrate the timer, and alternate with the launches of a case.
+//! Empty launches and their time: how much longer a sequence of delays takes with an empty launch after each delay. Empty launches calibrate
+//! the timer, and are interleaved with the launches of a case.
 
 use std::time::Duration;
 
@@ -13,10 +13,9 @@ use crate::{device::Work, devices::cuda::Cuda};
 use gpubench_records::{Cache, Failure, Path};
 use gpubench_stats::{Nanoseconds, median, trimmed_error};
 
-/// The usual delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
-/// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
-/// some of the time.
-pub(crate) const SPACE: Duration = Duration::from_micros(8);
+/// The usual delay before each hot sample; a cold sample has its flush instead. Without it the GPU catches up with the submitted
+/// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
+pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
 
 /// Launches of one block of 32 threads that do nothing.
 pub(crate) struct Empty {
@@ -32,9 +31,9 @@ impl Empty {
         Self::new(device.kernels.empty.bare, device.stream)
     }
 
-    /// Launches beside samples on this path and in this state of the caches.
-    pub(crate) fn beside(device: &Cuda, path: Path, cache: Cache) -> Self {
-        Self::new(device.kernels.empty.beside(path, cache), device.stream)
+    /// Empty launches to interleave with samples on this path and in this state of the caches.
+    pub(crate) fn matching(device: &Cuda, path: Path, cache: Cache) -> Self {
+        Self::new(device.kernels.empty.matching(path, cache), device.stream)
     }
 
     pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
@@ -63,66 +62,68 @@ impl Work for Empty {
     }
 }
 
-/// The waits of a sequence.
-pub(crate) const LENGTH: usize = 32;
-/// Each sequence is launched and read twice; once more if the results differ by more than this, since now and then something holds up the
-/// whole GPU for some microseconds.
-const AS_GOOD_AS_EQUAL: Nanoseconds = Nanoseconds(50.0);
-/// The measurements of an empty launch, of which two may be disturbed on each side; and those before them, which do not count.
-const ROWS: usize = 16;
-const UNREAD_ROWS: usize = 3;
+/// The number of delays in a sequence.
+pub(crate) const SEQUENCE_LENGTH: usize = 32;
+/// Each sequence is launched and read twice, and a third time if the results differ by more than this: occasionally the whole GPU stalls for
+/// some microseconds.
+const TOLERANCE: Nanoseconds = Nanoseconds(50.0);
+/// The number of measurements of an empty launch. Two on each side may be disturbed.
+const MEASUREMENTS: usize = 16;
+/// The number of discarded measurements before them.
+const WARM_UP_MEASUREMENTS: usize = 3;
 
-/// The time of an empty launch itself, behind whatever flush: on an H200, CUPTI reads 545 ns around an empty launch of a stream if it
-/// is hot, and 549 if it is cold. In a graph behind a flush the launch data of a node comes from memory, so that one more node takes
-/// 40 to 90 ns longer there. Launches of a stream do not wait for that, and the samples and the empty launches among them wait alike.
+/// The time that one more empty launch adds to a sequence of delays, hot or cold: on an H200, CUPTI reads 545 ns around an empty launch of a
+/// stream if it is hot, and 549 if it is cold. In a graph, after a flush, the launch data of a node comes from memory, so that one more node
+/// takes 40 to 90 ns longer. Launches of a stream do not wait for that, and the samples and the interleaved empty launches wait equally.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct OneMore {
+pub(crate) struct MarginalEmptyLaunch {
     pub(crate) time: Nanoseconds,
     /// Its standard error.
     pub(crate) error: Nanoseconds,
 }
 
-impl OneMore {
-    /// Measures what one more empty launch adds to a sequence of waits, in a context that has launched kernels on one stream at most.
-    /// Once an H200 has run kernels of two streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than
-    /// before, and takes no longer by itself. Pairs of events around empty launches among the samples contain that delay.
+impl MarginalEmptyLaunch {
+    /// Measures the time that one more empty launch adds to a sequence of delays, in a context that has launched kernels on one stream at
+    /// most. Once an H200 has run kernels of two streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than
+    /// before, and takes no longer itself. Pairs of events around empty launches among the samples contain that latency.
     pub(crate) fn measure(device: &Cuda) -> Result<Self, Failure> {
         let mut empty = Empty::bare(device);
-        let mut work = Guarded::new(&mut empty, device.own);
-        let mut time = || beyond_waits(device, &mut work);
+        let mut work = Guarded::new(&mut empty, device.context);
+        let mut time = || time_per_launch(device, &mut work);
         // An idle GPU's clock takes some milliseconds to rise.
-        for _ in 0..UNREAD_ROWS {
+        for _ in 0..WARM_UP_MEASUREMENTS {
             time()?;
         }
-        let times = (0..ROWS).map(|_| time()).collect::<Result<Vec<_>, _>>()?;
+        let times = (0..MEASUREMENTS).map(|_| time()).collect::<Result<Vec<_>, _>>()?;
         let time = median(&times).unwrap_or_default().max(Nanoseconds::ZERO);
         Ok(Self { time, error: trimmed_error(&times) })
     }
 }
 
-/// Returns how much longer a sequence of waits takes with a launch after each wait than without, for each launch.
-fn beyond_waits(device: &Cuda, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
+/// Returns the time per launch that launches after each delay of a sequence add to it.
+fn time_per_launch(device: &Cuda, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
     let pair = EventPair::new()?;
     let [with, without] = [capture(device, Some(work), &pair)?, capture(device, None, &pair)?];
-    let read = |row: &Executable| -> Result<Nanoseconds, Failure> {
-        row.launch(device.stream)?;
+    let read = |sequence: &Executable| -> Result<Nanoseconds, Failure> {
+        sequence.launch(device.stream)?;
         // SAFETY: the stream is the open case's.
         check(unsafe { sys::cuStreamSynchronize(device.stream) })?;
         Ok(pair.read()?)
     };
     // The first launch of a graph takes longer for each of its kernels: on an H200, 0.4 µs.
-    for row in [&with, &without] {
-        read(row)?;
+    for sequence in [&with, &without] {
+        read(sequence)?;
     }
-    let beyond = || -> Result<Nanoseconds, Failure> { Ok((read(&with)? - read(&without)?) / LENGTH as f64) };
-    let mut times = vec![beyond()?, beyond()?];
-    if (times[0] - times[1]).abs() > AS_GOOD_AS_EQUAL {
-        times.push(beyond()?);
+    let difference =
+        || -> Result<Nanoseconds, Failure> { Ok((read(&with)? - read(&without)?) / SEQUENCE_LENGTH as f64) };
+    let mut times = vec![difference()?, difference()?];
+    if (times[0] - times[1]).abs() > TOLERANCE {
+        times.push(difference()?);
     }
     Ok(median(&times).unwrap_or_default())
 }
 
-/// Captures a sequence of waits, with a launch of `work` after each wait.
+/// Captures a sequence of delays, with a launch of `work` after each delay.
 fn capture(
     device: &Cuda,
     mut work: Option<&mut Guarded<'_>>,
@@ -134,8 +135,8 @@ fn capture(
         work.launch()?;
     }
     pair.start.record_as_node(stream)?;
-    for place in 0..LENGTH {
-        device.delay(SPACE, place)?;
+    for number in 0..SEQUENCE_LENGTH {
+        device.delay(PRE_LAUNCH_DELAY, number)?;
         if let Some(work) = work.as_deref_mut() {
             work.launch()?;
         }

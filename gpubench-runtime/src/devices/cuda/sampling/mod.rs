@@ -1,5 +1,5 @@
-//! Chooses the path on which a case is sampled, and samples it. In: a launch and the user's options; out: a
-//! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
+//! Chooses the path on which a case is sampled, and samples it: in graphs if CUDA graphs can capture the launch, otherwise on the stream,
+//! with the reason.
 
 pub(crate) mod clocks;
 pub(crate) mod empty;
@@ -16,7 +16,7 @@ use self::graph::{Capture, Node};
 use self::graph_path::GraphPath;
 use self::path::{SamplingPath, StreamPath};
 use self::samples::{SamplingState, Works};
-use super::flush::{Suspended, choose_flush};
+use super::flush::{PersistingL2Disabled, choose_flush};
 use super::{Cuda, guarded::Guarded, watch::calls};
 use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
 use gpubench_records::{Cache, Failure, Method, Path, Stage, Timer};
@@ -35,8 +35,8 @@ pub(crate) fn sampler<'a>(
     let flush = choose_flush(device, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let mut method = method(&flush, &chosen);
-    let suspended = Suspended::begin(flush.flush)?;
-    let mut empty = Empty::beside(device, method.path, wanted.cache);
+    let persisting_l2 = PersistingL2Disabled::begin(flush.flush)?;
+    let mut empty = Empty::matching(device, method.path, wanted.cache);
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, StreamOp::Graph)]));
     let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
     if let (Err(_), Some(reason), true, false) =
@@ -45,15 +45,23 @@ pub(crate) fn sampler<'a>(
         empty = empty.into_graph()?;
         reason.push_str("; the overhead of an empty graph is subtracted");
     }
-    let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
+    let samples = SamplingState::new(device, Works::InterleavedWithEmpty(work, empty), wanted, flush.flush)?;
     let path = match chosen {
-        Ok(captured) => SamplingPath::Graph(GraphPath::new(samples).with_copies(!captured.stands_alone)),
+        Ok(captured) => {
+            SamplingPath::Graph(GraphPath::new(samples).with_copies(!captured.is_single_operation))
+        }
         Err(_) => SamplingPath::Stream(samples, StreamPath::default()),
     };
-    Ok(Box::new(CudaSampler { path, method, partner: None, moves: wanted.moves, _suspended: suspended }))
+    Ok(Box::new(CudaSampler {
+        path,
+        method,
+        partner: None,
+        relocates_inputs: wanted.relocates_inputs,
+        _persisting_l2: persisting_l2,
+    }))
 }
 
-/// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if a graph cannot stand for one of them. Both
+/// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if graphs cannot capture one of them. Both
 /// use the open stream.
 pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
@@ -70,32 +78,37 @@ pub(crate) fn pair_sampler<'a>(
             (a, b) => [a, b],
         };
     let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
-    let suspended = Suspended::begin(flush.flush)?;
+    let persisting_l2 = PersistingL2Disabled::begin(flush.flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
     let path = match both {
         [Ok(a), Ok(b)] => {
-            let path = GraphPath::new(samples).with_copies(!(a.stands_alone && b.stands_alone));
+            let path = GraphPath::new(samples).with_copies(!(a.is_single_operation && b.is_single_operation));
             // Events end early or late by up to 0.5 µs, depending on the grid, which differs between the two.
-            let are_kernels = a.kernels == a.pieces && b.kernels == b.pieces;
-            SamplingPath::Graph(if are_kernels { path.by_stamps()? } else { path })
+            let are_kernels = a.kernels == a.operations && b.kernels == b.operations;
+            SamplingPath::Graph(if are_kernels { path.with_stamps()? } else { path })
         }
         _ => SamplingPath::Stream(samples, StreamPath::default()),
     };
-    Ok(Box::new(CudaSampler { path, method, partner: Some(partner), moves: false, _suspended: suspended }))
+    Ok(Box::new(CudaSampler {
+        path,
+        method,
+        partner: Some(partner),
+        relocates_inputs: false,
+        _persisting_l2: persisting_l2,
+    }))
 }
 
 /// The work of a launch in a captured graph.
 #[derive(Clone, Copy)]
 struct Captured {
     kernels: usize,
-    /// Kernels, copies and memsets.
-    pieces: usize,
-    /// True if it is one of these, and nothing else.
-    stands_alone: bool,
+    /// The number of kernels, copies and memsets.
+    operations: usize,
+    /// True if the launch is a single operation.
+    is_single_operation: bool,
 }
 
-/// Decides on the path. Returns what a launch consists of if a graph is wanted and can stand for it, otherwise the
-/// reason for the stream.
+/// Decides on the path. Returns the work of a launch if graphs are wanted and can capture it, otherwise the reason for the stream.
 fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
@@ -112,27 +125,27 @@ fn choose_path(
     Ok(chosen)
 }
 
-/// Returns the method for a launch, from the answer of [`choose_path`].
+/// Returns the method for a launch, from the result of [`choose_path`].
 fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
     let mut method = of_flush.clone();
     match chosen {
-        Ok(Captured { kernels, pieces, .. }) => {
+        Ok(Captured { kernels, operations, .. }) => {
             method.path = Path::Graph;
-            (method.kernel_count, method.operations) = (Some(*kernels), Some(*pieces));
+            (method.kernel_count, method.operations) = (Some(*kernels), Some(*operations));
         }
         Err(reason) => method.path_reason = Some(reason.clone()),
     }
     method
 }
 
-/// Captures one launch and its reset before it, and inspects the captured nodes. Returns what the launch consists of if a
-/// graph can stand for it, otherwise the reason.
+/// Captures one launch and the reset before it, and inspects the captured nodes. Returns the work of the launch if graphs can capture it,
+/// otherwise the reason.
 fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Captured, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
     let reset = work.reset();
-    let before = capture.nodes().map_or(0, |nodes| nodes.len());
+    let reset_nodes = capture.nodes().map_or(0, |nodes| nodes.len());
     let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
     // Ending the capture fails too; the cause comes first.
     let refused = gpubench_driver::take_failure().map(|call| call.to_string());
@@ -149,7 +162,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
-    if let Some(failure) = work.take_another() {
+    if let Some(failure) = work.take_launch_mismatch() {
         return Err(failure);
     }
     if let Some((stage, cause)) = failed {
@@ -160,7 +173,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
     }
     let nodes = nodes?;
-    if nodes.len() == before {
+    if nodes.len() == reset_nodes {
         return Err(calls::no_work());
     }
     let escaped = calls::escaped(stream, &steps);
@@ -181,9 +194,9 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
         return Ok(Err(reason.into()));
     }
-    let of_launch = &nodes[before..];
-    let is_piece = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
-    let pieces = of_launch.iter().filter(is_piece).count();
+    let of_launch = &nodes[reset_nodes..];
+    let is_operation = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
+    let operations = of_launch.iter().filter(is_operation).count();
     let count = |kind| nodes.iter().filter(|node| **node == kind).count();
     let (allocations, frees) = (count(Node::Allocation), count(Node::Free));
     // A graph runs again only if its memory was freed.
@@ -192,14 +205,14 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
             "the launch keeps memory that it allocates on the stream, or frees other memory".into()
         ));
     }
-    if allocations > 0 && pieces == 0 {
+    if allocations > 0 && operations == 0 {
         return Ok(Err("the launch does nothing but allocate memory".into()));
     }
     Ok(Ok(Captured {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
-        pieces,
-        // A graph within it is no piece, and may have several.
-        stands_alone: pieces == 1 && of_launch.len() == 1,
+        operations,
+        // A child graph is a node of another kind, and may have several operations.
+        is_single_operation: operations == 1 && of_launch.len() == 1,
     }))
 }
 
@@ -208,8 +221,8 @@ struct CudaSampler<'a> {
     method: Method,
     /// The method of the second of two works.
     partner: Option<Method>,
-    moves: bool,
-    _suspended: Option<Suspended>,
+    relocates_inputs: bool,
+    _persisting_l2: Option<PersistingL2Disabled>,
 }
 
 impl Sampler for CudaSampler<'_> {
@@ -217,11 +230,11 @@ impl Sampler for CudaSampler<'_> {
         self.path.group(if self.partner.is_some() { 2 * samples } else { samples })
     }
 
-    fn relocate_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+    fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         match &mut self.path {
             // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
-            SamplingPath::Graph(path) if self.moves && self.method.operations == Some(1) => {
-                path.relocate_inputs(place)
+            SamplingPath::Graph(path) if self.relocates_inputs && self.method.operations == Some(1) => {
+                path.relocate_inputs(allocation_seed)
             }
             _ => Ok(false),
         }
@@ -234,7 +247,7 @@ impl Sampler for CudaSampler<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(&mut self.path)
+        timer::calibrated(&mut self.path)
     }
 
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
@@ -274,28 +287,28 @@ impl Sampler for CudaSampler<'_> {
         }
     }
 
-    fn call(&mut self) -> Option<Nanoseconds> {
+    fn min_host_call_time(&mut self) -> Option<Nanoseconds> {
         let samples = self.path.samples();
-        samples.works.first().call.filter(|_| !samples.host_work)
+        samples.works.first().min_host_call_time.filter(|_| !samples.host_work)
     }
 
-    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         let SamplingPath::Graph(path) = &mut self.path else { return Ok(None) };
         // Inputs that need a reset do not allow back-to-back launches.
         let repeats = path.samples.cache == Cache::Hot && !path.samples.works.first().resets();
-        if repeats { timer::in_a_row(path).map(Some) } else { Ok(None) }
+        if repeats { timer::marginal_launch_time(path).map(Some) } else { Ok(None) }
     }
 
-    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn prequeued_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         let overhead = self.timer()?.overhead;
         let SamplingPath::Stream(samples, path) = &mut self.path else { return Ok(None) };
-        Ok(path.held(samples)?.map(|event| event - overhead))
+        Ok(path.prequeued_time(samples)?.map(|event| event - overhead))
     }
 
-    fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let several = self.method.operations.is_some_and(|pieces| pieces > 1);
+    fn stream_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let several = self.method.operations.is_some_and(|operations| operations > 1);
         match &mut self.path {
-            SamplingPath::Graph(path) if several => timer::on_stream(&mut path.samples).map(Some),
+            SamplingPath::Graph(path) if several => timer::stream_time(&mut path.samples).map(Some),
             _ => Ok(None),
         }
     }

@@ -1,10 +1,9 @@
-//! The two paths of samples: graphs, and the stream for launches that no graph can stand for. On the stream each group is enqueued
-//! anew. A delay on the GPU goes before, so that the GPU never waits for the CPU between an event and the launch.
+//! The two paths of samples: graphs, and the stream for launches that graphs cannot capture. On the stream each group is enqueued
+//! anew, after a delay on the GPU: the GPU then never waits for the CPU between an event and the launch.
 //!
-//! No delay covers a launch that takes longer to enqueue than the longest one, such as a copy from memory that is not pinned, whose
-//! call waits for the stream. The GPU waits for the host within such samples, whatever goes before. So nothing does, and a group has
-//! as many of them as of others: alone behind the longest delay, a copy of 32 MiB takes 7.2 ms to sample on an H200, and 3 ms among
-//! four.
+//! Some launches take longer to enqueue than the longest delay, such as a copy from pageable memory, whose call waits for the stream. The
+//! GPU waits for the host within such samples, with any delay. Their groups have no delay and as many samples as others: on an H200, a copy
+//! of 32 MiB takes 7.2 ms to sample alone after the longest delay, and 3 ms in a group of four.
 
 use std::time::{Duration, Instant};
 
@@ -41,34 +40,38 @@ impl<'a> SamplingPath<'a> {
 const LONGEST_QUEUE: usize = 64;
 /// The longest delay before a group.
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
-/// The consecutive groups for which the longest delay must be too short before delays are given up: other programs slow a host
-/// now and then.
-const UNCOVERED_GROUPS: usize = 2;
-/// The delay before each of their hot samples, in the place of a flush: an empty launch among them and its events are enqueued meanwhile.
-const UNCOVERED_SPACE: Duration = Duration::from_micros(50);
-/// The longest delay before a pre-enqueued launch. Such launches are repeated until this many of them were covered by their delay,
-/// or this many were not.
-const LONGEST_HOLD: Duration = Duration::from_millis(100);
-const HELD: usize = 3;
-/// The assumed time to enqueue a group, before the first.
+/// Groups have no delay any more after this many consecutive groups took longer to enqueue than the longest delay: other programs slow a
+/// host occasionally.
+const GROUPS_EXCEEDING_DELAY: usize = 2;
+/// The delay before each hot sample of groups without a delay. An interleaved empty launch and its events are enqueued meanwhile.
+const UNDELAYED_PRE_LAUNCH_DELAY: Duration = Duration::from_micros(50);
+/// The longest delay before a pre-enqueued launch.
+const LONGEST_PREQUEUE_DELAY: Duration = Duration::from_millis(100);
+/// Pre-enqueued launches are repeated until this many were enqueued within their delay, or this many were not.
+const PREQUEUED: usize = 3;
+/// The assumed time to enqueue the first group.
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
 /// Enqueues each group on the stream anew, behind a delay that lasts about as long as the enqueueing.
 pub(crate) struct StreamPath {
     /// The time it took to enqueue the last group.
     enqueueing: Duration,
-    /// The most places that can be enqueued within the longest delay.
+    /// The most slots that can be enqueued within the longest delay.
     longest: usize,
-    /// The consecutive groups, so far, of a sample and an empty launch after the longest delay that took longer to enqueue.
+    /// The number of consecutive groups, of one sample and one empty launch, that took longer to enqueue than the longest delay.
     too_long: usize,
-    /// The time it takes to enqueue one launch, if that is longer than the longest delay covers: samples may then contain waits for
-    /// the host.
-    uncovered: Option<Duration>,
+    /// The time to enqueue one launch, if it exceeds the longest delay: samples may then contain waits for the host.
+    enqueue_time_exceeding_delay: Option<Duration>,
 }
 
 impl Default for StreamPath {
     fn default() -> Self {
-        Self { enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE, too_long: 0, uncovered: None }
+        Self {
+            enqueueing: FIRST_ENQUEUEING,
+            longest: LONGEST_QUEUE,
+            too_long: 0,
+            enqueue_time_exceeding_delay: None,
+        }
     }
 }
 
@@ -79,62 +82,65 @@ impl StreamPath {
         samples: &mut SamplingState<'_>,
         count: usize,
     ) -> Result<SampledGroup, Failure> {
-        let places = samples.places(count, self.longest);
-        samples.device.want_pairs(places)?;
+        let slots = samples.slots(count, self.longest);
+        samples.device.want_pairs(slots)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
-        if !samples.host_work && self.uncovered.is_none() {
+        if !samples.host_work && self.enqueue_time_exceeding_delay.is_none() {
             samples.device.kernels.delay(delay, samples.device.stream)?;
         }
         samples.begin()?;
         let begin = Instant::now();
-        samples.enqueue(0..places, Clock::Events(Event::record))?;
+        samples.enqueue(0..slots, Clock::Events(Event::record))?;
         self.enqueueing = begin.elapsed();
         samples.finish()?;
-        let group = samples.end(0..places)?;
-        if self.uncovered.is_some() {
+        let group = samples.end(0..slots)?;
+        if self.enqueue_time_exceeding_delay.is_some() {
             return Ok(group);
         }
-        let each = self.enqueueing.as_secs_f64() / places as f64;
+        let each = self.enqueueing.as_secs_f64() / slots as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(2, LONGEST_QUEUE);
-        let is_covered = self.enqueueing <= LONGEST_DELAY || delay < LONGEST_DELAY;
-        let is_too_long = !samples.host_work && places == samples.places(1, 2) && !is_covered;
+        let is_within_delay = self.enqueueing <= LONGEST_DELAY || delay < LONGEST_DELAY;
+        let is_too_long = !samples.host_work && slots == samples.slots(1, 2) && !is_within_delay;
         self.too_long = if is_too_long { self.too_long + 1 } else { 0 };
-        if self.too_long == UNCOVERED_GROUPS {
-            self.uncovered = Some(self.enqueueing);
+        if self.too_long == GROUPS_EXCEEDING_DELAY {
+            self.enqueue_time_exceeding_delay = Some(self.enqueueing);
             self.longest = LONGEST_QUEUE;
-            samples.space = UNCOVERED_SPACE;
+            samples.pre_launch_delay = UNDELAYED_PRE_LAUNCH_DELAY;
         }
         Ok(group)
     }
 
-    /// Returns the event time of a launch behind a delay that covers its enqueueing, the median of a few; `None` if the samples
-    /// were covered too, or if no delay is that long or the launch waits for it.
-    pub(crate) fn held(&mut self, samples: &mut SamplingState<'_>) -> Result<Option<Nanoseconds>, Failure> {
-        let delay = match self.uncovered.map(|enqueueing| 3 * enqueueing) {
-            Some(delay) if delay <= LONGEST_HOLD => delay,
+    /// Returns the median event time of a few pre-enqueued launches: each is enqueued while the GPU executes a delay. `None` if the samples
+    /// were pre-enqueued too, if enqueueing takes longer than any delay, or if the launch waits for the delay.
+    pub(crate) fn prequeued_time(
+        &mut self,
+        samples: &mut SamplingState<'_>,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        let delay = match self.enqueue_time_exceeding_delay.map(|enqueueing| 3 * enqueueing) {
+            Some(delay) if delay <= LONGEST_PREQUEUE_DELAY => delay,
             _ => return Ok(None),
         };
-        let mut events = Vec::with_capacity(HELD);
-        let [mut covered, mut uncovered] = [0; 2];
-        // A delay ends by itself after the longest.
+        let mut events = Vec::with_capacity(PREQUEUED);
+        let [mut within_delay, mut exceeding_delay] = [0; 2];
+        // The delay kernel ends after the longest delay.
         let delays = delay.as_nanos().div_ceil(LONGEST_DELAY.as_nanos());
-        while covered < HELD && uncovered < HELD {
+        while within_delay < PREQUEUED && exceeding_delay < PREQUEUED {
             for _ in 0..delays {
                 samples.device.kernels.delay(LONGEST_DELAY, samples.device.stream)?;
             }
             let begin = Instant::now();
             samples.enqueue(0..1, Clock::Events(Event::record))?;
-            // The launch itself waits for what goes before it, or other programs held up this one.
-            let is_covered = begin.elapsed() < delay;
+            // A longer time means that the launch waits for earlier work, or that other programs delayed this thread.
+            let is_within_delay = begin.elapsed() < delay;
             samples.wait()?;
-            if is_covered {
-                covered += 1;
+            if is_within_delay {
+                within_delay += 1;
                 events.extend(samples.read(0..1)?.events);
             } else {
-                uncovered += 1;
+                exceeding_delay += 1;
             }
         }
-        Ok(if covered == HELD { median(&events) } else { None })
+        Ok(if within_delay == PREQUEUED { median(&events) } else { None })
     }
 }

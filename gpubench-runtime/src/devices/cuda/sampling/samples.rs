@@ -1,11 +1,11 @@
-//! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, alone or in turn with
-//! empty launches or with another; out: samples enqueued on the case's stream, and the event times once the stream is done.
+//! One group of samples, on either path: reset, flush, event, launch, event, for each sample. A launch is sampled alone, interleaved with
+//! empty launches, or interleaved with another launch. Event times are read once the stream is done.
 
 use std::{ops::Range, time::Duration};
 
 use gpubench_driver::sys::{self, CUstream};
 
-use super::empty::{Empty, SPACE};
+use super::empty::{Empty, PRE_LAUNCH_DELAY};
 use crate::device::{DeviceError, SampleOptions, SampledGroup, Work, interleaving};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
@@ -13,7 +13,7 @@ use crate::devices::cuda::guarded::Guarded;
 use gpubench_records::{Cache, Failure, Flush};
 use gpubench_stats::{Hertz, Nanoseconds, interpolated_median};
 
-/// Hot launches that take longer need none before the first of a group: the caches' contents are nothing beside it.
+/// Groups of hot launches longer than this begin without an untimed launch: filling the caches takes a negligible part of such a launch.
 const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
 /// The state that both paths share: the work, the steps before it, and the events around it.
@@ -25,18 +25,19 @@ pub(crate) struct SamplingState<'a> {
     /// True if the host's part belongs to the launch.
     pub(crate) host_work: bool,
     /// The delay before each hot sample.
-    pub(crate) space: Duration,
-    /// True if stamps time the samples, in the place of events.
-    pub(crate) stamped: bool,
+    pub(crate) pre_launch_delay: Duration,
+    /// True if stamps instead of events time the samples.
+    pub(crate) uses_stamps: bool,
     /// The samples enqueued so far.
     enqueued: usize,
     /// The shortest sample of the last group.
     pub(crate) shortest: Option<Nanoseconds>,
     /// The pair of events around the whole group.
     whole: EventPair,
-    /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
-    /// up from group to group: the driver tells a time in 24 bits, which are whole nanoseconds for 16 ms alone.
-    before: Option<Event>,
+    /// The first event of the previous group.
+    previous_start: Option<Event>,
+    /// The time from the start of the first group to the start of this one, summed from group to group: the driver returns a time in 24
+    /// bits, which hold whole nanoseconds up to 16 ms only.
     since_first: Nanoseconds,
 }
 
@@ -50,28 +51,28 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    fn begin(self, device: &Cuda, place: usize) -> Result<(), CallError> {
+    fn begin(self, device: &Cuda, slot: usize) -> Result<(), CallError> {
         match self {
-            Self::Events(record) => record(&device.pairs[place].start, device.stream),
-            Self::Stamps => device.stamps.enqueue(2 * place, &device.kernels, device.stream),
+            Self::Events(record) => record(&device.pairs[slot].start, device.stream),
+            Self::Stamps => device.stamps.enqueue(2 * slot, &device.kernels, device.stream),
         }
     }
 
-    fn end(self, device: &Cuda, place: usize) -> Result<(), CallError> {
+    fn end(self, device: &Cuda, slot: usize) -> Result<(), CallError> {
         match self {
-            Self::Events(record) => record(&device.pairs[place].stop, device.stream),
-            Self::Stamps => device.stamps.enqueue(2 * place + 1, &device.kernels, device.stream),
+            Self::Events(record) => record(&device.pairs[slot].stop, device.stream),
+            Self::Stamps => device.stamps.enqueue(2 * slot + 1, &device.kernels, device.stream),
         }
     }
 }
 
 /// The launches to sample.
 pub(crate) enum Works<'a> {
-    /// One alone.
+    /// One launch alone.
     One(Guarded<'a>),
-    /// One in turn with empty launches, whose readings contain the errors of the same graph and of the same places in it.
-    Beside(Guarded<'a>, Empty),
-    /// Two in turn.
+    /// One launch, interleaved with empty launches. Their readings contain the errors of the same graph and of its slots.
+    InterleavedWithEmpty(Guarded<'a>, Empty),
+    /// Two interleaved launches.
     Two([Guarded<'a>; 2]),
 }
 
@@ -79,29 +80,29 @@ impl<'a> Works<'a> {
     /// Returns the first of them.
     pub(crate) fn first(&mut self) -> &mut Guarded<'a> {
         match self {
-            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work,
+            Self::One(work) | Self::InterleavedWithEmpty(work, _) | Self::Two([work, _]) => work,
         }
     }
 
-    /// Returns the launch at this place.
-    fn at(&mut self, place: usize) -> &mut dyn Work {
+    /// Returns the launch in this slot.
+    fn at(&mut self, slot: usize) -> &mut dyn Work {
         match self {
-            Self::Beside(_, empty) if turn(place) % 2 == 1 => empty,
-            Self::One(work) | Self::Beside(work, _) => work,
-            Self::Two(works) => &mut works[turn(place) % 2],
+            Self::InterleavedWithEmpty(_, empty) if interleaved_slot(slot) % 2 == 1 => empty,
+            Self::One(work) | Self::InterleavedWithEmpty(work, _) => work,
+            Self::Two(works) => &mut works[interleaved_slot(slot) % 2],
         }
     }
 
-    /// Returns true if two launches take turns.
-    fn take_turns(&self) -> bool {
+    /// Returns true if two launches are interleaved.
+    fn are_interleaved(&self) -> bool {
         !matches!(self, Self::One(_))
     }
 }
 
-/// Maps places between two orders for launches that take turns: the order in which they run, and the order with the
-/// first of each pair first. The map is its own inverse.
-fn turn(place: usize) -> usize {
-    if interleaving::swapped(place / 2) { place ^ 1 } else { place }
+/// Maps a slot of interleaved launches between two orders: the order in which they run, and the logical order, with the first of each
+/// pair first. The map is its own inverse.
+fn interleaved_slot(slot: usize) -> usize {
+    if interleaving::swapped(slot / 2) { slot ^ 1 } else { slot }
 }
 
 impl<'a> SamplingState<'a> {
@@ -118,58 +119,57 @@ impl<'a> SamplingState<'a> {
             cache,
             flush,
             host_work,
-            space: SPACE,
-            stamped: false,
+            pre_launch_delay: PRE_LAUNCH_DELAY,
+            uses_stamps: false,
             enqueued: 0,
             shortest: None,
             whole: EventPair::new()?,
-            before: None,
+            previous_start: None,
             since_first: Nanoseconds::ZERO,
         })
     }
 
-    /// Prepares to time `work` alone, with any work that it does.
+    /// Prepares to time `work` alone, without comparing its operations with those of a checked launch.
     pub(crate) fn alone(
         device: &'a mut Cuda,
         work: &'a mut dyn Work,
         cache: Cache,
         flush: Flush,
     ) -> Result<Self, Failure> {
-        let works = Works::One(Guarded::new(work, device.own));
+        let works = Works::One(Guarded::new(work, device.context));
         Self::new(device, works, &SampleOptions::new(cache), flush)
     }
 
-    /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
-    /// turns, in whole pairs.
-    pub(crate) fn places(&self, samples: usize, longest: usize) -> usize {
+    /// Returns the number of slots for a group of `samples` samples, at most `longest`; an even number if launches are interleaved.
+    pub(crate) fn slots(&self, samples: usize, longest: usize) -> usize {
         match self.works {
             Works::One(_) => samples.min(longest),
-            Works::Beside(..) => 2 * samples.min(longest / 2).max(1),
+            Works::InterleavedWithEmpty(..) => 2 * samples.min(longest / 2).max(1),
             Works::Two(_) => (samples.min(longest) / 2 * 2).max(2),
         }
     }
 
-    /// Enqueues a sample at each of these places, which `clock` times.
-    pub(crate) fn enqueue(&mut self, places: Range<usize>, clock: Clock) -> Result<(), Failure> {
+    /// Enqueues a sample in each of these slots, which `clock` times.
+    pub(crate) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let stream = self.device.stream;
         let hot = self.cache == Cache::Hot;
-        let others = matches!(self.works, Works::Two(_));
+        let is_pair = matches!(self.works, Works::Two(_));
         let is_long = self.shortest.or(self.device.first_launch).is_some_and(|time| time > LONG);
-        if hot && !others && !is_long {
+        if hot && !is_pair && !is_long {
             self.works.first().launch()?;
         }
-        let (take_turns, count) = (self.works.take_turns(), places.len());
-        for place in places {
-            let work = self.works.at(place);
-            // The launch before was the other's, which may have evicted this one's data. An empty launch evicts nothing.
-            if hot && others {
+        let (interleaved, count) = (self.works.are_interleaved(), slots.len());
+        for slot in slots {
+            let work = self.works.at(slot);
+            // The previous launch of a pair may have evicted this one's data. An empty launch evicts nothing.
+            if hot && is_pair {
                 work.launch()?;
             }
             work.reset()?;
-            // A launch and the empty one next to it begin at the same places of the timer's steps.
-            let number = self.enqueued + if take_turns { place / 2 } else { place };
+            // A launch and its empty launch begin at the same phase of the timer's ticks.
+            let number = self.enqueued + if interleaved { slot / 2 } else { slot };
             if hot {
-                self.device.delay(self.space, number)?;
+                self.device.delay(self.pre_launch_delay, number)?;
             } else if self.device.dither.is_some() {
                 self.device.delay(Duration::ZERO, number)?;
             }
@@ -181,9 +181,9 @@ impl<'a> SamplingState<'a> {
             }
             // The sample ends before the output is dropped.
             work.keep_output(true);
-            clock.begin(self.device, place)?;
+            clock.begin(self.device, slot)?;
             work.launch()?;
-            clock.end(self.device, place)?;
+            clock.end(self.device, slot)?;
             work.keep_output(false);
         }
         self.enqueued += count;
@@ -205,30 +205,31 @@ impl<'a> SamplingState<'a> {
     /// Waits until the stream has ended a group, and reads the samples between these pairs.
     pub(crate) fn end(&mut self, pairs: Range<usize>) -> Result<SampledGroup, DeviceError> {
         self.wait()?;
-        if let Some(before) = &self.before {
-            self.since_first += before.until(&self.whole.start)?;
+        if let Some(previous_start) = &self.previous_start {
+            self.since_first += previous_start.until(&self.whole.start)?;
         }
         let mut group = self.read(pairs.clone())?;
         group.starts = self.starts(pairs)?;
         group.elapsed = self.whole.read()?;
         group.clock = self.device.clock.take().map(Hertz);
-        let next = self.before.take().map_or_else(Event::new, Ok)?;
-        self.before = Some(std::mem::replace(&mut self.whole.start, next));
+        let next = self.previous_start.take().map_or_else(Event::new, Ok)?;
+        self.previous_start = Some(std::mem::replace(&mut self.whole.start, next));
         Ok(group)
     }
 
-    /// Returns when the samples between these pairs began, since the start of the first group. Nothing if stamps time them, whose
-    /// graph records no events, or if two launches alternate, since their difference is asked for.
+    /// Returns the starts of the samples between these pairs, since the start of the first group. Empty if stamps time them, since their
+    /// graph records no events, and for two interleaved launches, whose difference is measured.
     fn starts(&self, pairs: Range<usize>) -> Result<Vec<Nanoseconds>, CallError> {
         let step = match self.works {
-            _ if self.stamped => return Ok(Vec::new()),
+            _ if self.uses_stamps => return Ok(Vec::new()),
             Works::One(_) => 1,
-            Works::Beside(..) => 2,
+            Works::InterleavedWithEmpty(..) => 2,
             Works::Two(_) => return Ok(Vec::new()),
         };
-        let start = |whose| {
-            let place = if self.works.take_turns() { turn(whose) } else { whose };
-            Ok(self.since_first + self.whole.start.until(&self.device.pairs[place].start)?)
+        let start = |logical_slot| {
+            let slot =
+                if self.works.are_interleaved() { interleaved_slot(logical_slot) } else { logical_slot };
+            Ok(self.since_first + self.whole.start.until(&self.device.pairs[slot].start)?)
         };
         pairs.step_by(step).map(start).collect()
     }
@@ -239,32 +240,33 @@ impl<'a> SamplingState<'a> {
         check(unsafe { sys::cuStreamSynchronize(self.device.stream) })
     }
 
-    /// Reads these pairs, in the order they ran; if two take turns, the first one's before the second one's.
+    /// Reads these pairs, in the order in which they ran. If launches are interleaved, the first of each pair comes first.
     pub(crate) fn read(&mut self, pairs: Range<usize>) -> Result<SampledGroup, DeviceError> {
-        let stamps = if self.stamped { self.device.stamps.read(pairs.end)? } else { Vec::new() };
+        let stamps = if self.uses_stamps { self.device.stamps.read(pairs.end)? } else { Vec::new() };
         let mut group = SampledGroup::default();
-        let beside = matches!(self.works, Works::Beside(..));
-        for whose in pairs {
-            let place = if self.works.take_turns() { turn(whose) } else { whose };
-            let reading = if self.stamped { stamps[place] } else { self.device.pairs[place].read()? };
-            let is_empty = beside && whose % 2 == 1;
+        let has_empty = matches!(self.works, Works::InterleavedWithEmpty(..));
+        for logical_slot in pairs {
+            let slot =
+                if self.works.are_interleaved() { interleaved_slot(logical_slot) } else { logical_slot };
+            let reading = if self.uses_stamps { stamps[slot] } else { self.device.pairs[slot].read()? };
+            let is_empty = has_empty && logical_slot % 2 == 1;
             if is_empty { group.empty_events.push(reading) } else { group.events.push(reading) }
         }
         self.shortest = group.events.iter().copied().reduce(Nanoseconds::min);
         Ok(group)
     }
 
-    /// Returns the time of a launch according to stamps around launches and around empty launches at the first `places` places, which the
-    /// stream must have passed. Nothing if there are no empty launches.
-    pub(crate) fn read_stamps(&self, places: usize) -> Result<Option<Nanoseconds>, DeviceError> {
-        if !matches!(self.works, Works::Beside(..)) {
+    /// Returns the time of a launch according to stamps around launches and around empty launches in the first `slots` slots, which the
+    /// stream must have passed. `None` if there are no empty launches.
+    pub(crate) fn read_stamps(&self, slots: usize) -> Result<Option<Nanoseconds>, DeviceError> {
+        if !matches!(self.works, Works::InterleavedWithEmpty(..)) {
             return Ok(None);
         }
-        let (stamps, step) = (self.device.stamps.read(places)?, self.device.stamps.step());
+        let (stamps, step) = (self.device.stamps.read(slots)?, self.device.stamps.step());
         let each = |first: usize| -> Vec<Nanoseconds> {
-            (first..places).step_by(2).map(|whose| stamps[turn(whose)]).collect()
+            (first..slots).step_by(2).map(|logical_slot| stamps[interleaved_slot(logical_slot)]).collect()
         };
         let [launch, empty] = [each(0), each(1)].map(|times| interpolated_median(&times, step));
-        Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + self.device.one_more.time))
+        Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + self.device.marginal_empty_launch.time))
     }
 }

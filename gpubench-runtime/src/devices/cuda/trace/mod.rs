@@ -13,14 +13,17 @@ use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
 use super::driver::{EventPair, wait};
-use super::{Cuda, flush::Suspended, guarded::Guarded, relocation::relocate_inputs, sampling::empty::SPACE};
-use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
+use super::{
+    Cuda, flush::PersistingL2Disabled, guarded::Guarded, relocation::relocate_inputs,
+    sampling::empty::PRE_LAUNCH_DELAY,
+};
+use crate::device::{RELOCATIONS_PER_TRACE, TraceOptions, Work};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 
-/// The delay before a group, within which it is enqueued, so that the GPU does not wait for the host within it.
-const HOLD: Duration = Duration::from_millis(2);
-/// The most launches that are enqueued within that, if their calls take no longer than usual.
+/// The delay before a group. The host enqueues the group meanwhile, so that the GPU does not wait for it.
+const PREQUEUE_DELAY: Duration = Duration::from_millis(2);
+/// The most launches that are enqueued during this delay, if their calls take no longer than usual.
 const LONGEST: usize = 32;
 
 /// Begins to trace this process.
@@ -30,15 +33,14 @@ fn begin() -> Result<Tracing, Failure> {
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Begins a group: enqueues the delay within which the host enqueues the rest, and before hot launches one of `work` that does not
-/// count.
-fn hold(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
-    device.kernels.delay(HOLD, device.stream)?;
+/// Begins a group: enqueues the delay during which the host enqueues the rest, and before hot launches an untimed launch of `work`.
+fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
+    device.kernels.delay(PREQUEUE_DELAY, device.stream)?;
     if cache == Cache::Hot { work.launch() } else { Ok(()) }
 }
 
-/// Enqueues a launch, between two events if there is a pair for it. Before it go a delay of the GPU, whose record separates it from the
-/// launch before, and the flush if it is cold.
+/// Enqueues a launch, between two events if there is a pair for it. Before it come a delay of the GPU, whose record separates it from the
+/// previous launch, and the flush if it is cold.
 fn enqueue(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -51,7 +53,7 @@ fn enqueue(
         kernels.delay(Duration::ZERO, stream)?;
         work.reset()?;
     }
-    kernels.delay(if cache == Cache::Hot { SPACE } else { Duration::ZERO }, stream)?;
+    kernels.delay(if cache == Cache::Hot { PRE_LAUNCH_DELAY } else { Duration::ZERO }, stream)?;
     device.flusher.enqueue(flush, stream)?;
     pair.map_or(Ok(()), |pair| pair.start.record(stream))?;
     work.launch()?;
@@ -67,7 +69,7 @@ fn group(
     (count, pieces): (usize, Option<usize>),
     tracing: &Tracing,
 ) -> Result<Vec<TracedLaunch>, Failure> {
-    hold(device, work, how.0)?;
+    begin_prequeued(device, work, how.0)?;
     (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
     wait()?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
@@ -109,12 +111,12 @@ fn pieces(device: &Cuda) -> Option<usize> {
 const MOST: usize = 64;
 const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 const LEAST: usize = 3;
-/// The places of inputs that were moved between the samples: the first, and those that are given.
-const PLACES: usize = MOVES_OF_A_TRACE + 1;
-/// The launches before those: tracing makes a kernel's first launch longer.
+/// The number of sets of inputs, if inputs were relocated between the samples: the first set, and one for each allocation seed.
+const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
+/// The number of discarded launches before those: tracing makes a kernel's first launch longer.
 const UNCOUNTED: usize = 2;
-/// The time that a launch takes beside its own, for its flush and for what tracing costs.
-const BESIDE: Nanoseconds = Nanoseconds(40e3);
+/// The additional time of a launch, for its flush and for tracing.
+const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
 /// The pieces that are reported by name.
 const NAMED: usize = 32;
 
@@ -126,31 +128,32 @@ pub(crate) fn pass(
 ) -> Result<CuptiTimes, Failure> {
     let began = Instant::now();
     let mut work = Guarded::compared(work, device);
-    let suspended = Suspended::begin(wanted.flush)?;
+    let persisting_l2 = PersistingL2Disabled::begin(wanted.flush)?;
     let how = (wanted.cache, wanted.flush);
-    let by_events = ByEvents::new(how, (wanted.time, BESIDE))?;
+    let by_events = ByEvents::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
     let untraced = by_events.times(device, &mut work)?;
     let tracing = begin()?;
     let known = pieces(device);
     group(device, &mut work, how, (UNCOUNTED, known), &tracing)?;
-    let count = ((BUDGET / (wanted.time + BESIDE)) as usize).clamp(LEAST, MOST);
+    let count = ((BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize).clamp(LEAST, MOST);
     let mut launches = Vec::with_capacity(count);
-    let mut places = wanted.places.iter().flatten();
-    let longest = if wanted.places.is_some() { count.div_ceil(PLACES).min(LONGEST) } else { LONGEST };
+    let mut allocation_seeds = wanted.allocation_seeds.iter().flatten();
+    let longest =
+        if wanted.allocation_seeds.is_some() { count.div_ceil(INPUT_SETS).min(LONGEST) } else { LONGEST };
     while launches.len() < count {
         let next = (count - launches.len()).min(longest);
         launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
-        if let Some(place) = places.next().filter(|_| launches.len() < count) {
-            relocate_inputs(device, &mut work, *place)?;
-            // The next group does not contain these launches.
+        if let Some(allocation_seed) = allocation_seeds.next().filter(|_| launches.len() < count) {
+            relocate_inputs(device, &mut work, *allocation_seed)?;
+            // Discards the records of the launches of the relocation.
             drop(tracing.take());
         }
     }
     work.restore_inputs();
     let slowed = slowdown(&untraced, &by_events.times(device, &mut work)?);
-    // The records of those launches are no other pass's.
+    // Discards the records of these launches, so that no later pass reads them.
     drop(tracing.take());
-    drop((tracing, suspended));
+    drop((tracing, persisting_l2));
     let times: Vec<Nanoseconds> = launches.iter().map(TracedLaunch::time).collect();
     let summary = Summary::of(&times, step_of_stamps(&launches)).zip(interval_of_mean(&times));
     let (time, mean_ci) = summary.ok_or_else(|| Failure::new(Stage::Sampling, "CUPTI traced no launch"))?;
@@ -170,11 +173,11 @@ pub(crate) fn pass(
     })
 }
 
-/// The first pieces of the launches, with the mean time of those at the same place; the names are the first launch's.
+/// Returns the first operations of the launches, with the mean time of those at the same position; the names are the first launch's.
 fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
-    let named = first.iter().enumerate().take(NAMED).map(|(place, piece)| {
-        let there = launches.iter().filter_map(|launch| launch.pieces.get(place));
+    let named = first.iter().enumerate().take(NAMED).map(|(position, piece)| {
+        let there = launches.iter().filter_map(|launch| launch.pieces.get(position));
         let times: Vec<Nanoseconds> =
             there.map(|piece| Nanoseconds((piece.end - piece.begin) as f64)).collect();
         TracedActivity {

@@ -1,6 +1,6 @@
 //! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
 
-use super::{LONGEST, enqueue, hold, launches::TIMER, wait};
+use super::{LONGEST, begin_prequeued, enqueue, launches::TIMER, wait};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::guarded::Guarded;
@@ -34,12 +34,12 @@ pub(super) struct EventTimes {
 }
 
 impl ByEvents {
-    /// Creates the events for a launch that takes about `time`, and `beside` more for its flush.
+    /// Creates the events for a launch that takes about `time`, and `overhead` more for its flush.
     pub(super) fn new(
         how: (Cache, Flush),
-        (time, beside): (Nanoseconds, Nanoseconds),
+        (time, overhead): (Nanoseconds, Nanoseconds),
     ) -> Result<Self, Failure> {
-        let (groups, patterns) = size((time, beside));
+        let (groups, patterns) = size((time, overhead));
         let pairs = (0..PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
         Ok(Self { how, groups, pairs })
     }
@@ -50,12 +50,12 @@ impl ByEvents {
     /// difference of two groups would contain that, and the difference within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
         let mut empty = Empty::bare(device);
-        let mut empty = Guarded::new(&mut empty, device.own);
+        let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());
         for group in 0..self.groups {
             let swapped = group % 2 == 1;
-            hold(device, work, self.how.0)?;
+            begin_prequeued(device, work, self.how.0)?;
             for (number, pair) in self.pairs.iter().enumerate() {
                 match is_empty(number, swapped) {
                     true => enqueue(device, &mut empty, self.how, Some(pair))?,
@@ -77,8 +77,8 @@ fn is_empty(number: usize, swapped: bool) -> bool {
 }
 
 /// Returns the number of groups, and of patterns in each, that the budget has time for.
-fn size((time, beside): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
-    let pattern = 2.0 * time + PATTERN as f64 * beside;
+fn size((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
+    let pattern = 2.0 * time + PATTERN as f64 * overhead;
     let patterns = ((BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, GROUPS * PATTERNS);
     let groups = patterns.min(GROUPS);
     (groups, patterns / groups)
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn long_launches_are_timed_less_often() {
-        let beside = Nanoseconds(40e3);
-        assert_eq!(size((Nanoseconds(15e3), beside)), (8, 8));
-        assert_eq!(size((Nanoseconds(5e6), beside)), (8, 2));
-        assert_eq!(size((Nanoseconds(1e9), beside)), (3, 1));
+        let overhead = Nanoseconds(40e3);
+        assert_eq!(size((Nanoseconds(15e3), overhead)), (8, 8));
+        assert_eq!(size((Nanoseconds(5e6), overhead)), (8, 2));
+        assert_eq!(size((Nanoseconds(1e9), overhead)), (3, 1));
     }
 }
