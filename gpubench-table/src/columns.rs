@@ -14,7 +14,7 @@ type Cell = fn(&Row<'_>) -> String;
 pub(super) struct Column {
     /// The text above the printed column.
     pub(super) head: &'static str,
-    /// The name of the column, above it in Markdown and in the line *not shown*.
+    /// The name of the column: its head in Markdown, and its name in the line *left out of some tables*.
     pub(super) title: &'static str,
     /// The room that its cells take in the printed table.
     pub(super) room: Room,
@@ -22,7 +22,7 @@ pub(super) struct Column {
     tables: Tables,
     /// True for a column that is left out where it would be empty.
     optional: bool,
-    /// The place in the order in which columns fill a narrow page: the last ones are dropped first.
+    /// The rank in which columns fill a narrow page: those of the highest ranks are dropped first. Columns of rank 0 are always shown.
     pub(super) rank: u8,
     /// The cell of a row.
     pub(super) cell: Cell,

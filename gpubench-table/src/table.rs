@@ -275,7 +275,8 @@ impl TableWriter {
         text
     }
 
-    /// The lines that explain the rows: the columns that are not shown, the bar, and the reasons that several rows share.
+    /// The lines that explain the rows: ranges of devices, the bar, the columns that were left out of some tables, and the reasons that
+    /// several rows share.
     pub(super) fn end(&self) -> String {
         if self.group.is_none() {
             return String::new();
