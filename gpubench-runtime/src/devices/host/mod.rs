@@ -1,7 +1,6 @@
 //! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, the
 //! caches flushed before cold samples. A device like any other, not a stand-in for a GPU.
 
-mod awake;
 mod clock;
 #[cfg(feature = "doctor")]
 pub(super) mod examine;
@@ -10,6 +9,7 @@ mod multiply_add;
 mod pages;
 mod peaks;
 mod pool;
+mod spinning_workers;
 mod topology;
 
 use std::{any::Any, time::Instant};
@@ -19,9 +19,9 @@ use self::pool::PinnedPool;
 pub use self::topology::cpu_name;
 pub use gpubench_core::host::{Plain, Stream};
 
-use self::awake::Awake;
 use self::clock::PoolThreads;
 use self::flush::{FlushSweep, drop_input_lines, lines_refused};
+use self::spinning_workers::Awake;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
     Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
