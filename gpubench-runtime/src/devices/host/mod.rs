@@ -1,5 +1,5 @@
 //! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, the
-//! caches flushed before cold samples. A device like any other, not a stand-in for a GPU.
+//! caches flushed before cold samples. A device like any other, not a fake GPU.
 
 mod clock;
 #[cfg(feature = "doctor")]
@@ -21,7 +21,7 @@ pub use gpubench_core::host::{Plain, Stream};
 
 use self::clock::PoolThreads;
 use self::flush::{FlushSweep, drop_input_lines, lines_refused};
-use self::spinning_workers::Awake;
+use self::spinning_workers::SpinningWorkers;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
     Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
@@ -42,7 +42,7 @@ pub struct Host {
     /// The step of the clock, once it was measured.
     clock_step: Option<Nanoseconds>,
     threads: PoolThreads,
-    awake: Awake,
+    spinning_workers: SpinningWorkers,
     /// The processors that its threads may use.
     processors: Vec<usize>,
 }
@@ -61,7 +61,7 @@ impl Host {
         let pool = PinnedPool::of_this_thread()?;
         Ok(Self {
             threads: PoolThreads::of(&pool),
-            awake: Awake::of(&pool, Cache::Hot),
+            spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
             stream: pool.stream().clone(),
             pool,
@@ -92,7 +92,7 @@ impl Device for Host {
         if inputs == Inputs::Fresh {
             pages::populate(work);
         }
-        self.awake = Awake::of(&self.pool, Cache::Cold);
+        self.spinning_workers = SpinningWorkers::new(&self.pool, Cache::Cold);
         work.reset()?;
         let flush = if lines_refused(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
@@ -122,7 +122,7 @@ impl Device for Host {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.pool, wanted.cache);
+        self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::sampler(self, work, wanted)
     }
 
@@ -131,7 +131,7 @@ impl Device for Host {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.awake = Awake::of(&self.pool, wanted.cache);
+        self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::pair_sampler(self, works, wanted)
     }
 }
@@ -143,22 +143,22 @@ impl LaunchTimer for Host {
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
         self.pool.take_place();
-        self.awake.during(|| timed(work))
+        self.spinning_workers.during(|| timed(work))
     }
 
     fn make_ready(&mut self) -> bool {
         self.pool.take_place();
-        self.awake.make_ready(&self.pool)
+        self.spinning_workers.make_ready(&self.pool)
     }
 
     fn is_ready(&mut self) -> bool {
-        self.awake.is_ready()
+        self.spinning_workers.is_ready()
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let step = *self.clock_step.get_or_insert_with(clock::step);
-        let floor = median(&launch_timer::readings(timed)?).unwrap_or_default();
-        Ok(Timer::new(step).with_empty_span(floor))
+        let empty_span = median(&launch_timer::readings(timed)?).unwrap_or_default();
+        Ok(Timer::new(step).with_empty_span(empty_span))
     }
 
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {

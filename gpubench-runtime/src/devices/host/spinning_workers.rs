@@ -1,9 +1,8 @@
-//! Keeps the other threads of a pool awake for launches that are timed. In: a stream; out: threads that look for work when the launch begins,
-//! as they do in a program that launches all the time.
+//! Keeps the worker threads of a pool spinning for timed launches, as they do in a program that launches continuously.
 //!
 //! A thread of rayon's pool that finds no work goes to sleep, and takes up to 50 µs to wake on a virtual machine. A launch of 45 µs on two
-//! threads then takes 45 or 85 µs, for thousands of samples in a row, since the second thread comes too late each time. And where other
-//! programs want the processors, an idle thread gives its own away for milliseconds before it sleeps.
+//! threads then takes 45 or 85 µs, for thousands of consecutive samples, since the second thread is late each time. If other programs
+//! compete for the processors, an idle thread yields its processor for milliseconds before it sleeps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,76 +14,76 @@ use rayon::Yield;
 use super::PinnedPool;
 use gpubench_records::Cache;
 
-/// The pause before threads are asked again, which leaves this thread a time slice for the launch.
+/// The pause before threads are pinged again, which leaves this thread a time slice for the launch.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// The other threads of a stream, beside the launches of a case.
-pub(super) struct Awake {
-    lookers: Arc<Lookers>,
-    need: Need,
-    /// True once all others sleep, and nobody calls them.
+/// Keeps the worker threads of a stream spinning, or asleep, during the launches of a case.
+pub(super) struct SpinningWorkers {
+    workers: Arc<Workers>,
+    policy: WakeUpPolicy,
+    /// True once all workers sleep and none is called.
     asleep: bool,
 }
 
-impl Awake {
+impl SpinningWorkers {
     /// Begins with the launches of a case.
-    pub(super) fn of(stream: &PinnedPool, cache: Cache) -> Self {
-        let lookers = Arc::new(Lookers::new(stream.threads() - 1));
-        Self { lookers, need: Need::of(cache), asleep: false }
+    pub(super) fn new(stream: &PinnedPool, cache: Cache) -> Self {
+        let workers = Arc::new(Workers::new(stream.threads() - 1));
+        Self { workers, policy: WakeUpPolicy::new(cache), asleep: false }
     }
 
-    /// Waits until all others are awake, each on a processor, if the launches may give them work; else until none is. Returns false if launches that
-    /// give them work begin without them.
+    /// Waits until all workers spin, each on a processor, if the launches may give them work; otherwise until none spins. Returns false if
+    /// launches that give them work begin without them.
     pub(super) fn make_ready(&mut self, stream: &PinnedPool) -> bool {
         if self.are_needed() {
             self.asleep = false;
-            let awake = self.wake(stream);
-            self.need.begins(awake);
-            return awake || !self.lookers.worked();
+            let all_spin = self.wake(stream);
+            self.policy.count_waited(all_spin);
+            return all_spin || !self.workers.worked();
         }
-        self.let_sleep();
-        self.need.begins_unprepared();
-        !self.lookers.worked() || self.need.is_very_long()
+        self.stop_spinning();
+        self.policy.count_not_waited();
+        !self.workers.worked() || self.policy.is_very_long()
     }
 
-    /// Returns true if there is nothing to wait for before a launch that follows another one at once.
+    /// Returns true if a back-to-back launch can begin without waiting for workers.
     pub(super) fn is_ready(&mut self) -> bool {
         if !self.are_needed() {
-            return self.asleep || self.lookers.none_looks();
+            return self.asleep || self.workers.none_spins();
         }
-        self.lookers.stay();
-        let awake = self.lookers.answer();
-        if awake {
-            self.need.begins(awake);
+        self.workers.keep_spinning();
+        let all_spin = self.workers.answer();
+        if all_spin {
+            self.policy.count_waited(all_spin);
         }
-        awake
+        all_spin
     }
 
-    /// Does `launch`, which may give the others work.
+    /// Runs `launch`, which may give the workers work.
     pub(super) fn during<R>(&mut self, launch: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let launched = {
-            let _launching = self.lookers.launching();
+            let _launching = self.workers.launching();
             launch()
         };
-        self.need.took(begin.elapsed());
+        self.policy.add_launch_time(begin.elapsed());
         launched
     }
 
     fn are_needed(&self) -> bool {
-        !self.lookers.is_empty() && self.need.waits(self.lookers.worked())
+        !self.workers.is_empty() && self.policy.waits(self.workers.worked())
     }
 
-    /// Waits until all others are awake. Returns false if they have not come.
+    /// Waits until all workers spin. Returns false if some do not in time.
     fn wake(&self, stream: &PinnedPool) -> bool {
-        let (begin, patience) = (Instant::now(), self.need.patience());
+        let (begin, patience) = (Instant::now(), self.policy.patience());
         while begin.elapsed() < patience {
-            self.lookers.stay();
-            if !self.lookers.all_look() {
-                let lookers = Arc::clone(&self.lookers);
-                stream.on_other_threads(move |index| lookers.look(index - 1));
+            self.workers.keep_spinning();
+            if !self.workers.all_spin() {
+                let workers = Arc::clone(&self.workers);
+                stream.on_other_threads(move |index| workers.spin(index - 1));
             }
-            if self.lookers.answer() {
+            if self.workers.answer() {
                 return true;
             }
             sleep(PAUSE);
@@ -92,104 +91,105 @@ impl Awake {
         false
     }
 
-    /// Waits until no other thread is awake: one that looks for work makes a launch of 80 ns on this thread take 140.
-    fn let_sleep(&mut self) {
+    /// Waits until no worker spins: a spinning worker makes a launch of 80 ns on this thread take 140 ns.
+    fn stop_spinning(&mut self) {
         if self.asleep {
             return;
         }
-        self.lookers.end();
+        self.workers.stop();
         let begin = Instant::now();
-        while !self.lookers.none_looks() && begin.elapsed() < STAY {
+        while !self.workers.none_spins() && begin.elapsed() < SPIN_TIME {
             sleep(PAUSE);
         }
-        self.asleep = self.lookers.none_looks();
+        self.asleep = self.workers.none_spins();
     }
 }
 
-impl Drop for Awake {
+impl Drop for SpinningWorkers {
     fn drop(&mut self) {
-        self.lookers.end();
+        self.workers.stop();
     }
 }
 
-/// A thread looks for so long behind the last question: longer than what lies between two samples, mostly.
-const STAY: Duration = Duration::from_millis(20);
-/// A thread that looks answers within this and so much for each thread, which all read what one writes, unless another program has its processor.
-const ANSWER: Duration = Duration::from_micros(20);
-const ANSWER_EACH: Duration = Duration::from_nanos(500);
-/// Of so many threads, one may be missing.
+/// A worker spins for this long after the last ping: mostly longer than the time between two samples.
+const SPIN_TIME: Duration = Duration::from_millis(20);
+/// A spinning worker answers within this time plus [`ANSWER_TIME_EACH`] for each worker, since all read one value, unless another program has its
+/// processor.
+const ANSWER_TIME: Duration = Duration::from_micros(20);
+const ANSWER_TIME_EACH: Duration = Duration::from_nanos(500);
+/// One of this many workers may be missing.
 const MISSING_OF: usize = 16;
 
-/// What the thread that measures and the others tell each other.
-struct Lookers {
-    /// The beginning of all times.
+/// The state that the measuring thread and the workers share.
+struct Workers {
+    /// The origin of all times.
     origin: Instant,
-    /// They look until then, in nanoseconds.
+    /// The end of spinning, in nanoseconds.
     until: CachePadded<AtomicU64>,
     launching: CachePadded<AtomicBool>,
-    /// True once one of them has worked for a launch.
+    /// True once a worker has worked for a launch.
     worked: CachePadded<AtomicBool>,
-    question: CachePadded<AtomicU64>,
-    others: Vec<CachePadded<Other>>,
+    ping: CachePadded<AtomicU64>,
+    each: Vec<CachePadded<Worker>>,
 }
 
-/// One of the other threads.
+/// The state of one worker.
 #[derive(Default)]
-struct Other {
-    looks: AtomicBool,
+struct Worker {
+    spins: AtomicBool,
     called_again: AtomicBool,
     answer: AtomicU64,
 }
 
-impl Lookers {
-    /// Makes room for so many threads, none of which looks yet.
-    fn new(others: usize) -> Self {
+impl Workers {
+    /// Returns the state of `count` workers, none of which spins yet.
+    fn new(count: usize) -> Self {
         Self {
             origin: Instant::now(),
             until: CachePadded::default(),
             launching: CachePadded::default(),
             worked: CachePadded::default(),
-            question: CachePadded::default(),
-            others: (0..others).map(|_| CachePadded::default()).collect(),
+            ping: CachePadded::default(),
+            each: (0..count).map(|_| CachePadded::default()).collect(),
         }
     }
 
     /// Returns true if there is none.
     fn is_empty(&self) -> bool {
-        self.others.is_empty()
+        self.each.is_empty()
     }
 
-    /// Has them look for a while from now on.
-    fn stay(&self) {
-        self.until.store(self.now() + STAY.as_nanos() as u64, Ordering::Release);
+    /// Lets the workers spin for [`SPIN_TIME`] from now on.
+    fn keep_spinning(&self) {
+        self.until.store(self.now() + SPIN_TIME.as_nanos() as u64, Ordering::Release);
     }
 
-    /// Has them end.
-    fn end(&self) {
+    /// Lets the workers stop spinning.
+    fn stop(&self) {
         self.until.store(0, Ordering::Release);
     }
 
-    /// Returns true if all look.
-    fn all_look(&self) -> bool {
-        self.others.iter().all(|other| other.looks.load(Ordering::Acquire))
+    /// Returns true if all workers spin.
+    fn all_spin(&self) -> bool {
+        self.each.iter().all(|worker| worker.spins.load(Ordering::Acquire))
     }
 
-    /// Returns true if none looks.
-    fn none_looks(&self) -> bool {
-        !self.others.iter().any(|other| other.looks.load(Ordering::Acquire))
+    /// Returns true if no worker spins.
+    fn none_spins(&self) -> bool {
+        !self.each.iter().any(|worker| worker.spins.load(Ordering::Acquire))
     }
 
-    /// Returns true if one of them has worked for a launch.
+    /// Returns true if a worker has worked for a launch.
     fn worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
     }
 
-    /// Asks them, and returns true if they answer, but for a few.
+    /// Pings the workers, and returns true if all but a few answer.
     fn answer(&self) -> bool {
-        let question = self.question.fetch_add(1, Ordering::AcqRel) + 1;
-        let (begin, patience) = (Instant::now(), ANSWER + ANSWER_EACH * self.others.len() as u32);
-        let answers = |other: &CachePadded<Other>| {
-            while other.answer.load(Ordering::Acquire) != question {
+        let ping = self.ping.fetch_add(1, Ordering::AcqRel) + 1;
+        let (begin, patience) = (Instant::now(), ANSWER_TIME + ANSWER_TIME_EACH * self.each.len() as u32);
+        let answers = |worker: &CachePadded<Worker>| {
+            while worker.answer.load(Ordering::Acquire) != ping {
                 if begin.elapsed() > patience {
                     return false;
                 }
@@ -197,43 +197,43 @@ impl Lookers {
             }
             true
         };
-        let missing = self.others.iter().filter(|other| !answers(other)).count();
-        missing <= self.others.len() / MISSING_OF
+        let missing = self.each.iter().filter(|worker| !answers(worker)).count();
+        missing <= self.each.len() / MISSING_OF
     }
 
-    /// Marks the time of a launch, for as long as the mark is kept.
+    /// Marks the time of a launch, until the returned guard is dropped.
     fn launching(&self) -> Launching<'_> {
         self.launching.store(true, Ordering::Release);
         Launching(&self.launching)
     }
 
-    /// Looks for work on this thread, which is one of the others.
-    fn look(&self, number: usize) {
-        let other = &self.others[number];
-        // A thread that is called while it looks finds this call, also beside a launch: no work of it.
-        if other.looks.load(Ordering::Acquire) {
-            other.called_again.store(true, Ordering::Relaxed);
+    /// Spins on this thread, which is a worker, and executes the work that it finds.
+    fn spin(&self, number: usize) {
+        let worker = &self.each[number];
+        // A spinning worker may execute a further call of this function, even during a launch: that is no work of the launch.
+        if worker.spins.load(Ordering::Acquire) {
+            worker.called_again.store(true, Ordering::Relaxed);
             return;
         }
-        // A thread that comes late finds this call within its part of a launch, which others wait for.
+        // A late worker may execute this call within its part of a launch, for which other threads wait.
         if self.launching.load(Ordering::Acquire) {
             return;
         }
-        other.looks.store(true, Ordering::Release);
+        worker.spins.store(true, Ordering::Release);
         loop {
-            other.answer.store(self.question.load(Ordering::Acquire), Ordering::Release);
+            worker.answer.store(self.ping.load(Ordering::Acquire), Ordering::Release);
             let launching = self.launching.load(Ordering::Acquire);
             match rayon::yield_now() {
-                Some(Yield::Executed) if other.called_again.swap(false, Ordering::Relaxed) => (),
+                Some(Yield::Executed) if worker.called_again.swap(false, Ordering::Relaxed) => (),
                 Some(Yield::Executed) if launching => self.worked.store(true, Ordering::Relaxed),
-                // Not in haste: each look reads what the thread that launches writes.
+                // A pause, since each iteration reads a value that the launching thread writes.
                 _ => (0..4).for_each(|_| spin_loop()),
             }
             if self.now() > self.until.load(Ordering::Acquire) {
                 break;
             }
         }
-        other.looks.store(false, Ordering::Release);
+        worker.spins.store(false, Ordering::Release);
     }
 
     fn now(&self) -> u64 {
@@ -241,7 +241,7 @@ impl Lookers {
     }
 }
 
-/// Holds for the time of a launch, also of one that panics.
+/// The guard of a launch, dropped even if the launch panics.
 struct Launching<'a>(&'a AtomicBool);
 
 impl Drop for Launching<'_> {
@@ -250,86 +250,88 @@ impl Drop for Launching<'_> {
     }
 }
 
-/// A launch that has left the other threads without work so many times never gives them any. They sleep, since a processor that
-/// spins takes clock rate, and the caches of its core, from the ones that work.
+/// If this many launches gave the workers no work, no launch is assumed to. The workers then sleep, since a spinning processor lowers the clock
+/// of the others and uses the caches of its core.
 const TRIES: usize = 16;
-/// One of this length gives them work in so many tries.
+/// For launches of at least this length, [`TRIES_OF_LONG`] launches are enough.
 const LONG: Duration = Duration::from_micros(100);
 const TRIES_OF_LONG: usize = 3;
-/// A launch that is longer than this does not need them: what they take to wake, 50 µs, is a small part of it.
+/// A launch longer than this needs no spinning workers: their wake-up time of 50 µs is a small part of it.
 const VERY_LONG: Duration = Duration::from_millis(20);
-/// A launch begins without the threads that have not come by then: another program gives a processor back after a time slice or two.
+/// A launch begins without late workers after this time: another program returns a processor after a time slice or two.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Or within so many times the shortest launch so far, where launches follow one another, and within this at least. A launch of 2 µs that follows a
-/// rest of milliseconds takes three times as long.
+/// For back-to-back launches, the wait is this many times the shortest launch so far, and at least [`LEAST_PATIENCE`]. A launch of 2 µs after an
+/// idle time of milliseconds takes three times as long.
 const PATIENCE_OF: u32 = 64;
 const LEAST_PATIENCE: Duration = Duration::from_millis(1);
-/// If more launches than this, and one in so many, began without them, all others do: the thread that measures would give its own processor
-/// away for a time slice whenever it waits for one of the others.
+/// If more launches than this, and more than one in [`LATE_OF`], began without the workers, later launches do not wait: the measuring thread
+/// would lose its own processor for a time slice whenever it waits.
 const LATE: usize = 2;
 const LATE_OF: usize = 16;
-/// After so many times without them they are waited for again.
-const AGAIN: usize = 64;
+/// After this many launches that did not wait, launches wait again.
+const RETRY_AFTER: usize = 64;
 
-/// What is known of the launches of a case.
-struct Need {
-    /// The launches that began while the others were awake, and those that began without them.
-    together: usize,
-    alone: usize,
-    /// The times that they were not waited for, since they do not come.
-    without: usize,
+/// Decides whether launches wait for spinning workers, from the launches of the case so far.
+struct WakeUpPolicy {
+    /// The number of launches that began with all workers spinning.
+    with_workers: usize,
+    /// The number of launches that began after waiting in vain.
+    without_workers: usize,
+    /// The number of launches that did not wait, since the workers do not come in time.
+    not_waited: usize,
     /// The shortest launch so far.
     shortest: Option<Duration>,
-    /// True if launches follow one another.
-    follow: bool,
+    /// True if launches are back-to-back.
+    back_to_back: bool,
 }
 
-impl Need {
+impl WakeUpPolicy {
     /// Begins before the first launch.
-    fn of(cache: Cache) -> Self {
-        Self { together: 0, alone: 0, without: 0, shortest: None, follow: cache == Cache::Hot }
+    fn new(cache: Cache) -> Self {
+        let back_to_back = cache == Cache::Hot;
+        Self { with_workers: 0, without_workers: 0, not_waited: 0, shortest: None, back_to_back }
     }
 
-    /// Counts a launch that begins while the others are awake, or without them.
-    fn begins(&mut self, awake: bool) {
-        *(if awake { &mut self.together } else { &mut self.alone }) += 1;
+    /// Counts a launch that waited, with all workers spinning or without.
+    fn count_waited(&mut self, all_spin: bool) {
+        *(if all_spin { &mut self.with_workers } else { &mut self.without_workers }) += 1;
     }
 
-    /// Counts a launch for which nobody waits.
-    fn begins_unprepared(&mut self) {
-        if !self.they_come() {
-            self.without += 1;
-            if self.without == AGAIN {
-                (self.without, self.together, self.alone) = (0, 0, 0);
+    /// Counts a launch that did not wait.
+    fn count_not_waited(&mut self) {
+        if !self.workers_come() {
+            self.not_waited += 1;
+            if self.not_waited == RETRY_AFTER {
+                (self.not_waited, self.with_workers, self.without_workers) = (0, 0, 0);
             }
         }
     }
 
-    /// Learns how long a launch took.
-    fn took(&mut self, time: Duration) {
+    /// Takes the time of a launch into account.
+    fn add_launch_time(&mut self, time: Duration) {
         self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
     }
 
-    /// Returns true if the next launch waits for the others. They had work before if `gave_work`.
+    /// Returns true if the next launch waits for the workers. `gave_work` is true if an earlier launch gave them work.
     fn waits(&self, gave_work: bool) -> bool {
         let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
         let tries = if is_long { TRIES_OF_LONG } else { TRIES };
-        (gave_work || self.together < tries) && !self.is_very_long() && self.they_come()
+        (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_come()
     }
 
-    /// Returns how long it waits for them.
+    /// Returns how long the next launch waits for the workers.
     fn patience(&self) -> Duration {
         let of = |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
-        self.shortest.filter(|_| self.follow).map_or(PATIENCE, of)
+        self.shortest.filter(|_| self.back_to_back).map_or(PATIENCE, of)
     }
 
-    /// Returns true if launches are so long that it does not count how long threads take to wake.
+    /// Returns true if launches are so long that the wake-up time of threads is negligible.
     fn is_very_long(&self) -> bool {
         self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
     }
 
-    fn they_come(&self) -> bool {
-        self.alone <= LATE + self.together / LATE_OF
+    fn workers_come(&self) -> bool {
+        self.without_workers <= LATE + self.with_workers / LATE_OF
     }
 }
 
@@ -343,7 +345,7 @@ mod tests {
 
     use super::*;
 
-    /// A thread belongs to one pool for good, so that each test has its own.
+    /// A thread belongs to one pool, so each test has its own thread.
     fn on_a_pool(test: impl FnOnce(&PinnedPool) + Send) {
         thread::scope(|scope| {
             scope.spawn(|| test(&PinnedPool::of_this_thread().expect("the pool starts")));
@@ -355,7 +357,7 @@ mod tests {
         while begin.elapsed() < time {}
     }
 
-    /// Launches a part for each thread, and returns the threads that did them.
+    /// Launches a part for each thread, and returns the threads that executed them.
     fn launch(stream: &PinnedPool) -> HashSet<ThreadId> {
         let parts: Vec<usize> = (0..stream.threads()).collect();
         stream.run(|| {
@@ -368,65 +370,65 @@ mod tests {
     }
 
     #[test]
-    fn launches_of_several_parts_keep_the_others_awake() {
+    fn launches_of_several_parts_keep_the_workers_spinning() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream, Cache::Hot);
+            let mut spinning = SpinningWorkers::new(stream, Cache::Hot);
             let threads = (0..50).map(|_| {
-                awake.make_ready(stream);
-                awake.during(|| launch(stream)).len()
+                spinning.make_ready(stream);
+                spinning.during(|| launch(stream)).len()
             });
             let threads: Vec<usize> = threads.collect();
-            // Beside other programs the others do not come.
-            let come = awake.need.waits(true);
-            assert_eq!(awake.are_needed(), come && stream.threads() > 1, "{threads:?}");
+            // If other programs run, workers may be late.
+            let come = spinning.policy.waits(true);
+            assert_eq!(spinning.are_needed(), come && stream.threads() > 1, "{threads:?}");
             assert!(!come || threads.contains(&stream.threads()), "all threads work: {threads:?}");
         });
     }
 
     #[test]
-    fn launches_of_one_part_let_the_others_sleep() {
+    fn launches_of_one_part_let_the_workers_sleep() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream, Cache::Hot);
+            let mut spinning = SpinningWorkers::new(stream, Cache::Hot);
             for _ in 0..50 {
-                awake.make_ready(stream);
-                awake.during(|| spin(Duration::from_micros(20)));
+                spinning.make_ready(stream);
+                spinning.during(|| spin(Duration::from_micros(20)));
             }
-            assert!(!awake.are_needed());
+            assert!(!spinning.are_needed());
             let begin = Instant::now();
-            while !awake.is_ready() {
+            while !spinning.is_ready() {
                 assert!(begin.elapsed() < Duration::from_secs(10), "they sleep soon");
-                awake.make_ready(stream);
+                spinning.make_ready(stream);
             }
         });
     }
 
-    /// Work between launches, such as a flush, is done by threads that are awake, and says nothing of the launches.
+    /// Spinning workers execute work between launches, such as a flush. It does not count as work of the launches.
     #[test]
     fn work_between_launches_is_done_and_does_not_count() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream, Cache::Hot);
+            let mut spinning = SpinningWorkers::new(stream, Cache::Hot);
             for _ in 0..20 {
-                awake.make_ready(stream);
-                awake.during(|| ());
+                spinning.make_ready(stream);
+                spinning.during(|| ());
                 assert!(!launch(stream).is_empty());
                 assert_eq!(stream.on_each_thread(|| ()).len(), stream.threads());
             }
-            assert!(!awake.lookers.worked());
+            assert!(!spinning.workers.worked());
         });
     }
 
-    /// A thread that came late was called several times, and finds the last call while it looks.
+    /// A late worker was called several times, and executes the last call while it spins.
     #[test]
-    fn a_call_that_is_found_beside_a_launch_is_no_work_of_it() {
+    fn a_call_during_a_launch_is_no_work_of_it() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream, Cache::Hot);
+            let mut spinning = SpinningWorkers::new(stream, Cache::Hot);
             for _ in 0..20 {
-                awake.make_ready(stream);
-                let (lookers, returned) = (Arc::clone(&awake.lookers), Arc::new(AtomicUsize::new(0)));
+                spinning.make_ready(stream);
+                let (workers, returned) = (Arc::clone(&spinning.workers), Arc::new(AtomicUsize::new(0)));
                 let count = Arc::clone(&returned);
-                awake.during(|| {
+                spinning.during(|| {
                     stream.on_other_threads(move |index| {
-                        lookers.look(index - 1);
+                        workers.spin(index - 1);
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                     let begin = Instant::now();
@@ -435,120 +437,120 @@ mod tests {
                     }
                 });
             }
-            assert!(!awake.lookers.worked());
+            assert!(!spinning.workers.worked());
         });
     }
 
     #[test]
-    fn a_launch_that_panics_does_not_keep_the_others() {
+    fn a_launch_that_panics_does_not_keep_the_workers() {
         on_a_pool(|stream| {
-            let mut awake = Awake::of(stream, Cache::Hot);
+            let mut spinning = SpinningWorkers::new(stream, Cache::Hot);
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                awake.during(|| panic!("of the launch"));
+                spinning.during(|| panic!("of the launch"));
             }));
             assert!(panicked.is_err());
-            // Within a launch it would return at once.
+            // During a launch it would return at once.
             let begin = Instant::now();
-            awake.lookers.stay();
-            if !awake.lookers.is_empty() {
-                awake.lookers.look(0);
-                assert!(begin.elapsed() > STAY / 2);
+            spinning.workers.keep_spinning();
+            if !spinning.workers.is_empty() {
+                spinning.workers.spin(0);
+                assert!(begin.elapsed() > SPIN_TIME / 2);
             }
         });
     }
 }
 
 #[cfg(test)]
-mod lookers_tests {
+mod workers_tests {
     use super::*;
 
     #[test]
-    fn a_call_that_is_found_within_a_launch_returns_at_once() {
-        let lookers = Lookers::new(1);
-        lookers.stay();
-        let launching = lookers.launching();
-        lookers.look(0);
-        assert!(lookers.none_looks());
+    fn a_call_within_a_launch_returns_at_once() {
+        let workers = Workers::new(1);
+        workers.keep_spinning();
+        let launching = workers.launching();
+        workers.spin(0);
+        assert!(workers.none_spins());
         drop(launching);
-        // It looks, on this thread, for as long as it may.
+        // It spins on this thread for the whole time.
         let begin = Instant::now();
-        lookers.look(0);
-        assert!(begin.elapsed() > STAY / 2);
-        assert!(lookers.none_looks() && !lookers.worked());
+        workers.spin(0);
+        assert!(begin.elapsed() > SPIN_TIME / 2);
+        assert!(workers.none_spins() && !workers.worked());
     }
 
     #[test]
-    fn few_may_be_missing_and_nobody_is_asked_where_there_is_none() {
-        assert!(Lookers::new(0).answer());
-        assert!(!Lookers::new(1).answer());
-        let lookers = Lookers::new(MISSING_OF);
-        for other in &lookers.others[1..] {
-            other.answer.store(1, Ordering::Release);
+    fn few_may_be_missing_and_without_workers_none_is() {
+        assert!(Workers::new(0).answer());
+        assert!(!Workers::new(1).answer());
+        let workers = Workers::new(MISSING_OF);
+        for worker in &workers.each[1..] {
+            worker.answer.store(1, Ordering::Release);
         }
-        assert!(lookers.answer(), "one of sixteen");
-        assert!(!lookers.answer(), "the next question has no answer yet");
+        assert!(workers.answer(), "one of sixteen");
+        assert!(!workers.answer(), "the next ping has no answer yet");
     }
 }
 
 #[cfg(test)]
-mod need_tests {
+mod policy_tests {
     use super::*;
 
-    /// Launches of this length, until the others are not needed or for so many. Returns their number.
-    fn until_alone(micros: u64, gave_work: bool, most: usize) -> usize {
-        let mut need = Need::of(Cache::Hot);
+    /// Counts launches of this length until they do not wait for workers, at most `most`.
+    fn waiting_launches(micros: u64, gave_work: bool, most: usize) -> usize {
+        let mut policy = WakeUpPolicy::new(Cache::Hot);
         for number in 0..most {
-            if !need.waits(gave_work) {
+            if !policy.waits(gave_work) {
                 return number;
             }
-            need.begins(true);
-            need.took(Duration::from_micros(micros));
+            policy.count_waited(true);
+            policy.add_launch_time(Duration::from_micros(micros));
         }
         most
     }
 
     #[test]
-    fn launches_that_give_others_work_need_them_for_good() {
-        assert_eq!(until_alone(2, true, 1_000), 1_000);
-        assert_eq!(until_alone(10_000, true, 1_000), 1_000);
+    fn launches_that_give_work_always_wait() {
+        assert_eq!(waiting_launches(2, true, 1_000), 1_000);
+        assert_eq!(waiting_launches(10_000, true, 1_000), 1_000);
     }
 
     #[test]
-    fn launches_that_give_none_need_them_no_more_after_some_tries() {
-        assert_eq!(until_alone(2, false, 1_000), TRIES);
-        assert_eq!(until_alone(10_000, false, 1_000), TRIES_OF_LONG);
+    fn launches_that_give_no_work_stop_waiting_after_some_tries() {
+        assert_eq!(waiting_launches(2, false, 1_000), TRIES);
+        assert_eq!(waiting_launches(10_000, false, 1_000), TRIES_OF_LONG);
     }
 
     #[test]
-    fn launches_that_are_long_beside_what_waking_takes_do_not_need_them() {
-        assert_eq!(until_alone(20_001, true, 1_000), 1);
+    fn launches_much_longer_than_the_wake_up_time_do_not_wait() {
+        assert_eq!(waiting_launches(20_001, true, 1_000), 1);
     }
 
     #[test]
-    fn those_who_do_not_come_are_not_waited_for_until_later() {
-        let mut need = Need::of(Cache::Cold);
+    fn late_workers_are_not_waited_for_until_later() {
+        let mut policy = WakeUpPolicy::new(Cache::Cold);
         for _ in 0..=LATE {
-            assert!(need.waits(true));
-            need.begins(false);
+            assert!(policy.waits(true));
+            policy.count_waited(false);
         }
-        for _ in 0..AGAIN {
-            assert!(!need.waits(true));
-            need.begins_unprepared();
+        for _ in 0..RETRY_AFTER {
+            assert!(!policy.waits(true));
+            policy.count_not_waited();
         }
-        assert!(need.waits(true), "they may come now");
-        // Of many launches some may begin without them.
+        assert!(policy.waits(true), "they may come now");
+        // Some of many launches may begin without them.
         for number in 0..20 * LATE_OF {
-            need.begins(number % (2 * LATE_OF) > 0);
-            assert!(need.waits(true), "{number}");
+            policy.count_waited(number % (2 * LATE_OF) > 0);
+            assert!(policy.waits(true), "{number}");
         }
     }
 
     #[test]
-    fn short_launches_that_follow_one_another_wait_for_a_short_time() {
+    fn short_back_to_back_launches_wait_for_a_short_time() {
         let patience = |cache, micros: &[u64]| {
-            let mut need = Need::of(cache);
-            micros.iter().for_each(|micros| need.took(Duration::from_micros(*micros)));
-            need.patience()
+            let mut policy = WakeUpPolicy::new(cache);
+            micros.iter().for_each(|micros| policy.add_launch_time(Duration::from_micros(*micros)));
+            policy.patience()
         };
         assert_eq!(patience(Cache::Hot, &[]), PATIENCE);
         assert_eq!(patience(Cache::Hot, &[900, 2]), LEAST_PATIENCE);
