@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         return exit;
     }
     output::survive_file_size_limit();
-    gpubench_runner::__private::system::remember_ends();
+    gpubench_runner::__private::system::keep_exit_statuses();
     let command = with_conventions(Cargo::command());
     let arguments = as_subcommand(env::args_os());
     let matches = command.try_get_matches_from(&arguments);

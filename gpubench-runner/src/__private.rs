@@ -21,8 +21,8 @@ pub mod machine {
 pub mod system {
     pub use crate::suite::error::{say, warn};
     pub use crate::suite::printer::{print, write_to};
-    pub use crate::system::children::{Family, remember_ends};
-    pub use gpubench_runtime::system::stdio::Patient;
+    pub use crate::system::children::{ProcessGroup, keep_exit_statuses};
+    pub use gpubench_runtime::system::stdio::RetryOnWouldBlock;
 }
 
 /// For `cargo gpubench verify`, which has Nsight Compute profile a benchmark binary.

@@ -87,9 +87,11 @@ impl Devices {
             devices.absent.push(Missing { kind, why, is_lost: false });
         }
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
-        let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
-        devices.there.retain(|found| place(found).is_some());
-        devices.there.sort_by_key(|found| (choice(found.kind) != Some(DefaultChoice::First), place(found)));
+        let position = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
+        devices.there.retain(|found| position(found).is_some());
+        devices
+            .there
+            .sort_by_key(|found| (choice(found.kind) != Some(DefaultChoice::First), position(found)));
         devices
     }
 
@@ -98,7 +100,7 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
-    /// is no stand-in for a GPU that may be there.
+    /// does not replace a GPU that may exist.
     pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, String> {
         let Some(wanted) = wanted else { return self.usual() };
         if wanted == "all" {
@@ -125,13 +127,13 @@ impl Devices {
         Ok(Selected { devices, ..Selected::default() })
     }
 
-    /// Selects the usual devices, and this machine's CPU beside a GPU, so that every benchmark whose device is there has one.
+    /// Selects the usual devices, and this machine's CPU in addition to a GPU, so that every benchmark whose device exists has one.
     ///
     /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     pub(crate) fn one_of_each_kind(&self) -> Result<Selected, String> {
         let mut selected = self.usual()?;
-        for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::StandIn)) {
+        for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::Fallback)) {
             if !selected.devices.contains(found) {
                 selected.devices.push(found.clone());
             }
@@ -143,7 +145,7 @@ impl Devices {
     /// measures none, the usual devices.
     ///
     /// # Errors
-    /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
+    /// Returns an error if there is none. The CPU does not replace an allocated GPU.
     pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, String> {
         if !self.wanted.iter().any(|kind| choice(kind) == Some(DefaultChoice::First)) {
             return self.usual();
@@ -177,7 +179,7 @@ impl Devices {
         let mut notes = Vec::new();
         let kind = |found: &Available| kinds::kind(found.kind);
         let mut measured = devices.iter().filter_map(kind);
-        if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::StandIn) {
+        if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::Fallback) {
             let note = |Missing { why, .. }: &Missing| format!("{why}: measuring this machine's {noun}");
             notes.extend(self.absent.iter().map(note));
         }
@@ -195,13 +197,13 @@ impl Devices {
         self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::First))
     }
 
-    /// Returns the GPUs that `takes` accepts, the CPU if it stands in, and the devices of other kinds.
-    fn chosen(&self, stands_in: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
+    /// Returns the GPUs that `takes` accepts, the CPU if `with_fallback`, and the devices of other kinds.
+    fn chosen(&self, with_fallback: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
         let of_kind = |kind| self.there.iter().filter(move |found| found.kind == kind);
         let chosen = self.there.iter().filter(|found| match choice(found.kind) {
             Some(DefaultChoice::First) => takes(found),
-            Some(DefaultChoice::StandIn) => stands_in,
-            Some(DefaultChoice::Beside) => first_that_works(of_kind(found.kind)) == Some(*found),
+            Some(DefaultChoice::Fallback) => with_fallback,
+            Some(DefaultChoice::Additional) => first_that_works(of_kind(found.kind)) == Some(*found),
             None => true,
         });
         chosen.cloned().collect()

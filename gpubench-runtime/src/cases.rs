@@ -190,13 +190,17 @@ fn product(same: &[Arg], sweeps: &[AxisRows]) -> Vec<Vec<Arg>> {
 }
 
 /// The arguments of a partner, and the benchmark's reason if it leaves them out.
-pub type Partner = (Vec<Arg>, Option<String>);
+pub type ComparisonTarget = (Vec<Arg>, Option<String>);
 
 /// Returns the partner of `job`: an instance of the benchmark `with`, which has the given arguments.
 ///
 /// # Errors
 /// Returns the reason that the two do not pair.
-pub fn partner_of(job: &Job, with: &BenchmarkId, entries: &[&Entry]) -> Result<Partner, String> {
+pub fn comparison_target(
+    job: &Job,
+    with: &BenchmarkId,
+    entries: &[&Entry],
+) -> Result<ComparisonTarget, String> {
     let entry = |path: &str| entries.iter().find(|entry| entry.path() == path);
     let all = entry(&with.benchmark).ok_or_else(|| format!("`{with}` is not in this program"))?.variants;
     let (device, kind) = (&job.device, DeviceId::parse(&job.device).kind);

@@ -37,8 +37,8 @@ fn failure(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure
     let own = thread::current().id();
     let mut new = since(before);
     // A pool passes on the panic of one of its threads: the last is the one that arrives.
-    let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
-    let recorded = place.map(|place| new.swap_remove(place).text);
+    let index = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
+    let recorded = index.map(|index| new.swap_remove(index).text);
     let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
     drop_quietly(payload);
     // The system's error has no path.
@@ -49,7 +49,7 @@ fn failure(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure
     Failure::new(stage, format_args!("panicked at {message}"))
 }
 
-/// Takes the panics behind the first `before`: those of all threads that worked for the code.
+/// Takes the panics after the first `before`: those of all threads that worked for the code.
 fn since(before: usize) -> Vec<Panic> {
     let mut panics = panics();
     let before = before.min(panics.len());
@@ -71,10 +71,10 @@ static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 /// The number of panics that are remembered: a launch may start one thread after the other.
 const REMEMBERED: usize = 100;
 
-/// A panic that nobody has reported.
+/// A panic that was not reported yet.
 struct Panic {
     thread: ThreadId,
-    /// Its place and its message.
+    /// Its source location and its message.
     text: String,
 }
 
@@ -87,7 +87,7 @@ type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 /// The hook that the program had before the first job.
 static UNCAUGHT: OnceLock<Hook> = OnceLock::new();
 
-/// Keeps the place and message of a caught panic for the row of its case, and does not print them.
+/// Keeps the source location and message of a caught panic for the result of its case, and does not print them.
 fn keep_caught_panics_quiet() {
     // A later one is ours, or one that a benchmark has left.
     _ = UNCAUGHT.set(panic::take_hook());
@@ -100,22 +100,22 @@ fn remember(info: &PanicHookInfo<'_>) {
     {
         uncaught(info);
     }
-    let place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
-    let text = format!("{place}: {}", payload_text(info.payload()));
+    let location = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let text = format!("{location}: {}", payload_text(info.payload()));
     let mut panics = panics();
     if panics.len() < REMEMBERED {
         panics.push(Panic { thread: thread::current().id(), text });
     }
 }
 
-/// Begins a job: forgets the panics of threads that earlier ones have left, and takes the place of a hook that they have set.
+/// Begins a job: discards the panics of threads that earlier jobs left, and replaces a hook that they have set.
 pub(crate) fn forget_panics() {
     keep_caught_panics_quiet();
     panics().clear();
 }
 
-/// Returns the first panic since the job began in a thread that nobody waits for, as a failure of the job.
-pub(crate) fn panic_elsewhere() -> Option<Failure> {
+/// Returns the first panic in a detached thread since the job began, as a failure of the job.
+pub(crate) fn panic_in_detached_thread() -> Option<Failure> {
     let panics = panics();
     let text = &panics.first()?.text;
     Some(Failure::new(Stage::Launch, format_args!("a thread that nobody waits for panicked at {text}")))
@@ -146,21 +146,21 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_its_place_whatever_it_carries_and_whoever_had_set_a_hook() {
-        let told = message(catch(Stage::Launch, || panic_any(Bomb)));
-        assert!(told.contains("panicked at ") && told.ends_with(": (no message)"), "{told}");
+    fn a_panic_is_reported_with_its_location_with_any_payload_and_any_hook() {
+        let text = message(catch(Stage::Launch, || panic_any(Bomb)));
+        assert!(text.contains("panicked at ") && text.ends_with(": (no message)"), "{text}");
         panic::set_hook(Box::new(|_| ()));
         forget_panics();
-        let told = message(catch(Stage::Launch, || panic!("here")));
-        assert!(told.contains("catch.rs:") && told.ends_with(": here"), "{told}");
+        let text = message(catch(Stage::Launch, || panic!("here")));
+        assert!(text.contains("catch.rs:") && text.ends_with(": here"), "{text}");
         // The system's error names no file.
-        let told = message(catch(Stage::Args, || {
+        let text = message(catch(Stage::Args, || {
             std::fs::read("no-such-file").expect("sizes");
             Ok(())
         }));
         assert!(
-            told.starts_with("args: panicked at ") && told.contains(" (paths are relative to /"),
-            "{told}"
+            text.starts_with("args: panicked at ") && text.contains(" (paths are relative to /"),
+            "{text}"
         );
     }
 }

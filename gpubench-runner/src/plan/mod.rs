@@ -9,7 +9,7 @@ use gpubench_core::{BenchmarkOptions, Entry, Variant};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
 };
-use gpubench_runtime::cases::{Listed, ListedVariant, Partner};
+use gpubench_runtime::cases::{ComparisonTarget, Listed, ListedVariant};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
 
@@ -129,7 +129,7 @@ impl Plan {
         let benchmark = entry.path();
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
         let caches = selection.cases.caches.clone().unwrap_or_else(|| usual.to_vec());
-        let shares = if kinds::kind(variant.device).is_some_and(|kind| kind.beside_others) {
+        let shares = if kinds::kind(variant.device).is_some_and(|kind| kind.runs_concurrently) {
             SharedResource::over(entry.options.link)
         } else {
             SharedResource::Machine
@@ -343,7 +343,7 @@ pub(crate) trait Lister {
     fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
 
     /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
-    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>>;
+    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>>;
 }
 
 #[cfg(test)]
@@ -367,7 +367,7 @@ mod tests {
             unreachable!("nothing is listed")
         }
 
-        fn pair(&mut self, _: &BenchmarkId, _: Vec<Job>) -> Vec<Result<Partner, String>> {
+        fn pair(&mut self, _: &BenchmarkId, _: Vec<Job>) -> Vec<Result<ComparisonTarget, String>> {
             unreachable!("nothing is paired")
         }
     }

@@ -108,9 +108,9 @@ mod tests {
         both.extend([job("a", "host", &BOTH), job("x", "host", &[Cache::Hot])]);
         for number in 1..=3 {
             let alone = share(gpu.clone(), part(number, 3));
-            let mut beside = share(both.clone(), part(number, 3));
-            beside.retain(|(job, _)| job.device != "host");
-            assert_eq!(alone, beside);
+            let mut with_host = share(both.clone(), part(number, 3));
+            with_host.retain(|(job, _)| job.device != "host");
+            assert_eq!(alone, with_host);
         }
     }
 

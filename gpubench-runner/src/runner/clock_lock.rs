@@ -71,7 +71,7 @@ impl ClockLock {
         if receive(&mut self.messages).is_ok() {
             return Ok(());
         }
-        // That process is gone, or was refused. This process resets the clocks in its place.
+        // That process is gone, or was refused. This process resets the clocks instead.
         reset_all(&self.gpus).map_err(|refusal| {
             format!("clocks may still be locked: {refusal} (`nvidia-smi --reset-gpu-clocks` resets them)")
         })

@@ -1,16 +1,16 @@
 //! The threads of a run, and the order of jobs on them. Each thread owns the worker of one device, so that devices are measured at the same
-//! time. It gets the requests of a worker and sends its replies, and survives the loss of a worker: that costs one case, and a new worker
-//! measures the rest. A case that fails is tried once more, in a new worker, before its failure is a result.
+//! time. It forwards requests to the worker and sends its replies. If a worker exits, one case fails, and a new worker measures the rest. A
+//! case that fails is tried once more, in a new worker, before its failure is a result.
 //!
-//! Jobs that share nothing run side by side, one on each device. Of those that share a link, one runs at a time, with others that do not.
-//! Those that share the machine run alone, after all others.
+//! Jobs that share nothing run concurrently, one on each device. Of the jobs that share a link, one runs at a time. Jobs that share the
+//! machine run alone, after all others.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::{collections::HashMap, io, time::Duration};
 
 use super::lister::device_info;
-use super::supervisor::{Lost, Supervisor, Warn};
+use super::supervisor::{LostWorker, Supervisor, Warn};
 use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
 use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
@@ -68,7 +68,7 @@ impl DeviceThreads {
             requests.push(request);
         }
         let of = devices.iter().enumerate();
-        let of = of.map(|(place, device)| (device.device.clone(), place.min(count - 1))).collect();
+        let of = of.map(|(index, device)| (device.device.clone(), index.min(count - 1))).collect();
         Ok(Self { requests, replies, of })
     }
 
@@ -97,7 +97,7 @@ impl DeviceThreads {
         self.replies.recv().map_err(none)
     }
 
-    /// Sends a request to a thread while no other is at work, and passes each reply to `hear`.
+    /// Sends a request to a thread while all others are idle, and passes each reply to `hear`.
     pub(super) fn ask(
         &self,
         thread: usize,
@@ -151,8 +151,8 @@ impl Tries<'_> {
         {
             return self.failed.push(record);
         }
-        if let Some(place) = self.failed.iter().position(is_same)
-            && let Some(failure) = self.failed.swap_remove(place).failure()
+        if let Some(index) = self.failed.iter().position(is_same)
+            && let Some(failure) = self.failed.swap_remove(index).failure()
         {
             if record.failure().is_some() {
                 self.confirmed.add(&record.case.benchmark, failure);
@@ -230,7 +230,7 @@ impl DeviceThread<'_> {
         self.refused.get(device).filter(|(_, times)| *times >= OPENINGS).map(|(why, _)| why)
     }
 
-    /// Measures these cases of a job. Each lost worker costs one of them.
+    /// Measures these cases of a job. Each worker that exits costs one of them.
     fn attempt(
         &mut self,
         request: &MeasureRequest,
@@ -271,7 +271,7 @@ impl DeviceThread<'_> {
                 self.supervisor.replace(&job.device);
             }
             let lost = ended.as_ref().ok().and_then(Option::as_ref);
-            let why = lost.map_or_else(|| "nothing came of it".to_owned(), Lost::to_string);
+            let why = lost.map_or_else(|| "nothing came of it".to_owned(), LostWorker::to_string);
             for mut record in untraced {
                 if record.lacks_cupti() {
                     record.set_cupti(CuptiPass::Failed(why.clone()));
@@ -289,7 +289,7 @@ impl DeviceThread<'_> {
                 continue;
             }
             self.refused.remove(&job.device);
-            // One that took its whole limit in a worker of its own would take the limit twice.
+            // A case that reached its limit in a new worker would reach it again.
             let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
             let failure = match lost {
                 Some(lost) => lost.failure(),
@@ -312,8 +312,8 @@ impl DeviceThread<'_> {
         Ok(())
     }
 
-    /// Returns the size of the memory that launches of `job` change when it holds other values than before, up to `enough`.
-    /// They may go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
+    /// Returns the size of the memory that launches of `job` change if it contains other values than before, up to `enough`.
+    /// Such launches may access invalid memory, so they run in a worker that exits afterwards. Without worker processes there is no test.
     fn writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
         if self.config.in_process {
             return Ok(None);
@@ -346,18 +346,18 @@ pub(super) struct Scheduled {
     /// Its number in the plan.
     pub number: usize,
     /// The number of the thread that measures it.
-    pub lane: usize,
-    /// The number of its row: jobs that differ in their device alone have the same.
+    pub thread: usize,
+    /// The number of its row: jobs that differ only in their device have the same.
     pub row: usize,
     /// What it shares with jobs on other devices.
     pub shares: SharedResource,
 }
 
 impl Scheduled {
-    fn runs_beside(&self, other: &Self) -> bool {
+    fn can_run_alongside(&self, other: &Self) -> bool {
         let both = self.shares.max(other.shares);
         let both_on_link = self.shares == SharedResource::Link && other.shares == SharedResource::Link;
-        self.lane != other.lane && both != SharedResource::Machine && !both_on_link
+        self.thread != other.thread && both != SharedResource::Machine && !both_on_link
     }
 }
 
@@ -368,10 +368,10 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Schedules `jobs` on this many lanes. Each kind is in the order of its rows.
-    pub(super) fn new(mut jobs: Vec<Scheduled>, lanes: usize) -> Self {
+    /// Schedules `jobs` on this many threads. Each kind is in the order of its rows.
+    pub(super) fn new(mut jobs: Vec<Scheduled>, threads: usize) -> Self {
         let rank = |shares| match shares {
-            _ if lanes < 2 => 0,
+            _ if threads < 2 => 0,
             // First: at the end other devices would have to wait for the link.
             SharedResource::Link => 0,
             SharedResource::Nothing => 1,
@@ -383,7 +383,7 @@ impl Schedule {
 
     /// Begins the next job, if one may begin now.
     pub(super) fn next(&mut self) -> Option<Scheduled> {
-        let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.runs_beside(other));
+        let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.can_run_alongside(other));
         let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);
         self.running.push(next);
         Some(next)
@@ -400,9 +400,9 @@ impl Schedule {
         self.running.is_empty()
     }
 
-    /// Returns the job in progress on a lane.
-    pub(super) fn on(&self, lane: usize) -> Option<Scheduled> {
-        self.running.iter().find(|job| job.lane == lane).copied()
+    /// Returns the job in progress on a thread.
+    pub(super) fn on(&self, thread: usize) -> Option<Scheduled> {
+        self.running.iter().find(|job| job.thread == thread).copied()
     }
 }
 
@@ -410,13 +410,17 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Four rows on two lanes, in the order of devices, of which the second is a transfer and the third one of the CPU.
+    /// Four rows on two threads, in the order of devices, of which the second is a transfer and the third one of the CPU.
     fn jobs() -> Vec<Scheduled> {
         let shares =
             [SharedResource::Nothing, SharedResource::Link, SharedResource::Machine, SharedResource::Nothing];
-        let job =
-            move |lane, row: usize| Scheduled { number: 4 * lane + row, lane, row, shares: shares[row] };
-        (0..2).flat_map(|lane| (0..4).map(move |row| job(lane, row))).collect()
+        let job = move |thread, row: usize| Scheduled {
+            number: 4 * thread + row,
+            thread,
+            row,
+            shares: shares[row],
+        };
+        (0..2).flat_map(|thread| (0..4).map(move |row| job(thread, row))).collect()
     }
 
     /// The jobs that are in progress together, until all are done.
@@ -447,13 +451,13 @@ mod tests {
 
     #[test]
     fn one_lane_measures_in_the_order_of_the_plan() {
-        let jobs: Vec<_> = jobs().into_iter().filter(|job| job.lane == 0).collect();
+        let jobs: Vec<_> = jobs().into_iter().filter(|job| job.thread == 0).collect();
         assert_eq!(steps(Schedule::new(jobs, 1)), [[0], [1], [2], [3]]);
     }
 
-    /// A lane that is done early waits for the others before anything runs alone.
+    /// A thread that is done early waits for the others before anything runs alone.
     #[test]
-    fn nothing_begins_beside_a_job_that_runs_alone() {
+    fn nothing_begins_alongside_a_job_that_runs_alone() {
         let (mut schedule, all) = (Schedule::new(jobs(), 2), jobs());
         let next = |schedule: &mut Schedule| schedule.next().map(|job| job.number);
         assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(1), Some(4), None]);
@@ -462,7 +466,7 @@ mod tests {
         assert!(!schedule.end(all[1]) && !schedule.end(all[7]));
         assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(5), Some(0), None]);
         assert!(schedule.end(all[5]), "job 1 was the other one of its row");
-        assert_eq!(next(&mut schedule), None, "lane 0 is still at work");
+        assert_eq!(next(&mut schedule), None, "thread 0 is still at work");
         assert!(schedule.end(all[0]));
         assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(3), None]);
         assert!(schedule.end(all[3]));

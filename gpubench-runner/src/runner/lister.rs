@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::{RunConfig, RunError, supervisor::Supervisor};
 use crate::{plan::Lister, select::Search};
 use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Property, Stage, Value};
-use gpubench_runtime::cases::{Listed, ListedVariant, Partner};
+use gpubench_runtime::cases::{ComparisonTarget, Listed, ListedVariant};
 use gpubench_runtime::worker::{Reply, Request};
 use gpubench_runtime::{Job, device::DeviceKind};
 
@@ -15,7 +15,7 @@ const DEVICES_LIMIT: Duration = Duration::from_secs(60);
 /// The limit for the properties of a device. This is no case, and may take longer than a case may.
 const INFO_LIMIT: Duration = Duration::from_secs(60);
 
-/// Asks a worker, and a new one after a loss.
+/// Asks a worker, and a new one if it exits.
 pub(crate) struct WorkerLister<'a> {
     supervisor: Supervisor<'a>,
     /// The limit for one list of arguments.
@@ -53,8 +53,8 @@ impl<'a> WorkerLister<'a> {
         kinds.iter().zip(found).map(search).collect()
     }
 
-    /// Makes a request for an answer to each of `items`, and after the loss of a worker one for those that are left. An item that
-    /// costs a worker twice has the reason in place of its answer; one that takes too long is not tried again, so that it takes its
+    /// Makes a request for an answer to each of `items`, and after a worker exits, a request for the remaining items. An item at
+    /// which two workers exit gets the reason as its answer; one that takes too long is not tried again, so that it takes its
     /// limit once.
     fn ask<I, T>(
         &mut self,
@@ -98,7 +98,7 @@ impl Lister for WorkerLister<'_> {
         listed.into_iter().map(|listed| listed.unwrap_or_else(or_failure)).collect()
     }
 
-    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<Partner, String>> {
+    fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>> {
         let paired = self.ask(
             &jobs,
             self.limit,
@@ -155,7 +155,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::runner::supervisor::{Loss, Worker};
+    use crate::runner::supervisor::{Worker, WorkerExit};
     use gpubench_records::method::Cache;
     use gpubench_runtime::{device::Available, devices::kinds::KINDS};
 
@@ -166,14 +166,14 @@ mod tests {
 
     impl FakePlanner {
         /// Comes to a list or a kind of this name.
-        fn come_to(&self, name: &str, limit: Duration) -> Result<(), Loss> {
+        fn come_to(&self, name: &str, limit: Duration) -> Result<(), WorkerExit> {
             let mut asked = self.asked.borrow_mut();
             asked.push(name.to_owned());
             let times = asked.iter().filter(|other| *other == name).count();
             match name {
-                "hangs" => Err(Loss::TimedOut(limit)),
-                "exits" | "cuda" => Err(Loss::Ended(ExitStatus::from_raw(0))),
-                "exits once" if times == 1 => Err(Loss::Ended(ExitStatus::from_raw(0))),
+                "hangs" => Err(WorkerExit::TimedOut(limit)),
+                "exits" | "cuda" => Err(WorkerExit::Exited(ExitStatus::from_raw(0))),
+                "exits once" if times == 1 => Err(WorkerExit::Exited(ExitStatus::from_raw(0))),
                 _ => Ok(()),
             }
         }
@@ -186,7 +186,7 @@ mod tests {
             limit: Duration,
             _: &dyn Fn() -> bool,
             hear: &mut dyn FnMut(Reply),
-        ) -> Result<(), Loss> {
+        ) -> Result<(), WorkerExit> {
             match request {
                 Request::List { variants, .. } => variants.iter().try_for_each(|variant| {
                     self.come_to(&variant.benchmark, limit)?;

@@ -16,7 +16,7 @@ use gpubench_runtime::device::Available;
 /// The pause between two tries for a lock.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A held lock. It is released when this is dropped, and at the latest when the process ends.
+/// An acquired lock. It is released when this is dropped, and at the latest when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -26,8 +26,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is made
-    /// anew.
+    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is created
+    /// again.
     ///
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
     }
 
-    /// Whoever waits is told once whom for, and then goes on.
+    /// A waiting program reports the holder once, and then gets the lock.
     #[test]
     fn a_lock_that_is_waited_for_is_had_once_it_is_free() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -131,17 +131,17 @@ pub(crate) struct RunSetup {
 /// Returns true if the user wants to stop.
 pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
-pub(crate) type Again<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
+/// Returns the seeming regressions of a run so far, which are measured once more in new workers; `None` if there are none.
+pub(crate) type RetryRegressions<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
 
-/// Measures the rest of the plan, and what is measured again, until it is done or `stop` returns true. Each device has workers of its own
-/// `supervisor`. The run holds everything that was measured, even if it ended early.
+/// Measures the rest of the plan, then `retry_regressions`, until all is done or `stop` returns true. Each device has its own workers, which
+/// `supervisor` starts. The run contains everything that was measured, even if it ended early.
 pub(crate) fn measure<'a>(
     supervisor: &MakeSupervisor<'a>,
     setup: RunSetup,
     config: &RunConfig,
     locks: &mut [Lock],
-    again: &mut Again<'_>,
+    retry_regressions: &mut RetryRegressions<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, RunFile, Result<(), RunError>) {
@@ -184,7 +184,7 @@ pub(crate) fn measure<'a>(
         let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
         runner.devices(&devices, &plan, store)?;
         runner.repeat(&plan)?;
-        runner.again(&mut |run| again(&plan, run))
+        runner.retry_regressions(&mut |run| retry_regressions(&plan, run))
     });
     // Cases that were measured several times may have ended early.
     results.run.records = merged(std::mem::take(&mut results.run.records));
@@ -213,8 +213,9 @@ impl Runner<'_, '_> {
         plan: &Plan,
         store: Option<(PathBuf, bool)>,
     ) -> Result<(), RunError> {
-        let beside_others = |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.beside_others);
-        let some_beside = devices.iter().any(|found| beside_others(&found.device));
+        let runs_concurrently =
+            |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.runs_concurrently);
+        let some_run_concurrently = devices.iter().any(|found| runs_concurrently(&found.device));
         for Available { device, .. } in devices {
             let thread = self.threads.of(device);
             let complete = self.resumed.of_complete(device, plan, &self.config.peak_sources);
@@ -227,8 +228,8 @@ impl Runner<'_, '_> {
                     _ => {}
                 })?;
             }
-            if self.threads.count() > 1 && some_beside && !beside_others(device) {
-                // Its cases come after those of the others, which see every other process on their GPU.
+            if self.threads.count() > 1 && some_run_concurrently && !runs_concurrently(device) {
+                // Its cases come last. Other devices report every other process on their GPU, so this worker exits until then.
                 self.renew(thread..thread + 1)?;
             }
             match answer {
@@ -263,8 +264,8 @@ impl Runner<'_, '_> {
         check_completeness(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
     }
 
-    /// Measures what `next` returns for the run so far, each time with new workers, until that is nothing.
-    fn again(&mut self, next: &mut dyn FnMut(&Run) -> Option<Plan>) -> Result<(), RunError> {
+    /// Measures the plan that `next` returns for the run so far, each time with new workers, until it returns `None`.
+    fn retry_regressions(&mut self, next: &mut dyn FnMut(&Run) -> Option<Plan>) -> Result<(), RunError> {
         loop {
             let records = &mut self.results.run.records;
             *records = merged(std::mem::take(records));
@@ -292,7 +293,7 @@ impl Runner<'_, '_> {
         for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
             let next = rows.len();
             let row = *rows.entry((benchmark, args, with)).or_insert(next);
-            jobs.push(Scheduled { number, lane: self.threads.of(device), row, shares: *shares });
+            jobs.push(Scheduled { number, thread: self.threads.of(device), row, shares: *shares });
         }
         let mut schedule = Schedule::new(jobs, self.threads.count());
         let ended = self.scheduled(plan, &mut schedule);

@@ -19,7 +19,7 @@ pub(crate) enum RunFile {
     Failed,
 }
 
-/// A record with the number of its job and its place in that.
+/// A record with the number of its job and its position in the job.
 type PlacedRecord = ((usize, usize), Record);
 
 /// The results so far, and their observer.
@@ -104,8 +104,8 @@ impl<'a> RunResults<'a> {
 
     /// Adds a record of an earlier run.
     pub(super) fn keep(&mut self, (Scheduled { number, row, .. }, job): (Scheduled, &Job), record: Record) {
-        let place = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        self.rows.entry(row).or_default().push(((number, place), record));
+        let position = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
+        self.rows.entry(row).or_default().push(((number, position), record));
     }
 
     /// Records the same failure for the cases `left` of `job`.
@@ -125,7 +125,7 @@ impl<'a> RunResults<'a> {
     /// Finishes a row, whose jobs are done.
     pub(super) fn finish(&mut self, row: usize) {
         let mut records = self.rows.remove(&row).unwrap_or_default();
-        records.sort_by_key(|(place, _)| *place);
+        records.sort_by_key(|(position, _)| *position);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.
         if !records.is_empty() && !self.is_again {

@@ -1,5 +1,5 @@
-//! Sends requests to workers, one at a time. Each device has a worker of its own: a process of this program, or this very process
-//! with `--in-process`. After the loss of a worker the next request starts a new one.
+//! Sends requests to workers, one at a time. Each device has its own worker: a process of this program, or this process itself
+//! with `--in-process`. After a worker exits, the next request starts a new one.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use std::{collections::HashMap, path::PathBuf, thread};
 
 use super::RunError;
-use crate::system::children::{self, Family, Requests};
+use crate::system::children::{self, ProcessGroup, Requests};
 use gpubench_records::{Failure, Stage, Step, threads};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, send};
 
 /// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// The longest time for a worker that is done to end.
+/// The longest time until an idle worker exits.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
-/// The longest time for a worker that is asked to end, before it is killed.
+/// The longest time until a worker exits after SIGTERM, before it is killed.
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The longest wait for a worker that was killed. The driver may hold it until a kernel is done.
+/// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time between the signal that ends a worker and the one that ends this process, where a scheduler signals all
 /// processes of a job in any order.
@@ -32,16 +32,16 @@ pub(crate) trait Worker {
     /// returns true.
     ///
     /// # Errors
-    /// Returns a [`Loss`] if the worker was lost; it cannot be used after that.
+    /// Returns a [`WorkerExit`] if the worker exited or was killed; it cannot be used after that.
     fn ask(
         &mut self,
         request: &Request,
         limit: Duration,
         stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss>;
+    ) -> Result<(), WorkerExit>;
 
-    /// Ends a worker that has nothing left to do.
+    /// Asks an idle worker to exit.
     fn dismiss(self: Box<Self>);
 }
 
@@ -52,7 +52,7 @@ impl Worker for WorkerState {
         _: Duration,
         _: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), WorkerExit> {
         self.answer(request, hear);
         Ok(())
     }
@@ -60,46 +60,46 @@ impl Worker for WorkerState {
     fn dismiss(self: Box<Self>) {}
 }
 
-/// The reason why a worker was lost.
+/// The reason why a worker exited or was killed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Loss {
-    /// Its process ended.
-    #[error("{}", children::end_in_words(*.0))]
-    Ended(ExitStatus),
+pub(crate) enum WorkerExit {
+    /// Its process exited.
+    #[error("{}", children::describe_exit(*.0))]
+    Exited(ExitStatus),
     /// It took longer than its limit, and was killed.
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It did not even open its device, and was killed.
+    /// It did not open its device in time, and was killed.
     #[error("took longer than {} s over its device, and was killed", .0.as_secs_f64())]
-    Silent(Duration),
-    /// It sent something that is no reply.
+    OpenTimedOut(Duration),
+    /// It sent an invalid reply.
     #[error("the process said what is no reply: {0}")]
-    Garbled(io::Error),
-    /// It was killed and does not end.
+    InvalidReply(io::Error),
+    /// It was killed and does not exit.
     #[error("the process was killed and does not end: the driver may hold it")]
-    Stays,
+    StillRunning,
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// The loss of a worker, and the last step of the case in progress: `None` if its device was not open yet.
+/// The exit of a worker, and the last step of the case in progress: `None` if its device was not open yet.
 #[derive(Debug, thiserror::Error)]
-#[error("{loss}")]
-pub(crate) struct Lost {
-    loss: Loss,
+#[error("{exit}")]
+pub(crate) struct LostWorker {
+    exit: WorkerExit,
     pub step: Option<Step>,
 }
 
-impl Lost {
+impl LostWorker {
     /// Returns true if it took longer than its limit.
     pub(crate) fn timed_out(&self) -> bool {
-        matches!(self.loss, Loss::TimedOut(_) | Loss::Silent(_))
+        matches!(self.exit, WorkerExit::TimedOut(_) | WorkerExit::OpenTimedOut(_))
     }
 
-    /// Returns this loss as a failure of the case in progress.
+    /// Returns the failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
-        let mut failure = Failure::new(Stage::Worker, &self.loss);
+        let mut failure = Failure::new(Stage::Worker, &self.exit);
         failure.step = self.step;
         failure
     }
@@ -111,7 +111,7 @@ pub(crate) type Warn<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// The workers of the devices.
 pub(crate) struct Supervisor<'a> {
-    /// The worker of each device, and true if it has run a benchmark, which may have left something behind. A shared worker has
+    /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the process. A shared worker has
     /// an empty name.
     workers: HashMap<String, (Box<dyn Worker>, bool)>,
     start: Start<'a>,
@@ -149,13 +149,13 @@ impl<'a> Supervisor<'a> {
         (self.stop)()
     }
 
-    /// Sends a request to the worker of its device. Returns the loss of the worker, if it was lost.
+    /// Sends a request to the worker of its device. Returns a [`LostWorker`] if the worker exited or was killed.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
         limit: Duration,
         reply: &mut dyn FnMut(Reply),
-    ) -> Result<Option<Lost>, RunError> {
+    ) -> Result<Option<LostWorker>, RunError> {
         let name = self.name(request.device()).to_owned();
         let (mut worker, is_used) = match self.workers.remove(&name) {
             Some(worker) => worker,
@@ -171,7 +171,7 @@ impl<'a> Supervisor<'a> {
             answer => {
                 match answer {
                     Reply::Step(reached) => step = Some(reached),
-                    // A later loss belongs to the next case.
+                    // A later exit belongs to the next case.
                     Reply::Record(_) => step = Some(Step::Preparation),
                     _ => {}
                 }
@@ -181,9 +181,9 @@ impl<'a> Supervisor<'a> {
         match asked {
             Ok(()) if is_spent => worker.dismiss(),
             Ok(()) => _ = self.workers.insert(name, (worker, is_used || request.is_job())),
-            Err(Loss::Interrupted) => return Err(RunError::Interrupted),
+            Err(WorkerExit::Interrupted) => return Err(RunError::Interrupted),
             Err(_) if self.stops() => return Err(RunError::Interrupted),
-            Err(loss) => return Ok(Some(Lost { loss, step })),
+            Err(exit) => return Ok(Some(LostWorker { exit, step })),
         }
         Ok(None)
     }
@@ -201,7 +201,7 @@ impl<'a> Supervisor<'a> {
             Reply::NoDevice(message) => found = Some(Err(Failure::new(Stage::Device, message))),
             reply => found = read(reply).or_else(|| found.take()),
         })?;
-        let timed_out = lost.as_ref().is_some_and(Lost::timed_out);
+        let timed_out = lost.as_ref().is_some_and(LostWorker::timed_out);
         let silent = || Failure::new(Stage::Worker, "sent no result");
         Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
     }
@@ -210,7 +210,7 @@ impl<'a> Supervisor<'a> {
         if self.is_shared { "" } else { device }
     }
 
-    /// Ends the worker of a device, so that the next request gets a new one.
+    /// Dismisses the worker of a device, so that the next request gets a new one.
     pub(crate) fn replace(&mut self, device: &str) {
         if let Some((worker, _)) = self.workers.remove(self.name(device)) {
             worker.dismiss();
@@ -222,7 +222,7 @@ impl<'a> Supervisor<'a> {
         self.workers.get(self.name(device)).is_some_and(|(_, is_used)| *is_used)
     }
 
-    /// Lets all workers end by themselves.
+    /// Asks all workers to exit.
     pub(crate) fn dismiss(&mut self) {
         std::mem::take(&mut self.workers).into_values().for_each(|(worker, _)| worker.dismiss());
     }
@@ -230,13 +230,13 @@ impl<'a> Supervisor<'a> {
 
 /// A worker process with everything that it starts, and the channel to it.
 struct Process {
-    family: Family,
+    group: ProcessGroup,
     requests: Requests,
     replies: Receiver<io::Result<(u64, Reply)>>,
     /// The number of requests so far.
     asked: u64,
-    /// True if the process was reaped, after which its number may belong to another.
-    gone: bool,
+    /// True if the process was reaped: the system may then reuse its number.
+    reaped: bool,
 }
 
 impl Worker for Process {
@@ -246,16 +246,16 @@ impl Worker for Process {
         limit: Duration,
         stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), WorkerExit> {
         self.asked += 1;
         if send(&mut self.requests, &(self.asked, request)).is_err() {
-            return Err(self.lost(stop));
+            return Err(self.exit_reason(stop));
         }
         let mut begin = Instant::now();
         let (mut opened, mut allowed) = (false, limit.max(OPEN_TIMEOUT));
         loop {
             match self.replies.recv_timeout(POLL_INTERVAL) {
-                // Only a forked copy of the worker replies to an earlier request.
+                // Only a forked child of the worker replies to an earlier request.
                 Ok(Ok((number, _))) if number != self.asked => {}
                 Ok(Ok((_, Reply::Done))) => return Ok(()),
                 Ok(Ok((_, reply))) => {
@@ -269,22 +269,28 @@ impl Worker for Process {
                         return Ok(());
                     }
                 }
-                Ok(Err(error)) => return Err(Loss::Garbled(error)),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.lost(stop)),
-                Err(RecvTimeoutError::Timeout) if stop() => return Err(Loss::Interrupted),
+                Ok(Err(error)) => return Err(WorkerExit::InvalidReply(error)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.exit_reason(stop)),
+                Err(RecvTimeoutError::Timeout) if stop() => return Err(WorkerExit::Interrupted),
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
-                    return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
+                    return Err(if opened {
+                        WorkerExit::TimedOut(allowed)
+                    } else {
+                        WorkerExit::OpenTimedOut(allowed)
+                    });
                 }
-                // A forked copy of the worker that lives on would keep the channel open.
-                Err(RecvTimeoutError::Timeout) if self.family.has_ended() => return Err(self.lost(stop)),
+                // A forked child that outlives the worker keeps the channel open.
+                Err(RecvTimeoutError::Timeout) if self.group.has_ended() => {
+                    return Err(self.exit_reason(stop));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// Asks an idle worker to end by itself, so that it prints its buffered output.
+    /// Asks an idle worker to exit, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
-        // Fails if the worker is already ending.
+        // Fails if the worker is already exiting.
         _ = send(&mut self.requests, &(self.asked + 1, Request::End));
         self.ends_within(EXIT_TIMEOUT);
     }
@@ -296,37 +302,37 @@ impl Process {
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
         let mut command = Command::new(children::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::VARIABLE, path)));
-        let (family, requests, stream) = Family::start_with_channel(command)?;
+        let (group, requests, stream) = ProcessGroup::start_with_channel(command)?;
         let (sender, replies) = channel();
-        // Made first, so that the process is ended if there is no thread to listen to it.
-        let process = Self { family, requests, replies, asked: 0, gone: false };
+        // Created first, so that the process is killed if no thread can listen to it.
+        let process = Self { group, requests, replies, asked: 0, reaped: false };
         threads::start("replies", move || forward(stream, &sender))?;
         Ok(process)
     }
 
-    /// Returns how the process ended, after its channel closed. If a signal from outside ended it, waits a little for the signal that
-    /// stops this process too: the loss is then no result of the case in progress.
-    fn lost(&mut self, stop: &dyn Fn() -> bool) -> Loss {
+    /// Returns why the process exited, after its channel closed. If an external signal ended it, waits briefly for the signal that
+    /// stops this process too: the exit is then no result of the case in progress.
+    fn exit_reason(&mut self, stop: &dyn Fn() -> bool) -> WorkerExit {
         self.ends_within(EXIT_TIMEOUT);
-        let Some(status) = self.end() else { return Loss::Stays };
+        let Some(status) = self.end() else { return WorkerExit::StillRunning };
         let deadline = Instant::now() + BETWEEN_SIGNALS;
-        while children::is_from_outside(status) && !stop() && Instant::now() < deadline {
+        while children::is_external_signal(status) && !stop() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
-        Loss::Ended(status)
+        WorkerExit::Exited(status)
     }
 
-    /// Ends the process and everything that it started, by force if needed. Returns the exit status if it ended.
+    /// Kills the process group. Returns the exit status if the process exited.
     fn end(&mut self) -> Option<ExitStatus> {
-        self.family.kill();
+        self.group.kill();
         let ended = self.ends_within(KILL_TIMEOUT);
-        self.gone = true;
-        if ended { self.family.wait().ok() } else { None }
+        self.reaped = true;
+        if ended { self.group.wait().ok() } else { None }
     }
 
     fn ends_within(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        while !self.family.has_ended() {
+        while !self.group.has_ended() {
             if Instant::now() > deadline {
                 return false;
             }
@@ -337,10 +343,10 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Ends the worker with its supervisor, together with everything that the worker started.
+    /// Terminates the worker and its process group with the supervisor.
     fn drop(&mut self) {
-        if !self.gone {
-            self.family.ask_to_end();
+        if !self.reaped {
+            self.group.terminate();
             self.ends_within(TERMINATE_TIMEOUT);
             self.end();
         }
@@ -379,9 +385,9 @@ mod tests {
         replies.iter().collect()
     }
 
-    /// The reason for the loss is then how the process ended, and not that of the socket.
+    /// The reason is then the exit of the process, and not an error of the socket.
     #[test]
-    fn a_worker_that_ends_before_it_reads_a_request_has_said_nothing_wrong() {
+    fn a_worker_that_exits_before_it_reads_a_request_sent_no_invalid_reply() {
         assert!(heard(b"").is_empty());
         let mut done = Vec::new();
         send(&mut done, &(7, Reply::Done)).expect("it takes everything");

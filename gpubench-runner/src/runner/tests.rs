@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, thread, time::Duration};
 
-use super::supervisor::{Loss, Supervisor, Warn, Worker};
+use super::supervisor::{Supervisor, Warn, Worker, WorkerExit};
 use super::{
-    Again, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure,
+    RetryRegressions, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure,
     results::check_completeness as check, resume::ResumedRecords,
 };
 use crate::{peaks::PeakSources, plan::Plan};
@@ -69,7 +69,7 @@ impl Shared {
         self.script.lock().expect("nobody panics with it")
     }
 
-    /// Takes part in a job: long enough that another that may run beside it has begun.
+    /// Takes part in a job: long enough that another job that may run concurrently has begun.
     fn take_part(&self, name: String) {
         let mut script = self.lock();
         script.in_progress.push(name.clone());
@@ -106,7 +106,7 @@ impl Worker for FakeWorker {
         limit: Duration,
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), WorkerExit> {
         if let Request::Measure(request) = request {
             let (job, info) = (&request.job, &request.info);
             assert_eq!(info.device, job.device, "a job comes with the facts of its device");
@@ -119,10 +119,10 @@ impl Worker for FakeWorker {
             Request::DeviceInfo { device, .. } => {
                 script.asked.push((self.number, format!("facts of {device}")));
                 if script.befalls(|fault| matches!(fault, Fault::EndsOver(name) if name == device)) {
-                    return Err(Loss::Ended(ExitStatus::from_raw(9)));
+                    return Err(WorkerExit::Exited(ExitStatus::from_raw(9)));
                 }
                 if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if name == device)) {
-                    return Err(Loss::Silent(limit));
+                    return Err(WorkerExit::OpenTimedOut(limit));
                 }
                 reply(match script.closed.contains(&device.as_str()) {
                     true => Reply::NoDevice("it is closed".to_owned()),
@@ -133,15 +133,15 @@ impl Worker for FakeWorker {
                 let job = &request.job;
                 script.asked.push((self.number, format!("{job} on {}", job.device)));
                 if stop() {
-                    return Err(Loss::Interrupted);
+                    return Err(WorkerExit::Interrupted);
                 }
                 let is = |name: &str| name == job.benchmark;
                 if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if is(name))) {
-                    return Err(Loss::Silent(limit));
+                    return Err(WorkerExit::OpenTimedOut(limit));
                 }
                 reply(Reply::Step(Step::Setup));
                 if script.befalls(|fault| matches!(fault, Fault::Hangs(name) if is(name))) {
-                    return Err(Loss::TimedOut(limit));
+                    return Err(WorkerExit::TimedOut(limit));
                 }
                 if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
                     return Ok(());
@@ -227,7 +227,7 @@ impl Outcome {
 
     fn with_again(
         setup: RunSetup,
-        again: &mut Again<'_>,
+        again: &mut RetryRegressions<'_>,
         script: Script,
         config: &RunConfig,
         stop: &Stop<'_>,
@@ -374,7 +374,7 @@ fn transfers_are_measured_one_at_a_time() {
     assert!(done.script.together.iter().all(|(_, others)| *others == 1), "{:?}", done.script.together);
 }
 
-/// Rows are finished when the last device has them, and stand together in the run.
+/// Rows are finished when the last device has them, and are together in the run.
 #[test]
 fn the_records_of_a_row_stand_together() {
     let done = measured(&plan(&["a", "b"], &["fake:1", "fake:0"]), &[]);
@@ -442,7 +442,7 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
     );
 }
 
-/// A worker that was used may hang over what an earlier row has left behind; one of its own takes the limit once.
+/// A used worker may hang because of an earlier row; a new worker takes the limit once.
 #[test]
 fn a_case_that_hangs_is_tried_again_if_another_was_before_it() {
     let plan = plan(&["a", "b"], &["fake"]);
@@ -569,7 +569,7 @@ fn what_is_measured_again_joins_its_row() {
         done.script.asked.iter().filter(|(_, asked)| asked == what).map(|(worker, _)| *worker).collect()
     };
     assert_eq!((asked("a on fake"), asked("b on fake")), (vec![1], vec![1, 2, 3]));
-    // Each record is told, and thus stored, as it is made; rows are told once.
+    // Each record is reported, and thus stored, as it is made; rows are reported once.
     assert_eq!(done.heard.records.iter().filter(|record| *record == "b hot").count(), 3);
     assert_eq!(done.heard.rows, 3);
 }

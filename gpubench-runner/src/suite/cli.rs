@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// `cargo test` ignores what only a measurement needs, such as a line of `gpubench.toml`. An explicit `--test` or `--list` beside a
+    /// `cargo test` ignores what only a measurement needs, such as a line of `gpubench.toml`. An explicit `--test` or `--list` with a
     /// baseline is refused.
     #[test]
     fn tests_and_lists_pass_over_what_only_a_measurement_needs() {

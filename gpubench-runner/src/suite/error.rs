@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::{plan::PlanError, runner::RunError, settings::origin, system::stopping};
 use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
-use gpubench_runtime::system::stdio::Patient;
+use gpubench_runtime::system::stdio::RetryOnWouldBlock;
 use gpubench_stats::format;
 
 /// Anything that keeps a benchmark binary from its task.
@@ -138,5 +138,5 @@ pub fn warn(warning: &str) {
 /// Prints a message. Names, paths and driver messages in it cannot control a terminal.
 pub fn say(message: &str) {
     // A closed standard error has no reader, and the exit code still reports errors.
-    _ = writeln!(Patient(io::stderr()), "{}", printable_lines(message));
+    _ = writeln!(RetryOnWouldBlock(io::stderr()), "{}", printable_lines(message));
 }

@@ -37,7 +37,7 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
     if let Some(ended) = run_as_child() {
         return ended;
     }
-    children::remember_ends();
+    children::keep_exit_statuses();
     match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => match message.print() {

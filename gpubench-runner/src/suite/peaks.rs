@@ -61,7 +61,7 @@ pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
         .find(|kind| *kind == kinds::KEEPS_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
 
-/// Measures the peaks of `device` and stores them in the place of earlier ones. Uncertain ones replace none.
+/// Measures the peaks of `device` and replaces earlier ones. Uncertain ones replace none.
 pub(super) fn measure_again(
     device: &str,
     options: &Settings,

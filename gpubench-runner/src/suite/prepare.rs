@@ -124,7 +124,7 @@ impl<'a> Planner<'a> {
             (Some((given, all)), None) => self.found(None).given(given, *all),
             // The error names all that is there.
             (_, Some(_)) => self.found(device).select(device).or_else(|_| self.found(None).select(device)),
-            // Nothing is timed, so that the CPU is no stand-in for a GPU.
+            // Nothing is timed, so the CPU is tested in addition to a GPU.
             (_, None) if self.task == Task::Test => self.found(None).one_of_each_kind(),
             (_, None) => self.found(None).select(None),
         };
@@ -151,7 +151,7 @@ impl<'a> Planner<'a> {
         Ok((planned, selected))
     }
 
-    /// Searches for devices of the entries' kinds, or only for those that `wanted` may name: a driver that nobody needs is not started.
+    /// Searches for devices of the entries' kinds, or only for those that `wanted` may name: a driver that is not needed is not started.
     pub(super) fn found(&mut self, wanted: Option<&str>) -> Devices {
         let searched: Vec<&DeviceKind> = kinds::listed()
             .iter()

@@ -11,7 +11,7 @@ use crate::{runner::RunFile, settings::Settings};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{Contents, fill};
 use gpubench_records::{Destination, Run};
-use gpubench_runtime::system::stdio::{self, Patient};
+use gpubench_runtime::system::stdio::{self, RetryOnWouldBlock};
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 
@@ -157,7 +157,7 @@ pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::Colo
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    let out: Box<dyn Write> = Box::new(Patient(out));
+    let out: Box<dyn Write> = Box::new(RetryOnWouldBlock(out));
     let mut out = AutoStream::new(out, choice);
     ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
@@ -172,7 +172,7 @@ pub fn write_to(
     let shown = |out: &mut dyn Write| if is_terminal { write_visibly(out, contents) } else { contents(out) };
     match file {
         Some(file) => file.write(&shown),
-        None => ignore_closed_pipe(fill(Patient(stdout), &shown)),
+        None => ignore_closed_pipe(fill(RetryOnWouldBlock(stdout), &shown)),
     }
 }
 

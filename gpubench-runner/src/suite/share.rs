@@ -63,7 +63,7 @@ fn task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<T
     })
 }
 
-/// Reads Slurm's variables: the task, and true if the places of an array's tasks have gaps, so that some have no task. `None` outside of a job.
+/// Reads Slurm's variables: the task, and true if the numbers of an array's tasks have gaps, so that some have no task. `None` outside of a job.
 fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     let number = |name: &str| variable(name)?.parse::<usize>().ok();
     let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"))?;
@@ -81,7 +81,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     Some((task, has_gaps))
 }
 
-/// The place in an array, and true if its numbers have gaps.
+/// The position in an array, and true if its numbers have gaps.
 fn in_array(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     let [id, least, most] = ["ID", "MIN", "MAX"].map(|name| number(&format!("SLURM_ARRAY_TASK_{name}")));
     let (id, least, most) = (id?, least?, most?);
@@ -91,7 +91,7 @@ fn in_array(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     Some((Part::new(before / step + 1, all)?, has_gaps))
 }
 
-/// The place in a step, which `srun` starts. A batch script has the number of tasks too, but is one process.
+/// The position in a step, which `srun` starts. A batch script has the number of tasks too, but is one process.
 fn in_step(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     number("SLURM_STEP_ID")?;
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)

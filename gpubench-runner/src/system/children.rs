@@ -1,4 +1,4 @@
-//! Starts child processes, each the leader of a group with everything that it starts, and ends the whole group.
+//! Starts child processes, each the leader of a process group, and kills whole groups.
 
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,8 +11,8 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
 use super::stopping::is_ignored;
 
-/// A child process and everything that it starts and that is still in its group.
-pub struct Family {
+/// A child process that leads a process group, and the processes in this group.
+pub struct ProcessGroup {
     child: Child,
     group: Pid,
 }
@@ -22,10 +22,10 @@ pub(crate) type Requests = UnixStream;
 /// Reads the replies of a child.
 pub(crate) type Replies = UnixStream;
 
-impl Family {
-    /// Starts `command` in a group of its own, which a terminal's Ctrl-C does not reach.
+impl ProcessGroup {
+    /// Starts `command` in a new process group, which a terminal's Ctrl-C does not reach.
     pub fn start(command: &mut Command) -> io::Result<Self> {
-        remember_ends();
+        keep_exit_statuses();
         let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
         Ok(Self { child, group })
@@ -40,44 +40,44 @@ impl Family {
             command.arg0(name);
         }
         // The command holds a copy of the child's end of the socket; it is dropped here, so that this side sees the socket close.
-        let family = Self::start(&mut command)?;
+        let group = Self::start(&mut command)?;
         let replies = ours.try_clone()?;
-        Ok((family, ours, replies))
+        Ok((group, ours, replies))
     }
 
-    /// Returns true if the child has ended. Does not reap it, so that its group's number stays its own.
+    /// Returns true if the child has exited. Does not reap it, so that the system does not reuse the group's number.
     pub fn has_ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         // An error means that the process was reaped already.
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// Asks all of it to end.
-    pub(crate) fn ask_to_end(&self) {
-        // Fails only if nobody is left.
+    /// Asks all processes of the group to exit.
+    pub(crate) fn terminate(&self) {
+        // Fails only if no process is left.
         _ = kill_process_group(self.group, Signal::TERM);
     }
 
-    /// Ends all of it at once.
+    /// Kills all processes of the group.
     pub fn kill(&self) {
-        // Fails only if nobody is left.
+        // Fails only if no process is left.
         _ = kill_process_group(self.group, Signal::KILL);
     }
 
-    /// Waits for the child. Its number may then belong to another process, so that no other method may be called.
+    /// Waits for the child. The system may then reuse its number, so no other method may be called.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 }
 
-/// Has the system remember how children end until they are waited for. It forgets that at once in a process that was started with
-/// SIGCHLD ignored, as `trap '' CHLD` has it.
-pub fn remember_ends() {
+/// Has the system keep the exit statuses of children until they are waited for. It discards them in a process that was started with
+/// SIGCHLD ignored, as with `trap '' CHLD`.
+pub fn keep_exit_statuses() {
     static CHECKED: Once = Once::new();
 
     CHECKED.call_once(|| {
         if is_ignored(SIGCHLD) {
-            // Any handler has it remember. This cannot fail: the signal can be caught. The flag is nobody's.
+            // Any handler has this effect. This cannot fail: the signal can be caught. No code reads the flag.
             _ = signal_hook::flag::register(SIGCHLD, Arc::default());
         }
     });
@@ -86,8 +86,8 @@ pub fn remember_ends() {
 /// The path of this running program, which stays valid if its file was replaced: a run uses one build only.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Returns the end of a process in words.
-pub(crate) fn end_in_words(status: ExitStatus) -> String {
+/// Describes the exit of a process.
+pub(crate) fn describe_exit(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("the process was ended by signal {}", signal_name(signal)),
         (None, Some(code)) => format!("the process exited with code {code}"),
@@ -99,8 +99,8 @@ fn signal_name(signal: i32) -> String {
     signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
 }
 
-/// Returns true if the process was ended by a signal that others send.
-pub(crate) fn is_from_outside(status: ExitStatus) -> bool {
+/// Returns true if a signal that other processes send ended the process.
+pub(crate) fn is_external_signal(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
 }
 

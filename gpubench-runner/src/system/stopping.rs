@@ -1,5 +1,4 @@
-//! The signals that ask a process to end. In: SIGINT, SIGTERM and SIGHUP. Out: the one that came, for whoever looks; a second one ends the
-//! process.
+//! The signals that ask a process to end: SIGINT, SIGTERM and SIGHUP. The first one is stored; a second one ends the process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
@@ -18,10 +17,10 @@ const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 /// The number of a signal that came since the last watch began, 0 before.
 static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
-/// The first of them, and when it came, for whoever decides on a second.
+/// The first signal, and when it came: decides whether a second one is a new request.
 static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
-/// Begins to look for a signal that asks this process to end; what came before is forgotten. A second signal ends the process at once, unless it
+/// Begins to watch for a signal that asks this process to end, and discards earlier ones. A second signal ends the process at once, unless it
 /// is the same one within half a second.
 pub(crate) fn watch() {
     static LISTENING: Once = Once::new();
@@ -41,7 +40,7 @@ pub(crate) fn has_signal() -> bool {
     signal().is_some()
 }
 
-/// Has these signals noted at once, and a thread look at them, one after the other. Without a thread, the first one ends the process, as
+/// Stores these signals at once, and handles them on a thread, one after the other. Without a thread, the first one ends the process, as
 /// it does in any program.
 fn listen() {
     let (ready, is_ready) = channel::<()>();
@@ -53,7 +52,7 @@ fn listen() {
         heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&SEEN), signal as usize));
         drop(ready);
         if let Ok(mut signals) = signals {
-            signals.forever().for_each(look_at);
+            signals.forever().for_each(handle);
         }
     });
     if thread.is_ok() {
@@ -63,7 +62,7 @@ fn listen() {
 }
 
 /// Ends the process by a second signal.
-fn look_at(signal: c_int) {
+fn handle(signal: c_int) {
     let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
     match *first {
         None => *first = Some((signal, Instant::now())),
@@ -87,7 +86,7 @@ pub(crate) fn outlive() -> io::Result<()> {
 
 /// Has writes beyond a limit on the size of files return an error, where the system would end the process.
 pub(crate) fn outlive_file_limits() {
-    // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
+    // Fails only for signals that cannot be caught, and this one can. No code reads the flag: the write returns an error.
     _ = register(SIGXFSZ, Arc::default());
 }
 

@@ -1,8 +1,8 @@
-//! A kind of device: the questions that can be answered before a device is opened.
+//! A kind of device: its properties before a device is opened.
 
 use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
 
-/// A kind of device: its name, and what can be asked before one is opened.
+/// A kind of device: its name, and its properties before a device is opened.
 pub struct DeviceKind {
     /// The name on the command line and in records.
     #[doc(hidden)]
@@ -12,31 +12,31 @@ pub struct DeviceKind {
     pub list: fn() -> Result<Vec<Available>, DeviceError>,
     /// Opens the device of this kind with this number.
     pub(crate) open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
-    /// The words for a device of this kind, such as `CUDA device`.
+    /// The noun for a device of this kind, such as `CUDA device`.
     #[doc(hidden)]
     pub noun: &'static str,
-    /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
-    /// measured side by side.
+    /// True if several devices of this kind are measured concurrently, since launches share no resources unless their benchmark names a
+    /// link.
     #[doc(hidden)]
-    pub beside_others: bool,
+    pub runs_concurrently: bool,
     /// The choice if the user names no device.
     #[doc(hidden)]
     pub choice: DefaultChoice,
-    /// The compute data_types for which some device of this kind reports a peak.
+    /// The compute data types for which some device of this kind reports a peak.
     #[doc(hidden)]
     pub data_types: &'static [&'static str],
     /// Locks its clocks, if the kind supports that.
     #[doc(hidden)]
     pub clocks: Option<ClockControl>,
-    /// True if Nsight Compute counts what launches on it do.
+    /// True if Nsight Compute profiles launches on it.
     #[doc(hidden)]
     pub profiled: bool,
 }
 
 impl DeviceKind {
-    /// Returns the kind of a device type. One device of this kind is assumed to be there, until opening it fails.
+    /// Returns the kind of a device type. One device of this kind is assumed to exist until opening it fails.
     ///
-    /// If the user names no device, the first that works of each such kind is measured, with those of other kinds.
+    /// If the user names no device, the first working one of each such kind is measured, in addition to those of other kinds.
     #[must_use]
     pub const fn new<D: DeviceType>() -> Self {
         Self {
@@ -44,8 +44,8 @@ impl DeviceKind {
             list: || Ok(vec![Available::new(D::KIND, D::KIND)]),
             open: |ordinal| Ok(Box::new(D::open(ordinal)?)),
             noun: D::KIND,
-            beside_others: false,
-            choice: DefaultChoice::Beside,
+            runs_concurrently: false,
+            choice: DefaultChoice::Additional,
             data_types: &[],
             clocks: None,
             profiled: false,
@@ -71,10 +71,10 @@ gpubench_core::inventory::collect!(DeviceKind);
 pub enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
-    /// The first one that works, whatever devices of other kinds there are.
-    Beside,
+    /// The first one that works, in addition to devices of other kinds.
+    Additional,
     /// This machine itself, if there is no other device.
-    StandIn,
+    Fallback,
 }
 
 /// Locks and resets the clock of a device, which its UUID names.

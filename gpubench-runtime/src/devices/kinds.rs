@@ -1,6 +1,5 @@
-//! The kinds of device that come with gpubench, in one table. Other folders ask here, so that none of them names a
-//! kind. A kind that a program adds by its own [`DeviceType`](crate::device::DeviceType) stands behind them if it can be listed; if not, such a device is
-//! assumed to be present.
+//! The kinds of device that come with gpubench, in one table, so that no other module names a kind. Kinds that a program adds with its own
+//! [`DeviceType`](crate::device::DeviceType) come after them if they can be listed; if not, such a device is assumed to be present.
 
 use std::sync::OnceLock;
 
@@ -17,7 +16,7 @@ pub const KINDS: [DeviceKind; 2] = [
         open: |ordinal| Ok(Box::new(Cuda::open(ordinal)?)),
         list: cuda::list,
         noun: "CUDA device",
-        beside_others: true,
+        runs_concurrently: true,
         choice: DefaultChoice::First,
         data_types: &cuda::DATA_TYPES,
         clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
@@ -29,8 +28,8 @@ pub const KINDS: [DeviceKind; 2] = [
         list: || Ok(vec![host::this_machine()]),
         noun: "CPU",
         // It launches the work of all others.
-        beside_others: false,
-        choice: DefaultChoice::StandIn,
+        runs_concurrently: false,
+        choice: DefaultChoice::Fallback,
         data_types: &[],
         clocks: None,
         profiled: false,

@@ -11,8 +11,8 @@ use rustix::io::retry_on_intr;
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
 
-/// Takes the socket away from standard input, where a child of a family got it: a file for requests, and one for replies. A launch or
-/// its child reads nothing there then.
+/// Takes the socket that a worker gets as its standard input: a file for requests, and one for replies. Launches and their children then
+/// read nothing from standard input.
 pub fn take_channel() -> io::Result<(File, File)> {
     let socket = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), FIRST_FREE)?);
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -27,14 +27,14 @@ pub fn take_output() -> io::Result<File> {
     Ok(File::from(ours))
 }
 
-/// A stream that is waited for while it takes or has nothing. All processes that share a pipe share that it does not block: whoever
-/// started this one may have it so, and a benchmark may set it.
+/// A stream whose calls wait and retry after `EWOULDBLOCK`. All processes that share a pipe share its non-blocking mode, which the parent
+/// process or a benchmark may have set.
 #[derive(Debug)]
-pub struct Patient<S>(pub S);
+pub struct RetryOnWouldBlock<S>(pub S);
 
-impl<S: AsFd> Patient<S> {
-    /// Does `work`, and once more each time that the stream is `ready`, until it is done or fails.
-    fn when<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
+impl<S: AsFd> RetryOnWouldBlock<S> {
+    /// Runs `work`, and retries each time that the stream is `ready`, until it succeeds or fails.
+    fn retry<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
         loop {
             match work(&mut self.0) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -46,19 +46,19 @@ impl<S: AsFd> Patient<S> {
     }
 }
 
-impl<S: AsFd + Write> Write for Patient<S> {
+impl<S: AsFd + Write> Write for RetryOnWouldBlock<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.when(PollFlags::OUT, |stream| stream.write(bytes))
+        self.retry(PollFlags::OUT, |stream| stream.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.when(PollFlags::OUT, Write::flush)
+        self.retry(PollFlags::OUT, Write::flush)
     }
 }
 
-impl<S: AsFd + Read> Read for Patient<S> {
+impl<S: AsFd + Read> Read for RetryOnWouldBlock<S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.when(PollFlags::IN, |stream| stream.read(bytes))
+        self.retry(PollFlags::IN, |stream| stream.read(bytes))
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_block_is_waited_for() {
+    fn non_blocking_streams_are_waited_for() {
         let (ours, theirs) = UnixStream::pair().expect("a socket");
         for end in [&ours, &theirs] {
             end.set_nonblocking(true).expect("it is open");
@@ -79,9 +79,9 @@ mod tests {
         let text = "a line\n".repeat(1 << 18);
         let written = thread::spawn({
             let text = text.clone();
-            move || Patient(ours).write_all(text.as_bytes())
+            move || RetryOnWouldBlock(ours).write_all(text.as_bytes())
         });
-        let read = io::read_to_string(Patient(theirs)).expect("all of it");
+        let read = io::read_to_string(RetryOnWouldBlock(theirs)).expect("all of it");
         assert!(read == text, "{} of {} bytes", read.len(), text.len());
         written.join().expect("no panic").expect("all of it");
     }

@@ -1,4 +1,4 @@
-//! One job compared with another: makes the inputs of both, anew for each round, and interleaves their launches.
+//! One job compared with another: makes the inputs of both for each round, and interleaves their launches.
 
 use std::time::Instant;
 

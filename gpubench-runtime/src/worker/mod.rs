@@ -12,7 +12,7 @@ use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{Listed, ListedVariant, Partner, partner_of};
+use crate::cases::{ComparisonTarget, Listed, ListedVariant, comparison_target};
 use crate::device::{Available, Device};
 use crate::measured_peaks::{CeilingCache, device_of};
 use crate::registry::{self, Entry};
@@ -142,7 +142,7 @@ pub enum Reply {
     /// The cases of the next instance.
     Listed(Result<Listed, Failure>),
     /// The partner of the next job, or the reason that it has none.
-    Paired(Result<Partner, String>),
+    Paired(Result<ComparisonTarget, String>),
     /// The path of the driver's library, for other workers.
     Library(Option<PathBuf>),
     /// The devices of the next kind, or the reason that there are none.
@@ -181,7 +181,7 @@ impl Request {
 }
 
 impl Reply {
-    /// Returns true if the time limit begins anew after this reply.
+    /// Returns true if the time limit restarts after this reply.
     pub fn ends_case(&self) -> bool {
         matches!(
             self,
@@ -245,7 +245,7 @@ impl WorkerState {
             }
             Request::Pair { with, jobs } => {
                 for job in jobs {
-                    let partner = || partner_of(job, with, &self.entries);
+                    let partner = || comparison_target(job, with, &self.entries);
                     reply(Reply::Paired(while_listed(DeviceId::parse(&job.device).ordinal, partner)));
                 }
             }
@@ -337,12 +337,12 @@ fn devices(kind: &str) -> Result<Vec<Available>, String> {
     (kind.list)().map_err(|error| error.to_string())
 }
 
-/// Does the work of a job, and fails its cases if a thread panics that nobody waits for. If an earlier job has started it, the second try
-/// of the case, in a new process, has no such thread.
+/// Runs the work of a job, and fails its cases if a detached thread panics. If an earlier job has started the thread, the second try of the
+/// case, in a new process, has no such thread.
 fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
     catch::forget_panics();
     work(&mut |answer| {
-        reply(match (answer, catch::panic_elsewhere()) {
+        reply(match (answer, catch::panic_in_detached_thread()) {
             (Reply::Record(record), Some(failure)) if record.failure().is_none() => {
                 Reply::Record(Box::new(Record::failed(record.planned(), failure)))
             }

@@ -1,4 +1,4 @@
-//! The worker process: it reads requests and sends replies, a line of JSON each, over the channel that it gets in place of its standard
+//! The worker process: it reads requests and sends replies, a line of JSON each, over the channel that it gets instead of standard
 //! input. Output of a launch function or a kernel goes elsewhere, so that it cannot mix with a reply. When the channel closes, a worker
 //! knows that its supervisor is gone.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request, WorkerState};
 use crate::system::ending;
-use crate::system::stdio::{self, Patient};
+use crate::system::stdio::{self, RetryOnWouldBlock};
 use gpubench_records::{PlannedCase, threads};
 
 /// Answers requests until there are no more: the whole life of a worker process.
@@ -27,7 +27,7 @@ pub fn serve() -> io::Result<()> {
     let (sender, requests) = channel();
     threads::start("requests", move || receive(from, &sender))?;
     gpubench_driver::mark_copies();
-    let mut replies = Patient(replies);
+    let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
     for request in requests {
         let (number, request) = request?;
@@ -39,14 +39,14 @@ pub fn serve() -> io::Result<()> {
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
 fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
-    for line in BufReader::new(Patient(from)).lines() {
+    for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
         match line.and_then(|line| Ok(serde_json::from_str(&line)?)) {
             Ok((_, Request::End)) => return,
             // The receiver is gone only when this process ends.
             request => _ = to.send(request),
         }
     }
-    ending::end_own_family();
+    ending::kill_own_process_group();
 }
 
 /// Writes a request or a reply, with the number of the request: the reply of a forked copy of a worker is never taken for the reply to
@@ -59,11 +59,11 @@ pub fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<
 }
 
 #[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
-fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
+fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply) {
     exit_if_forked_child();
     // Printed output comes before the reply.
-    if Patient(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
-        ending::end_own_family();
+    if RetryOnWouldBlock(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
+        ending::kill_own_process_group();
     }
     if let Reply::DeviceLost = reply {
         // Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers, which may hold a kernel's last
@@ -77,7 +77,7 @@ fn send_reply(replies: &mut Patient<File>, number: u64, reply: &Reply) {
 #[inline]
 pub(super) fn exit_if_forked_child() {
     if gpubench_driver::is_copy() {
-        ending::end_copied_worker();
+        ending::kill_worker_from_forked_child();
     }
 }
 

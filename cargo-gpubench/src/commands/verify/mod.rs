@@ -14,7 +14,7 @@ use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::load;
 use gpubench_runner::__private::parse_positive_time;
 use gpubench_runner::__private::profiled::{FLAG, ProfiledCases};
-use gpubench_runner::__private::system::Family;
+use gpubench_runner::__private::system::ProcessGroup;
 
 use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
 use crate::commands::{exit_of_all, signals, suites};
@@ -255,7 +255,7 @@ fn profile(
             .stdin(Stdio::null())
             .stdout(File::create(folder.path().join("out"))?)
             .stderr(File::create(folder.path().join("err"))?);
-        let ending = wait(Family::start(&mut command)?, limit, || signals::received().is_some())?;
+        let ending = wait(ProcessGroup::start(&mut command)?, limit, || signals::received().is_some())?;
         let text = |name: &str| fs::read(folder.path().join(name)).unwrap_or_default();
         let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
         let failures = fs::read_to_string(failures).unwrap_or_default();
@@ -266,7 +266,7 @@ fn profile(
 }
 
 /// Waits for a process. At its limit, and if the user stops the command, kills it with everything that it started. Returns how it ended.
-fn wait(mut ncu: Family, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
+fn wait(mut ncu: ProcessGroup, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
     let began = Instant::now();
     while !ncu.has_ended() {
         let interrupted = is_stopped();
@@ -307,8 +307,9 @@ mod tests {
     #[test]
     fn it_ends_by_itself_at_the_limit_or_with_the_run() {
         let ended = |script: &str, limit, stop: bool| {
-            let family = Family::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
-            wait(family, limit, || stop).expect("it can be waited for")
+            let group =
+                ProcessGroup::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
+            wait(group, limit, || stop).expect("it can be waited for")
         };
         let (long, began) = (Duration::from_secs(60), Instant::now());
         let exited = ended("exit 3", long, false);

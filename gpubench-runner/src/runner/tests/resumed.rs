@@ -13,7 +13,7 @@ fn program() -> Program {
     Program { fingerprint: Some("0123456789abcdef".to_owned()), ..Program::default() }
 }
 
-/// Measures the rest of `plan`, of which `earlier` is a part, with this sampling and a limit of so many seconds.
+/// Measures the rest of `plan`, of which `earlier` is a part, with this sampling and a limit of this many seconds.
 fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome {
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));

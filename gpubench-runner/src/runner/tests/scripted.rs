@@ -6,7 +6,7 @@ use super::*;
 use gpubench_records::{Measurement, files::read};
 
 /// What a worker replies to a request, and how it is lost over it, if it is.
-pub(super) type Replies = (Vec<Reply>, Option<Loss>);
+pub(super) type Replies = (Vec<Reply>, Option<WorkerExit>);
 
 /// The replies to each request, the first of which has the number 1.
 type Script = dyn Fn(usize, &Request) -> Replies + Send + Sync;
@@ -62,7 +62,7 @@ impl Worker for ScriptedWorker {
         _: Duration,
         _: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), WorkerExit> {
         let mut asked = self.scripted.asked.lock().expect("nobody panics with it");
         asked.push((self.number, request.clone()));
         let (replies, lost) = (self.scripted.script)(asked.len(), request);
@@ -99,6 +99,6 @@ pub(super) fn failed(stage: Stage) -> Failure {
     Failure::new(stage, "out of paper")
 }
 
-pub(super) fn killed() -> Loss {
-    Loss::Ended(ExitStatus::from_raw(9))
+pub(super) fn killed() -> WorkerExit {
+    WorkerExit::Exited(ExitStatus::from_raw(9))
 }

@@ -35,7 +35,7 @@ fn a_device_with_locked_clocks_says_so() {
 
 /// The process that launches the work of all others would be seen by every GPU as another program on it.
 #[test]
-fn a_device_that_runs_beside_no_other_has_a_new_worker_after_its_facts() {
+fn a_device_that_runs_alone_has_a_new_worker_after_its_facts() {
     for devices in [["cuda:0", "host"], ["host", "cuda:0"]] {
         let done = measured_with(&plan(&["a"], &devices), &config(1));
         assert!(done.ended.is_ok());

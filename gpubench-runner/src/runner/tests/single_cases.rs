@@ -63,7 +63,7 @@ fn outputs_are_checked_or_there_is_nothing_to_check() {
     assert_eq!(found, Err(failed(Stage::Check)));
 }
 
-/// Each failure is told as what it is.
+/// Each failure is reported with its kind.
 #[test]
 fn a_case_without_a_usable_time_says_why() {
     let known = measurement("clockwork.jsonl");
@@ -114,13 +114,13 @@ fn a_failure_is_confirmed_by_a_new_worker() {
 fn a_case_that_takes_its_limit_is_tried_again_only_in_a_worker_of_its_own() {
     let limit = Duration::from_secs(7);
     let hangs = move |number, _: &Request| match number {
-        2 | 3 => (Vec::new(), Some(Loss::TimedOut(limit))),
+        2 | 3 => (Vec::new(), Some(WorkerExit::TimedOut(limit))),
         _ => (vec![Reply::Tested(Ok(true))], None),
     };
     let (found, asked) =
         with_cases(&config(1), hangs, |cases| ["a", "b"].map(|name| tested(cases, name).is_ok()));
     assert_eq!((found, asked.len()), ([true, false], 3), "the first worker was used, the second was not");
-    let always = move |_, _: &Request| (Vec::new(), Some(Loss::TimedOut(limit)));
+    let always = move |_, _: &Request| (Vec::new(), Some(WorkerExit::TimedOut(limit)));
     let (found, asked) = with_cases(&config(1), always, |cases| tested(cases, "a").is_ok());
     assert_eq!((found, asked.len()), (false, 1));
 }

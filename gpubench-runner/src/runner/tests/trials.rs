@@ -93,7 +93,7 @@ fn each_device_has_a_worker_of_its_own_that_ends_by_itself() {
     assert_eq!(names, expected);
 }
 
-/// Something that an earlier job left behind may be at fault. In this process there is no other to try it in.
+/// The state that an earlier job left may be the cause. In this process there is no other to try it in.
 #[test]
 fn a_failure_is_tried_again_in_a_new_worker() {
     let both = plan(&["checked", "wrong"], &["fake"]);

@@ -1,4 +1,4 @@
-//! Records that are held back until their launches were traced, or until it is known what they write.
+//! Records that are delayed until their launches were traced, or until it is known what they write.
 
 use super::scripted::{Replies, Scripted, job, killed, measurement, record};
 use super::*;
@@ -83,7 +83,7 @@ fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
     let mut known = measurement("gpu.jsonl");
     known.launch.written = Some(Written::new(Bytes(1 << 20), Bytes(256), Bytes(0)));
     let claimed = Bytes(known.counts.writes.expect("it claims some"));
-    let answers = |found: Option<Bytes>, lost: fn() -> Option<Loss>, in_process| {
+    let answers = |found: Option<Bytes>, lost: fn() -> Option<WorkerExit>, in_process| {
         let known = known.clone();
         let script = move |request: &Request| match request {
             Request::Measure(request) => {
@@ -102,13 +102,13 @@ fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
         let workers: Vec<usize> = asked.iter().map(|(worker, _)| *worker).collect();
         (run.records[0].verdict.state, written.changed_on_other_contents, workers)
     };
-    let none: fn() -> Option<Loss> = || None;
+    let none: fn() -> Option<WorkerExit> = || None;
     let (state, changed, workers) = answers(Some(claimed), none, false);
     assert_eq!((state, changed), (State::Valid, Some(claimed)));
     assert_eq!(workers, [1, 1, 2, 2], "what may have gone astray is not used again");
     let (state, changed, _) = answers(Some(Bytes(0)), none, false);
     assert_eq!((state == State::Valid, changed), (false, Some(Bytes(0))), "it writes nothing");
-    let lost: fn() -> Option<Loss> = || Some(killed());
+    let lost: fn() -> Option<WorkerExit> = || Some(killed());
     assert_eq!(answers(Some(claimed), lost, false).1, None, "of a lost worker nothing is known");
     let (_, changed, workers) = answers(Some(claimed), none, true);
     assert_eq!((changed, workers), (None, vec![1, 1]), "this process is not sent astray");
