@@ -147,7 +147,7 @@ fn the_same_is_called_the_same() {
     }
 }
 
-/// At the very end of the band neither `slower` nor `same` is right, and all looks together may say so once in a hundred
+/// At the very end of the band neither `slower` nor `same` is right, and all checks together may say so once in a hundred
 /// times; of 10,000 comparisons 94 did (0.94 %). Here chance may add three standard errors.
 #[test]
 fn at_the_end_of_the_band_decisions_are_rare() {

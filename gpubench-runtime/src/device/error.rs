@@ -1,5 +1,4 @@
-//! The error of any device. In: the error of a device's own room, or a sentence; out: one type that `worker` and the
-//! command line report. The typed error stays its source.
+//! The error of any device, which `worker` and the command line report. The typed error of the device's own module stays its source.
 
 use std::{error::Error, sync::Arc};
 

@@ -1,9 +1,9 @@
-//! The seam towards a device's sensors.
+//! The interface to a device's sensors.
 
 use gpubench_records::Reading;
 use gpubench_stats::Joules;
 
-/// Reads a device's sensors while something is measured, from a thread of its own.
+/// Reads a device's sensors during a measurement, on a separate thread.
 pub trait Monitor: Send {
     /// Reads the sensors.
     fn read(&mut self) -> Reading;

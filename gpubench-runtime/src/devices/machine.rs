@@ -1,4 +1,4 @@
-//! The files in which Linux tells of a machine. In: the root of its file system; out: their texts, and programs by name.
+//! Reads the files in which Linux describes a machine, and finds programs by name.
 
 use std::{env, fs, path::PathBuf};
 
@@ -17,13 +17,13 @@ impl Machine {
         Self { root: "/".into(), path }
     }
 
-    /// A machine whose files lie below `root`, without anything in the environment.
+    /// A machine whose files are below `root`, without anything in the environment.
     #[cfg(test)]
     pub(crate) fn below(root: &std::path::Path) -> Self {
         Self { root: root.to_owned(), path: Vec::new() }
     }
 
-    /// A machine with these files alone, and the folder that they lie in.
+    /// A machine with these files only, and the folder that contains them.
     #[cfg(test)]
     pub(crate) fn of_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
         let root = tempfile::tempdir().expect("a folder");
@@ -36,7 +36,7 @@ impl Machine {
         (root, machine)
     }
 
-    /// Returns the place of an absolute path.
+    /// Returns an absolute path below the root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -46,7 +46,7 @@ impl Machine {
         Some(fs::read_to_string(self.path(path)).ok()?.trim().to_owned())
     }
 
-    /// Reads the value behind `name` and a colon in a file of such lines.
+    /// Reads the value after `name` and a colon in a file of such lines.
     pub(crate) fn value(&self, path: &str, name: &str) -> Option<String> {
         let text = self.read(path)?;
         let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
@@ -56,8 +56,8 @@ impl Machine {
     /// Finds a program, in the user's folders first, then in those that match, the last by name first.
     pub(crate) fn program(&self, name: &str, folders: &[&str]) -> Option<PathBuf> {
         let others = folders.iter().flat_map(|folder| self.matching(folder));
-        let mut places = self.path.iter().cloned().chain(others).map(|folder| folder.join(name));
-        places.find(|place| place.is_file())
+        let mut candidates = self.path.iter().cloned().chain(others).map(|folder| folder.join(name));
+        candidates.find(|candidate| candidate.is_file())
     }
 
     /// Returns the folders that match, the last by name first. A part that is `*` is any folder.

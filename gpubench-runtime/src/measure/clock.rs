@@ -1,5 +1,5 @@
-//! The clock by the device's own counters, read after each group. Memory for the readings of most cases is allocated before the first
-//! sample.
+//! The clock according to the device's own counters, read after each group. Memory for the readings of most cases is allocated before the
+//! first sample.
 
 use gpubench_records::{DeviceClock, GroupClock};
 use gpubench_stats::{Hertz, Nanoseconds, units::Range};
@@ -7,7 +7,7 @@ use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 /// The number of groups that a case mostly stays below: those of 3 s that take 5 ms each.
 pub(super) const USUAL_GROUPS: usize = 600;
 
-/// A clock that moves by more than this, as a fraction, is still on its way. Readings of a steady one agree to 0.1 %.
+/// A clock that changes by more than this fraction is not steady yet. Readings of a steady clock agree within 0.1 %.
 const MOVED: f64 = 0.005;
 
 /// The readings taken after the groups.
@@ -28,7 +28,7 @@ impl ClockReadings {
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
     }
 
-    /// Returns true if the readings behind the last two groups differ by this fraction at most, or if there are none.
+    /// Returns true if the readings after the last two groups differ by this fraction at most, or if there are none.
     pub(super) fn agree(&self, fraction: f64) -> bool {
         match &self.groups[..] {
             [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
@@ -46,7 +46,7 @@ impl ClockReadings {
         let third = self.groups.len() / 3;
         let sum = |groups: &[GroupClock]| groups.iter().map(|group| group.clock.as_f64()).sum::<f64>();
         let (first, last) = (sum(&self.groups[..third]), sum(&self.groups[self.groups.len() - third..]));
-        // Of fewer than three groups there is no third: the ratio of nothing to nothing is no number, and not more than any.
+        // With fewer than three groups, the ratio is NaN, and the comparison false.
         (last / first - 1.0).abs() > MOVED
     }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_are_summarised_beside_those_of_the_warm_up() {
+    fn readings_are_summarised_with_those_of_the_warm_up() {
         let samples = readings(&[1900, 2000, 1980]);
         let clock = samples.after(&readings(&[1200, 1800])).expect("it was read");
         let range = |low: u64, high: u64| Range::of([Hertz(low * 1_000_000), Hertz(high * 1_000_000)]);

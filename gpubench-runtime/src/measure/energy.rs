@@ -1,6 +1,5 @@
-//! The energy of a launch. In: a sampler whose case has just been sampled, and a device that counts its energy; out: an
-//! [`Energy`], or the reason why there is none. The device updates its counter a few times a second, so launches run
-//! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
+//! The energy of a launch. The device updates its energy counter a few times a second, so launches run back-to-back for a second or more,
+//! and the result is the counter's growth from one update to a later one.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -9,8 +8,8 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::{EnergyMeasurement, threads};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
-/// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST` or than
-/// the case has left.
+/// Back-to-back launches run at least this long, then until there are enough updates, at most `LONGEST` and at most the time left for the
+/// case.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(2);
 /// The updates needed between the first that counts and the last; with fewer there is no result.
@@ -19,13 +18,13 @@ const LEAST_UPDATES: usize = 10;
 const PERIOD: Duration = Duration::from_millis(2);
 /// The time between two readings of the power sensor.
 const SENSOR_PERIOD: Duration = Duration::from_millis(50);
-/// The target time of the launches that are waited for together.
-const TOGETHER: Nanoseconds = Nanoseconds(50e6);
-/// The largest number of launches that are waited for together.
-const MOST_TOGETHER: f64 = 16_384.0;
+/// The target time of the launches between two synchronizations.
+const BATCH_TIME: Nanoseconds = Nanoseconds(50e6);
+/// The largest number of launches between two synchronizations.
+const MAX_BATCH: f64 = 16_384.0;
 
-/// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and for no longer than `left` by this
-/// machine's clock.
+/// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and at most for `left` on the host's
+/// clock.
 pub(crate) fn energy(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
@@ -34,9 +33,9 @@ pub(crate) fn energy(
 ) -> Result<EnergyMeasurement, String> {
     monitor.energy().ok_or("the device does not count its energy")?;
     let deadline = Instant::now() + left.min(LONGEST);
-    let together = (TOGETHER / each.max(Nanoseconds(1.0))).clamp(1.0, MOST_TOGETHER) as usize;
+    let batch = (BATCH_TIME / each.max(Nanoseconds(1.0))).clamp(1.0, MAX_BATCH) as usize;
     let mut launch = || {
-        let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
+        let launched = sampler.back_to_back(batch).map_err(|failure| failure.to_string())?;
         launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
     };
     // The capture, and a device that has idled since the last sample, stay outside the measurement.
@@ -192,7 +191,7 @@ mod tests {
         assert_eq!(refused(Some(failure)), Err("launch: out of paper".to_owned()));
     }
 
-    /// A counter that grows by 700 W, and is updated when so much time has passed.
+    /// A counter that grows by 700 W, and is updated once per `period`.
     struct Grows {
         begin: Instant,
         period: Duration,
@@ -261,7 +260,7 @@ mod tests {
         let per_launch = measured.power.during(measured.wall_time) / measured.launches as f64;
         assert_eq!(measured.per_launch, per_launch);
         assert_eq!(measured.sensor_power, Some(Watts(690.0)));
-        // Every third update is 50 ms behind the last that was asked for.
+        // Every third update is 50 ms after the last one that was read.
         assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
     }
 

@@ -1,10 +1,9 @@
-//! Samples that other programs interrupted. In: event times, and a mark for each of those that were; out: the event times to judge a launch
-//! by, and the others.
+//! Separates samples that other programs interrupted from the others.
 
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
-/// Returns the undisturbed ones and the interrupted ones of `events`; nothing if none is left out, or if too few would be left for an
-/// interval. `marks` are true for those that something interrupted, and may begin before the first.
+/// Returns the undisturbed and the interrupted `events`; `None` if no event was interrupted, or if the undisturbed ones are too few for an
+/// interval. `marks` are true for interrupted events, and may begin before the first.
 pub(super) fn split(events: &[Nanoseconds], marks: Option<&[bool]>) -> Option<[Vec<Nanoseconds>; 2]> {
     let marks = marks?;
     let marks = &marks[marks.len().checked_sub(events.len())?..];
@@ -31,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_samples_are_told_from_others() {
+    fn interrupted_samples_are_separated() {
         let events = events(8);
         let marks = [true, false, false, true, false, false, false, false, true, false];
         let [undisturbed, interrupted] = split(&events, Some(&marks)).expect("six are enough");

@@ -34,7 +34,7 @@ struct FakeSampler {
     back_to_back: usize,
     /// The launch that fails, if one does.
     fails_at: Option<usize>,
-    /// The device's clock after so many launches, if it has counters.
+    /// The device's clock after this many launches, if it has counters.
     clock: Option<fn(usize) -> u64>,
 }
 
@@ -55,7 +55,7 @@ impl FakeSampler {
         }
     }
 
-    /// A sampler whose launches take this machine so long, and the device next to nothing.
+    /// A sampler whose launches take this many `milliseconds` of the host, and almost no time of the device.
     fn of_host(time: fn(usize) -> f64, milliseconds: u64) -> Self {
         let busy = Duration::from_millis(milliseconds);
         let timer = Timer::new(STEP).with_empty_span(OVERHEAD);
@@ -160,11 +160,11 @@ fn samples_are_warm_up_while_the_clock_moves() {
 }
 
 #[test]
-fn a_steady_launch_ends_at_the_second_look_with_enough_samples() {
+fn a_steady_launch_ends_at_the_second_check_with_enough_samples() {
     let (samples, _) = measured(&mut FakeSampler::new(steady), &Sampling::USUAL);
     let taken = samples.event_times.len();
     assert!(samples.converged && taken >= MIN_SAMPLES, "{taken}");
-    // Two looks at groups of 8: no more than that is taken.
+    // Two checks of groups of 8: no more samples are taken.
     assert!(taken <= MIN_SAMPLES + 16, "{taken}");
 }
 
@@ -242,7 +242,7 @@ fn a_failure_says_how_far_the_case_had_come() {
     assert!(matches!(last, Some(Step::Samples(1..=12))), "{last:?}");
 }
 
-/// Sampling by the stop rule for at most so many seconds, after a warm-up of a tenth of that, five times that at most.
+/// Sampling according to the stop rule for at most this many seconds, after a warm-up of a tenth of that, five times that at most.
 fn budget(seconds: f64) -> Sampling {
     Sampling {
         precision: 1e-9,
@@ -272,8 +272,8 @@ fn a_group_ends_within_its_budget() {
     assert!((85..=100).contains(&samples.event_times.len()), "{}", samples.event_times.len());
 }
 
-/// The budget of 3 s is for all launches: the checked one, the warm-up, the samples, and two on fresh inputs. Of a launch of 0.3 s it has
-/// room for six samples, of one of 0.6 s for one after the warm-up; of a longer one the warm-up is all there is.
+/// The budget of 3 s is for all launches: the checked one, the warm-up, the samples, and two on fresh inputs. It allows six
+/// samples of a launch of 0.3 s, one of 0.6 s after the warm-up, and only the warm-up of a longer one.
 #[test]
 fn all_launches_of_a_case_count() {
     type Case = (fn(usize) -> f64, usize, usize);
@@ -359,7 +359,7 @@ fn the_time_of_a_group_may_be_none() {
         sampler.cost = Nanoseconds(cost);
         let (samples, _) = measured(&mut sampler, &budget(0.1));
         let faults = samples.clock_faults.expect("there are some");
-        // In no time there is no room for a sample.
+        // No time allows no sample.
         let found = if cost == 0.0 { faults.overfull_groups } else { faults.untimed_groups };
         assert_eq!(found, faults.groups, "{cost}: {faults}");
         assert!(samples.device_time.is_finite() && samples.warm_up.elapsed.is_finite(), "{cost}");
@@ -380,10 +380,10 @@ fn a_group_is_no_longer_than_this_machines_clock_saw() {
 #[test]
 fn a_timer_that_reads_no_times_is_refused() {
     for broken in [f64::NAN, f64::INFINITY, -1.0] {
-        for place in 0..3 {
+        for index in 0..3 {
             let mut sampler = FakeSampler::new(steady);
             let timer = &mut sampler.timer;
-            *[&mut timer.resolution, &mut timer.overhead, &mut timer.empty_span][place] = Nanoseconds(broken);
+            *[&mut timer.resolution, &mut timer.overhead, &mut timer.empty_span][index] = Nanoseconds(broken);
             let failed = measure(&mut sampler, &Sampling::USUAL, later(), None, &mut |_| ());
             let failed = failed.expect_err("it is no timer").to_string();
             assert!(failed.starts_with("sampling: broken clock: the timer's step is "), "{failed}");
@@ -479,7 +479,7 @@ fn what_would_need_hours_is_given_up() {
     assert!((0.3..0.6).contains(&spent.as_seconds()), "{spent:?}");
 }
 
-/// A sampler that tells when its samples began. Some readings of its clock are no times.
+/// A sampler that returns when its samples began. Some readings of its clock are invalid.
 struct Started {
     sampler: FakeSampler,
     broken: bool,
@@ -489,7 +489,7 @@ impl Sampler for Started {
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let first = self.sampler.launches;
         let mut group = self.sampler.group(samples)?;
-        // One sample begins 200 µs behind the other.
+        // Each sample begins 200 µs after the previous one.
         let start = |launch: usize| Nanoseconds(2e5 * launch as f64);
         group.starts = (first..self.sampler.launches).map(start).collect();
         if self.broken {

@@ -1,5 +1,4 @@
-//! Reads a device's sensors during a measurement, from a thread of its own. In: a [`Monitor`], and the time span of the
-//! samples; out: the [`Conditions`] in that span.
+//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the samples were taken.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
     use gpubench_stats::units::Range;
 
-    /// A device that is one degree warmer at each reading. Tells when nobody reads it any more.
+    /// A device that is one degree warmer at each reading. Records when it is dropped.
     struct Warms {
         degrees: Arc<AtomicU32>,
         is_gone: Arc<AtomicBool>,
@@ -106,7 +105,7 @@ mod tests {
         (Watch::start(Box::new(monitor)), degrees, is_gone)
     }
 
-    /// Waits until the device was read at so many degrees.
+    /// Waits until the device was read at this many degrees.
     fn wait(degrees: &AtomicU32, until: u32) {
         while degrees.load(Ordering::SeqCst) <= until {
             thread::sleep(Duration::from_millis(1));

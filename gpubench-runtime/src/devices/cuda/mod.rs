@@ -269,7 +269,7 @@ impl Device for Cuda {
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
-        let Some((free, total)) = out_of_memory.then(watch::memory::room).flatten() else {
+        let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total).flatten() else {
             return Some(call.to_string());
         };
         Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))

@@ -11,7 +11,7 @@ use gpubench_records::Failure;
 const THREADS: u32 = 32;
 
 /// Launches `work` this many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
-/// launch goes an empty kernel with `number` + 1 blocks, which tells the case.
+/// launch goes an empty kernel with `number` + 1 blocks, which identifies the case.
 pub(crate) fn profile(
     device: &Cuda,
     work: &mut dyn Work,

@@ -19,16 +19,15 @@ const ENOUGH: usize = 4_000;
 const MOST_READINGS: usize = 1 << 20;
 /// The longest of the waits, in rounds of some tenths of a nanosecond: several steps of a usual clock.
 const LONGEST_WAIT: usize = 256;
-/// So many readings may show that a step is long. Fewer differences are enough then.
+/// After this many readings, fewer differences are enough: the step is long.
 const LONG_STEP: usize = 16_000;
 const ENOUGH_LONG: usize = 8;
 
-/// Differences up to this multiple of the smallest one are looked at. Of longer ones, a small error of the step makes another
-/// multiple.
+/// Differences up to this multiple of the smallest one are used. For longer ones, a small error of the step would change the multiple.
 const MULTIPLE: u64 = 8;
 /// A difference of two readings in whole nanoseconds is off by less than one; a tenth is for the error of the step that is tried.
 const ROUNDING: f64 = 1.1;
-/// A step up to this is not told from 1 ns.
+/// A step up to this cannot be distinguished from 1 ns.
 const SHORTEST: f64 = 3.5;
 /// Steps that are tried after each other differ by this factor.
 const NEXT: f64 = 0.9995;
@@ -39,7 +38,7 @@ pub(super) fn step() -> Nanoseconds {
     step_of(&differences(|| origin.elapsed().as_nanos() as u64, wait))
 }
 
-/// Waits for so many rounds, which the compiler cannot leave out.
+/// Waits for this many iterations, which the compiler cannot remove.
 fn wait(rounds: usize) {
     for round in 0..rounds {
         black_box(round);
@@ -55,7 +54,7 @@ fn differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
             break;
         }
         let begin = now();
-        // A stride that no wait comes back to before all others had their turn.
+        // A stride that repeats no wait before all others were used.
         wait(reading * 37 % LONGEST_WAIT);
         differences.extend(Some(now() - begin).filter(|difference| *difference > 0));
     }
@@ -65,13 +64,15 @@ fn differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
 /// Returns the largest step that these differences are multiples of, as far as whole nanoseconds can show; 1 ns without any.
 fn step_of(differences: &[u64]) -> Nanoseconds {
     let Some(smallest) = differences.iter().copied().min() else { return Nanoseconds(1.0) };
-    let near = || differences.iter().copied().filter(|difference| *difference <= MULTIPLE * smallest);
+    let short_differences =
+        || differences.iter().copied().filter(|difference| *difference <= MULTIPLE * smallest);
     let multiple = |difference: u64, step: f64| (difference as f64 / step).round();
-    let fits = |step: f64| near().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING);
+    let fits =
+        |step: f64| short_differences().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING);
     let tried = std::iter::successors(Some(smallest as f64 + 1.0), |step| Some(step * NEXT));
     let found = tried.take_while(|step| *step > SHORTEST).find(|step| fits(*step));
     found.map_or(Nanoseconds(1.0), |step| {
-        let (sum, multiples) = near().fold((0.0, 0.0), |(sum, multiples), difference| {
+        let (sum, multiples) = short_differences().fold((0.0, 0.0), |(sum, multiples), difference| {
             (sum + difference as f64, multiples + multiple(difference, step))
         });
         Nanoseconds(sum / multiples)
@@ -248,7 +249,7 @@ mod empty_launch_tests {
     }
 
     #[test]
-    fn a_copy_of_16_kib_is_told_from_nothing() {
+    fn a_copy_of_16_kib_is_distinguished_from_nothing() {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
             let removed = judged(|| ());
@@ -300,8 +301,8 @@ mod threads_tests {
 
     #[test]
     fn counts_read_as_linux_writes_them() {
-        let told = read("989850 3021 2\n").expect("they are counts");
-        assert_eq!(told, ThreadTime { ran: Nanoseconds(989_850.0), waited: Nanoseconds(3_021.0) });
+        let time = read("989850 3021 2\n").expect("they are counts");
+        assert_eq!(time, ThreadTime { ran: Nanoseconds(989_850.0), waited: Nanoseconds(3_021.0) });
         assert_eq!([read(""), read("17"), read("- - -")], [None; 3]);
     }
 

@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(found(&older), expected);
     }
 
-    /// A machine that tells nothing is no reason to fail.
+    /// A machine without these files is no failure.
     #[test]
-    fn nothing_told_is_nothing_found() {
+    fn without_files_nothing_is_found() {
         assert_eq!(found(&[]), ["Good CPU governor: unknown, as in most virtual machines"]);
     }
 }

@@ -143,8 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// Words, each of which tells where the next one is, at a distance that is another each time: no processor reads ahead. With memory that
-    /// is known, or not.
+    /// A linked list of words with varying distances, so that no processor prefetches. The flag tells whether its memory is known.
     struct Chain(Vec<usize>, bool);
 
     impl Chain {

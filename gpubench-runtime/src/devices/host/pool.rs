@@ -17,13 +17,13 @@ use gpubench_records::threads;
 #[derive(Clone)]
 pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
-    placement: Option<Placement>,
+    pinning: Option<ThreadPinning>,
     stream: Stream,
 }
 
 thread_local! {
-    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread; a
-    // thread belongs to one pool for good.
+    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread. A thread belongs to one pool
+    // only.
     static POOL: OnceCell<PinnedPool> = const { OnceCell::new() };
 }
 
@@ -39,17 +39,17 @@ impl PinnedPool {
             let built = built.map_err(|error| {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
-            let placement = Placement::of(&built);
+            let pinning = ThreadPinning::of(&built);
             let built = Arc::new(built);
             let pool_of_stream = Arc::clone(&built);
             let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
-            Ok(pool.get_or_init(|| Self { pool: built, placement, stream }).clone())
+            Ok(pool.get_or_init(|| Self { pool: built, pinning, stream }).clone())
         })
     }
 
     /// Moves the calling thread, which measures, to the processor that the others leave it.
     pub(super) fn take_place(&self) {
-        self.placement.iter().copied().for_each(Placement::take);
+        self.pinning.iter().copied().for_each(ThreadPinning::take);
     }
 
     /// Returns the stream that launch functions take.
@@ -84,15 +84,15 @@ impl PinnedPool {
     }
 }
 
-/// The place of the calling thread.
+/// The processor of the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Placement {
+struct ThreadPinning {
     own: usize,
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Placement {
-    /// No other system lets threads be pinned: its scheduler places them.
+impl ThreadPinning {
+    /// Only Linux lets threads be pinned.
     fn of(_: &ThreadPool) -> Option<Self> {
         None
     }
@@ -103,10 +103,10 @@ impl Placement {
 }
 
 #[cfg(target_os = "linux")]
-impl Placement {
-    /// Pins all threads of `pool` but the calling one. Returns the place of that; nothing if the operating system does not let
-    /// threads be pinned, or if the pool is of another size than what this process may use: then nobody knows which processors are
-    /// best.
+impl ThreadPinning {
+    /// Pins all threads of `pool` except the calling one, and returns the processor of that one. `None` if the operating system does not let
+    /// threads be pinned, or if the number of threads differs from the number of processors that this process may use: then the best
+    /// processors are unknown.
     fn of(pool: &ThreadPool) -> Option<Self> {
         let processors = processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
@@ -115,14 +115,14 @@ impl Placement {
         placed.into_iter().all(|placed| placed).then_some(Self { own: processors[0] })
     }
 
-    /// Moves the calling thread to its place, if it may run there. It may run wherever it might before.
+    /// Moves the calling thread to its processor, if it may run there. The set of processors that it may use is unchanged.
     fn take(self) {
         if sched_getcpu() == self.own {
             return;
         }
         let Ok(allowed) = sched_getaffinity(None) else { return };
         if allowed.is_set(self.own) && sched_setaffinity(None, &only(self.own)).is_ok() {
-            // It may again what it might a moment ago.
+            // Restores the set of allowed processors.
             _ = sched_setaffinity(None, &allowed);
         }
     }
@@ -164,13 +164,13 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len()).use_current_thread();
             let pool = pool.build().expect("it starts");
-            let Some(placement) = Placement::of(&pool) else { panic!("Linux lets threads be pinned") };
+            let Some(pinning) = ThreadPinning::of(&pool) else { panic!("Linux lets threads be pinned") };
             let mut all = pool.broadcast(|_| may_use());
             assert_eq!(all.remove(0), before, "the calling thread may use all");
-            placement.take();
+            pinning.take();
             assert_eq!(may_use(), before, "nor does it lose any by being moved");
             let mut each: Vec<usize> = all.concat();
-            each.push(placement.own);
+            each.push(pinning.own);
             each.sort_unstable();
             assert_eq!(each, before, "each has another");
             assert_eq!(thread::spawn(may_use).join().expect("no panic"), before, "nor is its child pinned");
@@ -184,7 +184,7 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len() + 1).use_current_thread();
             let pool = pool.build().expect("it starts");
-            assert_eq!(Placement::of(&pool), None);
+            assert_eq!(ThreadPinning::of(&pool), None);
             assert!(pool.broadcast(|_| may_use()).into_iter().all(|may_use| may_use == before));
         });
         checked.join().expect("it holds");
@@ -195,10 +195,10 @@ mod tests {
         let checked = thread::spawn(|| {
             let before = may_use();
             for own in before.clone() {
-                Placement { own }.take();
+                ThreadPinning { own }.take();
                 assert_eq!(may_use(), before);
             }
-            Placement { own: CpuSet::MAX_CPU - 1 }.take();
+            ThreadPinning { own: CpuSet::MAX_CPU - 1 }.take();
             assert_eq!(may_use(), before);
         });
         checked.join().expect("it holds");

@@ -114,7 +114,7 @@ fn a_budget_ends_what_is_not_decided() {
     assert_eq!(rounds.begun % 2, 0, "rounds are in pairs");
 }
 
-/// A number of pairs is taken as it is, and the one look at their end may use up the whole error.
+/// A requested number of pairs is taken exactly, and the one check at their end may use up the whole error probability.
 #[test]
 fn a_number_of_pairs_has_one_look() {
     let (compared, rounds) = compared(&[0.1, 0.1, 0.12, 0.12], &FIXED);
@@ -133,7 +133,7 @@ fn a_comparison_is_decided_at_a_look_by_the_confidence_of_that_look() {
     let ratio = found.comparison.ratio.expect("it is known");
     assert_eq!(look_after(rounds.begun), Some(ratio.confidence), "{} rounds", rounds.begun);
     assert!(rounds.begun < 24, "it ends once it is decided");
-    // A budget that ends between two looks leaves that of the next.
+    // A budget that ends between two checks uses the error probability of the next.
     for limit in [0.1, 0.12, 0.14, 0.16, 0.18] {
         let sampling = Sampling { max_time: Nanoseconds::from_seconds(limit), ..Sampling::USUAL };
         let (spent, rounds) = compared(SCATTERED, &sampling);

@@ -95,7 +95,7 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     assert_eq!(samples.interrupted_count, 35);
 }
 
-/// Beside other programs a row goes on for 0.3 s, though its times agree: all of them may be of another program's turn.
+/// If other programs run, sampling takes 0.3 s, even if the times agree: all of them may be within another program's time slice.
 #[test]
 fn a_short_launch_goes_on_until_the_others_let_go() {
     let mut sampler =
@@ -135,7 +135,7 @@ fn a_row_of_the_cpu_goes_on_until_its_interval_is_no_wider_than_a_valid_one() {
     }
 }
 
-/// Ten times as long a launch, of which the budget has room for a hundred: a valid width would need more.
+/// A launch ten times as long, of which the budget allows a hundred: a valid width would need more.
 #[test]
 fn a_row_of_the_cpu_without_hope_of_a_valid_width_is_given_up() {
     let noisy = |launch: usize| 50e3 + 100e3 * (launch * 7_919 % 10_007) as f64 / 10_006.0;

@@ -1,8 +1,8 @@
-//! The end of a warm-up and of the samples: the last look, and what a launch that never settles may take.
+//! The end of a warm-up and of the samples: the final check, and the time of a launch that never becomes steady.
 
 use super::*;
 
-/// What a budget paid for is all looked at, and the result did not choose the moment: one look is enough there.
+/// When the budget ends, all samples are checked, and the result did not choose that moment: one check is enough.
 #[test]
 fn the_last_look_is_at_all_that_a_budget_paid_for() {
     let mut ends = Vec::new();
@@ -63,7 +63,7 @@ fn a_cheap_launch_is_known_better_than_it_has_to_be() {
     assert!(samples.event_times.len() <= 64, "{}", samples.event_times.len());
 }
 
-/// A budget without room for six samples is exceeded for them where that is said to be enough, and by no more than it says.
+/// A budget too short for six samples is exceeded for them, up to `extended_max_time`.
 #[test]
 fn an_interval_may_take_longer_than_a_budget() {
     let samples_of = |cost: f64, interval_time: f64| {

@@ -1,5 +1,4 @@
-//! Launches that reach one limit of a GPU and are held back by nothing else. In: the limit; out: such a launch, and its
-//! amount of work. The sources and PTX of the kernels lie in `kernels/`.
+//! Launches that one limit of a GPU bounds and nothing else. The sources and PTX of the kernels are in `kernels/`.
 
 use gpubench_driver::sys;
 
@@ -44,7 +43,7 @@ impl Mover {
     }
 }
 
-/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers hold at once.
+/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers allow at once.
 const COMPUTERS: u32 = 256;
 const COMPUTING: u32 = 2;
 const WARP: u64 = 32;
@@ -55,7 +54,7 @@ const TILES: u64 = 32;
 /// A launch that reaches a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CeilingLaunch {
-    /// The benchmark's name. A compute kernel has the same name, behind a prefix.
+    /// The benchmark's name. A compute kernel has the same name, after a prefix.
     pub(crate) name: &'static str,
     /// The limit it reaches.
     pub(crate) limit: CeilingLimit,

@@ -52,7 +52,7 @@ const PREQUEUED: usize = 3;
 /// The assumed time to enqueue the first group.
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
-/// Enqueues each group on the stream anew, behind a delay that lasts about as long as the enqueueing.
+/// Enqueues each group on the stream, after a delay that takes about as long as the enqueueing.
 pub(crate) struct StreamPath {
     /// The time it took to enqueue the last group.
     enqueueing: Duration,

@@ -197,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn launches_lie_behind_marks_and_flushes() {
+    fn launches_come_after_marks_and_flushes() {
         assert_eq!(changed(|_| {}), Ok(vec![20.0, 21.0]));
     }
 
     #[test]
-    fn what_is_missing_doubled_or_broken_is_told() {
+    fn missing_doubled_or_broken_records_are_reported() {
         let refused = |change: fn(&mut Vec<Activity>), words: &str| {
             let refused = changed(change).expect_err(words);
             assert!(refused.contains(words), "{refused}");

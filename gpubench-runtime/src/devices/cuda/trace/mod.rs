@@ -117,7 +117,7 @@ const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
 const UNCOUNTED: usize = 2;
 /// The additional time of a launch, for its flush and for tracing.
 const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
-/// The pieces that are reported by name.
+/// The number of operations that are reported by name.
 const NAMED: usize = 32;
 
 /// Traces launches of `work` after the samples of its case, and returns their times by CUPTI with their pieces.

@@ -1,5 +1,5 @@
 //! The driver's calls of a launch: work that timing would miss, since it went to other streams than the given one, and
-//! observations of what the launch does beside its work on that stream. The given stream may wait for another by an event; such
+//! observations of what the launch does in addition to its work on that stream. The given stream may wait for another by an event; such
 //! work is timed.
 
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64
     streams
 }
 
-/// Counts the work of a launch captured on `own` that went elsewhere and was not waited for: no graph contains it.
+/// Counts the work of a launch captured on `own` that went to other streams and was not waited for: no graph contains it.
 pub(crate) fn escaped(own: CUstream, calls: &[DriverCall]) -> usize {
     others(own, calls, true).into_values().sum()
 }
@@ -55,13 +55,13 @@ pub(crate) fn still_running(own: CUstream, calls: &[DriverCall]) -> Result<usize
     let destroyed = |stream: u64| calls.contains(&DriverCall::Destroyed(stream));
     let mut running = 0;
     for stream in others.into_keys().filter(|stream| !destroyed(*stream)) {
-        running += usize::from(goes_on(stream as CUstream)?);
+        running += usize::from(is_still_busy(stream as CUstream)?);
     }
     Ok(running)
 }
 
 /// Returns true if a stream has work left, and is still busy once its end would have been reported.
-fn goes_on(stream: CUstream) -> Result<bool, CallError> {
+fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
     let begin = Instant::now();
     loop {
         // SAFETY: the launch has just used the stream, and not destroyed it.
@@ -100,7 +100,7 @@ const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 /// A launch waits for work if it asks this many times back-to-back whether that work is done.
 const SPINS: usize = 2;
 
-/// Returns what a launch of these calls does beside its work on `own`, the gravest first.
+/// Returns what a launch with these calls does in addition to its work on `own`, the gravest first.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
     let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
     let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];
@@ -207,28 +207,28 @@ mod tests {
         DriverCall::Enqueued { stream, captured: false, work }
     }
 
-    fn told(calls: &[DriverCall]) -> Vec<String> {
+    fn observed(calls: &[DriverCall]) -> Vec<String> {
         observations(7 as CUstream, calls).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn work_on_the_given_stream_is_nothing_to_tell() {
-        assert_eq!(told(&[on(7, Enqueued::Memset(64)), on(7, Enqueued::Copy(64))]), [""; 0]);
+        assert_eq!(observed(&[on(7, Enqueued::Memset(64)), on(7, Enqueued::Copy(64))]), [""; 0]);
     }
 
     #[test]
-    fn the_default_stream_is_told_apart_from_a_blocking_copy() {
+    fn the_default_stream_is_distinguished_from_a_blocking_copy() {
         let waited = |call| DriverCall::Waited { stream: Some(0), call };
         assert_eq!(
-            told(&[on(0, Enqueued::Memset(1)), on(7, Enqueued::Memset(1))]),
+            observed(&[on(0, Enqueued::Memset(1)), on(7, Enqueued::Memset(1))]),
             ["work elsewhere: 1 piece of the launch's work on the default stream"]
         );
         assert_eq!(
-            told(&[on(0, Enqueued::CopyOut(0)), waited("cuMemcpyDtoH_v2")]),
+            observed(&[on(0, Enqueued::CopyOut(0)), waited("cuMemcpyDtoH_v2")]),
             ["waits for the GPU: cuMemcpyDtoH_v2"]
         );
         assert_eq!(
-            told(&[on(0, Enqueued::Memset(1)), waited("cuStreamSynchronize")]),
+            observed(&[on(0, Enqueued::Memset(1)), waited("cuStreamSynchronize")]),
             [
                 "waits for the GPU: cuStreamSynchronize",
                 "work elsewhere: 1 piece of the launch's work on the default stream"
@@ -241,8 +241,8 @@ mod tests {
         let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
         let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
         let asks = ["asks if work is done: cuStreamQuery and 1 call"];
-        assert_eq!(told(&[polled(1), answered.clone()]), asks);
-        assert_eq!(told(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
+        assert_eq!(observed(&[polled(1), answered.clone()]), asks);
+        assert_eq!(observed(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
             DriverCall::SwitchedContext("cuCtxSetCurrent"),
             DriverCall::Failed { call: "cuLaunchKernel", code: 1 },
         ];
-        let [failed, rest @ ..] = &told(&calls)[..] else { panic!("there are some") };
+        let [failed, rest @ ..] = &observed(&calls)[..] else { panic!("there are some") };
         assert!(
             failed.starts_with("failed call: cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE)"),
             "{failed}"

@@ -1,4 +1,4 @@
-//! Write detection: looks at the memory that a launch can reach. In: the allocations of this process, as the driver's
+//! Write detection: checks the memory that a launch can reach. In: the allocations of this process, as the driver's
 //! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
 //! and writes a table of [`PRINTS`] words, whatever the size of the memory.
 
@@ -24,7 +24,7 @@ const SMALLEST: u64 = 512;
 /// The threads of a block of these kernels.
 const THREADS: u32 = 256;
 
-/// An allocation under write detection; its fingerprints lie in the table from `first` on.
+/// An allocation under write detection; its fingerprints are in the table from `first` on.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
@@ -115,7 +115,7 @@ impl WriteDetector {
         }
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
-        if managed > 0 && room().is_none_or(|(free, _)| Bytes(managed) > free) {
+        if managed > 0 && free_and_total().is_none_or(|(free, _)| Bytes(managed) > free) {
             return Err(DeviceError::new("there is more managed memory than the device has free"));
         }
         Regions::of(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
@@ -159,8 +159,8 @@ impl WriteDetector {
             let counts = self.changed.address();
             // SAFETY: there are as many words.
             check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * COUNTS, self.stream) })?;
-            for (place, region) in (0..).zip(together) {
-                self.fingerprint(table, region, regions.block, counts + 8 * place)?;
+            for (index, region) in (0..).zip(together) {
+                self.fingerprint(table, region, regions.block, counts + 8 * index)?;
             }
             self.wait()?;
             let mut bytes = [0_u64; COUNTS];
@@ -263,7 +263,7 @@ pub(crate) fn next_number() -> u64 {
 }
 
 /// Returns the free and the total memory of the device.
-pub(crate) fn room() -> Option<(Bytes, Bytes)> {
+pub(crate) fn free_and_total() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are valid for writing a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
@@ -278,7 +278,7 @@ mod tests {
         Memory { address, bytes, kind: MemoryKind::Device, number: address }
     }
 
-    /// Checks that no two regions share a word of the table, and that none lies behind its end.
+    /// Checks that no two regions share a word of the table, and that none is after its end.
     #[test]
     fn there_is_a_word_for_each_block() {
         for all in [

@@ -19,8 +19,8 @@ use gpubench_stats::{Bytes, format};
 
 /// The most kernels of a launch that are reported.
 const MOST_KERNELS: usize = 4;
-/// The delay before a launch that is looked at again.
-const BEHIND: Duration = Duration::from_micros(300);
+/// The delay before a launch that is observed again.
+const OBSERVATION_DELAY: Duration = Duration::from_micros(300);
 /// A launch leaks if this many launches one after another each keep memory.
 const KEEPING_LAUNCHES: usize = 8;
 /// The most allocations for which write detection tries each one.
@@ -81,7 +81,7 @@ pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Ve
         reset(device, work)?;
         let allocated = allocated();
         // Without the delay, work may have ended before the launch asks for it.
-        device.kernels.delay(BEHIND, device.stream)?;
+        device.kernels.delay(OBSERVATION_DELAY, device.stream)?;
         let (launched, calls) = gpubench_driver::watch(|| work.launch());
         launched?;
         synchronize(device)?;
@@ -206,10 +206,10 @@ fn written(
     Ok(written)
 }
 
-/// The reason why outputs in new memory are not looked at.
+/// The reason why outputs in new memory are not checked.
 const ALLOCATES: &str = "the launch allocates memory";
 
-/// Returns the reason why a launch of these calls may have written memory that is not looked at.
+/// Returns the reason why a launch with these calls may have written memory that is not checked.
 fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let works = || {
         calls.iter().filter_map(|call| match call {

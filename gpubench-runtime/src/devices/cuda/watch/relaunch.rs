@@ -1,11 +1,11 @@
 //! Launches after the samples, compared with a launch on fresh inputs, whose memory [`Outputs`] keeps. A launch that returns an
-//! earlier result, or skips work that looks done, shows by what it writes and by its time.
+//! earlier result, or skips work that looks done, is detected by what it writes and by its time.
 
 use std::time::Duration;
 
 use gpubench_driver::{Memory, MemoryKind, sys};
 
-use super::memory::{Fingerprints, Region, Regions, WriteDetector, room};
+use super::memory::{Fingerprints, Region, Regions, WriteDetector, free_and_total};
 use super::{reset, synchronize};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
@@ -13,7 +13,7 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The most allocations of which each is looked at for changes.
+/// The most allocations that are each checked for changes.
 const MOST_REGIONS: usize = 64;
 /// The most memory that is copied, and the part of the free memory that a copy may take.
 const MOST_COPIED: Bytes = Bytes(4 << 30);
@@ -22,7 +22,7 @@ const PART_OF_FREE: u64 = 4;
 /// meets each of them in each of its states.
 const REWRITES: usize = 6;
 /// A launch writes other blocks than another one if the blocks that differ are this many times those that it writes.
-const ELSEWHERE: f64 = 1.25;
+const OTHER_BLOCKS: f64 = 1.25;
 /// The delay before a launch, in which the host enqueues it.
 const DELAY: Duration = Duration::from_micros(300);
 
@@ -33,11 +33,11 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// Copies the device's own memory among `regions`, if there is room for it.
+    /// Copies the device's own memory among `regions`, if there is enough memory.
     pub(super) fn of(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
-        let (bytes, (free, _)) = (regions.bytes(), room()?);
+        let (bytes, (free, _)) = (regions.bytes(), free_and_total()?);
         let fits = bytes > Bytes::ZERO && bytes <= MOST_COPIED && bytes <= free / PART_OF_FREE;
         if !fits || regions.regions.len() > MOST_REGIONS {
             return None;
@@ -46,27 +46,27 @@ impl Shadow {
         let shadow = Self { regions, copy };
         shadow
             .pairs()
-            .try_for_each(|(memory, place)| copied(place, memory.address, memory.bytes, detector))
+            .try_for_each(|(memory, copy)| copied(copy, memory.address, memory.bytes, detector))
             .and_then(|()| detector.wait())
             .ok()?;
         Some(shadow)
     }
 
-    /// Returns each region with the place of its copy.
+    /// Returns each region with the address of its copy.
     fn pairs(&self) -> impl Iterator<Item = (Memory, u64)> {
-        self.regions.regions.iter().scan(self.copy.address(), |place, region| {
-            let this = *place;
-            *place += region.memory.bytes;
-            Some((region.memory, this))
+        self.regions.regions.iter().scan(self.copy.address(), |next, region| {
+            let copy = *next;
+            *next += region.memory.bytes;
+            Some((region.memory, copy))
         })
     }
 
-    /// Puts a region back to what it held.
+    /// Restores the content of a region.
     fn restore(&self, region: &Region, detector: &WriteDetector) -> Result<(), CallError> {
-        let Some((memory, place)) = self.pairs().find(|(memory, _)| *memory == region.memory) else {
+        let Some((memory, copy)) = self.pairs().find(|(memory, _)| *memory == region.memory) else {
             return Ok(());
         };
-        copied(memory.address, place, memory.bytes, detector)
+        copied(memory.address, copy, memory.bytes, detector)
     }
 }
 
@@ -224,7 +224,7 @@ fn repeated(
     let differs = device.write_detector.changed(Fingerprints::After, regions)?;
     let written = device.write_detector.changed(Fingerprints::Before, regions)?;
     // Each block that only one of the two launches writes differs too.
-    let elsewhere = differs.as_f64() > ELSEWHERE * written.as_f64();
+    let elsewhere = differs.as_f64() > OTHER_BLOCKS * written.as_f64();
     Ok(if elsewhere { Bytes::ZERO } else { differs })
 }
 
