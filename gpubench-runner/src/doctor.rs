@@ -27,7 +27,7 @@ pub fn examine() -> io::Result<Vec<Finding>> {
             }
         });
         if let Some(lost) = lost.map_err(io::Error::other)?.filter(|_| !is_examined) {
-            findings.push(Finding::of(
+            findings.push(Finding::with_advice(
                 format!("{}s", kind.noun),
                 Level::Problem,
                 lost.to_string(),

@@ -70,7 +70,7 @@ pub(crate) type Search = Result<Result<Vec<Available>, String>, String>;
 
 impl Devices {
     /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
-    pub(crate) fn of(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
+    pub(crate) fn new(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         for (DeviceKind { name: kind, noun, .. }, search) in searched {
             let is_lost = search.is_err();

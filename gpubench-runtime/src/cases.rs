@@ -63,7 +63,7 @@ fn list(
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
     show(variant, |sweeps, case| {
-        let rows = sweeps.iter().map(|axes| AxisRows::of(axes, given)).collect::<Result<Vec<_>, _>>()?;
+        let rows = sweeps.iter().map(|axes| AxisRows::new(axes, given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
         let status = |args: &[Arg]| {
@@ -97,7 +97,7 @@ struct AxisRows {
 }
 
 impl AxisRows {
-    fn of(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
+    fn new(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
             let given = given.iter().find(|given| given.name == axis.name())?;

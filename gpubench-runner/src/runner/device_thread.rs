@@ -33,7 +33,7 @@ type ThreadReply = (usize, Result<Reply, RunError>);
 pub(super) struct DeviceThreads {
     requests: Vec<Sender<Request>>,
     replies: Receiver<ThreadReply>,
-    of: HashMap<String, usize>,
+    by_device: HashMap<String, usize>,
 }
 
 impl DeviceThreads {
@@ -67,9 +67,10 @@ impl DeviceThreads {
                 .map_err(|error| RunError::NoWorker(threads::not_started(&error)))?;
             requests.push(request);
         }
-        let of = devices.iter().enumerate();
-        let of = of.map(|(index, device)| (device.device.clone(), index.min(count - 1))).collect();
-        Ok(Self { requests, replies, of })
+        let numbered = devices.iter().enumerate();
+        let by_device =
+            numbered.map(|(index, device)| (device.device.clone(), index.min(count - 1))).collect();
+        Ok(Self { requests, replies, by_device })
     }
 
     /// Returns the number of threads.
@@ -78,8 +79,8 @@ impl DeviceThreads {
     }
 
     /// Returns the thread of a device; the first for one that has none.
-    pub(super) fn of(&self, device: &str) -> usize {
-        self.of.get(device).copied().unwrap_or_default()
+    pub(super) fn thread_of(&self, device: &str) -> usize {
+        self.by_device.get(device).copied().unwrap_or_default()
     }
 
     /// Sends a request to a thread, which must have done the one before.

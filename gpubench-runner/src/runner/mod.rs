@@ -217,7 +217,7 @@ impl Runner<'_, '_> {
             |device: &str| kinds::kind_of(device).is_some_and(|kind| kind.runs_concurrently);
         let some_run_concurrently = devices.iter().any(|found| runs_concurrently(&found.device));
         for Available { device, .. } in devices {
-            let thread = self.threads.of(device);
+            let thread = self.threads.thread_of(device);
             let complete = self.resumed.of_complete(device, plan, &self.config.peak_sources);
             let mut answer = complete.ok_or_else(|| "it sent no properties".to_owned());
             if answer.is_err() {
@@ -293,7 +293,7 @@ impl Runner<'_, '_> {
         for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
             let next = rows.len();
             let row = *rows.entry((benchmark, args, with)).or_insert(next);
-            jobs.push(Scheduled { number, thread: self.threads.of(device), row, shares: *shares });
+            jobs.push(Scheduled { number, thread: self.threads.thread_of(device), row, shares: *shares });
         }
         let mut schedule = Schedule::new(jobs, self.threads.count());
         let ended = self.scheduled(plan, &mut schedule);
@@ -375,7 +375,7 @@ impl Runner<'_, '_> {
                 let (sampling, limit, verify) =
                     (self.config.sampling, self.config.limit(job), self.config.verify);
                 let request = MeasureRequest { job: left, sampling, info, limit, verify, unchecked: false };
-                self.threads.send(self.threads.of(&job.device), Request::Measure(Box::new(request)));
+                self.threads.send(self.threads.thread_of(&job.device), Request::Measure(Box::new(request)));
                 return Ok(true);
             }
         }

@@ -158,7 +158,7 @@ impl<'a> Planner<'a> {
             .copied()
             .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
             .collect();
-        Devices::of(&kinds_of(self.entries), self.lister.devices(&searched))
+        Devices::new(&kinds_of(self.entries), self.lister.devices(&searched))
     }
 
     fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {

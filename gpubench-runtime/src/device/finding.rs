@@ -40,7 +40,7 @@ impl Finding {
     }
 
     /// Returns what was found of `topic`, with advice.
-    pub fn of(
+    pub fn with_advice(
         topic: impl Into<String>,
         level: Level,
         found: impl Into<String>,

@@ -43,7 +43,7 @@ impl Cause {
     }
 
     /// Returns the cause of a call that returned `code`.
-    pub(crate) fn of(code: CUresult) -> Self {
+    pub(crate) fn from_code(code: CUresult) -> Self {
         gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CallError { cause: Cause::of(result), location: Location::caller() })
+    Err(CallError { cause: Cause::from_code(result), location: Location::caller() })
 }
 
 /// Waits until all work of the current context is done.
@@ -69,7 +69,7 @@ pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceErr
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(DeviceError::new(format!("{purpose}: {}", Cause::of(result))))
+    Err(DeviceError::new(format!("{purpose}: {}", Cause::from_code(result))))
 }
 
 impl From<CallError> for DeviceError {

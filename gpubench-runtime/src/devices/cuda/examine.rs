@@ -22,7 +22,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     let driver = match gpubench_driver::load() {
         Ok(driver) => driver,
         Err(error) => {
-            return vec![Finding::of("driver", level, error.short(), format!("for a GPU: {error}"))];
+            return vec![Finding::with_advice("driver", level, error.short(), format!("for a GPU: {error}"))];
         }
     };
     let fake = if driver.fake { " (a stand-in for tests)" } else { "" };
@@ -32,7 +32,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
         None => findings.extend(list().unwrap_or_default().iter().flat_map(of_gpu)),
         Some(error) => {
             let advice = "`nvidia-smi` says more; in a container, start it with `--gpus all`, and look at CUDA_VISIBLE_DEVICES";
-            findings.push(Finding::of("GPUs", level, error.to_string(), advice));
+            findings.push(Finding::with_advice("GPUs", level, error.to_string(), advice));
         }
     }
     findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
@@ -55,15 +55,15 @@ fn of_gpu(found: &Available) -> Vec<Finding> {
     if let Some(fault) = &found.fault {
         let advice =
             "the driver lists it and answers nothing: `nvidia-smi` and `dmesg` may say why; it is left out";
-        return vec![Finding::of("GPU", Level::Problem, fault, advice).on(device)];
+        return vec![Finding::with_advice("GPU", Level::Problem, fault, advice).on(device)];
     }
     let name = Finding::good("GPU", &*found.name).on(device);
-    let rest = match found.uuid.as_deref().map(Sensors::of) {
+    let rest = match found.uuid.as_deref().map(Sensors::open) {
         Some(Ok(mut sensors)) => sensed(&mut sensors),
         Some(Err(error)) => {
             let advice = "clocks, power and other processes are not seen, so that no row is suspect for them: install the \
                           management library of the driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility";
-            vec![Finding::of("sensors", Level::Warning, error.to_string(), advice)]
+            vec![Finding::with_advice("sensors", Level::Warning, error.to_string(), advice)]
         }
         None => Vec::new(),
     };
@@ -81,20 +81,20 @@ fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
         0 => Finding::good("other processes", "none"),
         _ => {
             let advice = "`nvidia-smi` lists them; rows are suspect while they have work on the GPU";
-            Finding::of("other processes", Level::Warning, processes.to_string(), advice)
+            Finding::with_advice("other processes", Level::Warning, processes.to_string(), advice)
         }
     });
     let slowed_by = sensors.read().throttle_reasons;
     let slowed = (!slowed_by.is_empty()).then(|| {
         let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `--lock-clocks base`";
-        Finding::of("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)
+        Finding::with_advice("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)
     });
     settings.chain(processes).chain(slowed).collect()
 }
 
 /// The meaning of a setting of a GPU; `None` if it means nothing here.
 fn setting(name: &str, value: &str) -> Option<Finding> {
-    let of = |level, advice: &str| Some(Finding::of(name, level, value, advice));
+    let of = |level, advice: &str| Some(Finding::with_advice(name, level, value, advice));
     match (name, value) {
         (DRIVER, _) => Some(Finding::good("driver's release", value)),
         ("persistence", "off") => of(
@@ -129,7 +129,7 @@ fn clock_locks(is_root: bool) -> Finding {
     }
     let advice =
         "`--lock-clocks` is for root; without it times are right too, and a clock that falls is seen";
-    Finding::of(topic, Level::Note, "for root only", advice)
+    Finding::with_advice(topic, Level::Note, "for root only", advice)
 }
 
 /// The permission to read the GPU's performance counters, which Nsight Compute and CUPTI ask for.
@@ -146,7 +146,7 @@ fn counters(machine: &Machine) -> Finding {
             let advice = "gpubench needs none; profilers do (ERR_NVGPUCTRPERM): as root, set the option \
                           NVreg_RestrictProfilingToAdminUsers=0 of the module nvidia; start a container with \
                           `--cap-add=SYS_ADMIN`";
-            Finding::of(topic, Level::Note, found, advice)
+            Finding::with_advice(topic, Level::Note, found, advice)
         }
     }
 }
@@ -155,9 +155,12 @@ fn counters(machine: &Machine) -> Finding {
 fn cupti() -> Finding {
     match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),
-        Err(error) => {
-            Finding::of("libcupti", Level::Note, "not used", format!("for `--verify cupti`: {error}"))
-        }
+        Err(error) => Finding::with_advice(
+            "libcupti",
+            Level::Note,
+            "not used",
+            format!("for `--verify cupti`: {error}"),
+        ),
     }
 }
 
@@ -168,7 +171,7 @@ fn ncu(machine: &Machine) -> Finding {
         None => {
             let advice =
                 "for `cargo gpubench verify`; it comes with Nsight Compute, and PATH may name its folder";
-            Finding::of("ncu", Level::Note, "not found", advice)
+            Finding::with_advice("ncu", Level::Note, "not found", advice)
         }
     }
 }

@@ -136,7 +136,7 @@ impl Cuda {
             dram_stall: None,
             flush_verifications: HashMap::new(),
             clock,
-            sensors: Sensors::of(&device_info::uuid(device)?),
+            sensors: Sensors::open(&device_info::uuid(device)?),
             spacers: None,
             context,
             _stream: own,

@@ -127,7 +127,7 @@ pub(super) struct PoolThreads {
 
 impl PoolThreads {
     /// Opens the files of all threads of the stream's pool; none if one of them has none.
-    pub(super) fn of(stream: &PinnedPool) -> Self {
+    pub(super) fn new(stream: &PinnedPool) -> Self {
         let threads: Option<Vec<File>> = stream.on_each_thread(of_this_thread).into_iter().collect();
         Self { threads: threads.unwrap_or_default() }
     }
@@ -311,7 +311,7 @@ mod threads_tests {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
             let stream = PinnedPool::of_this_thread().expect("the pool starts");
-            let threads = PoolThreads::of(&stream);
+            let threads = PoolThreads::new(&stream);
             let times = || {
                 let mut times = Vec::new();
                 threads.times(&mut times);

@@ -38,7 +38,7 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
         return Some(Finding::good(topic, names));
     }
     let advice = "for steadier times on the CPU: `sudo cpupower frequency-set --governor performance`";
-    Some(Finding::of(topic, Level::Note, names, advice))
+    Some(Finding::with_advice(topic, Level::Note, names, advice))
 }
 
 /// The processor time that a container may use.
@@ -47,7 +47,7 @@ fn processor_time(machine: &Machine) -> Option<Finding> {
     let found = format!("limited to the time of {} processors", format::number(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
                   processors (`--cpuset-cpus`) rather than a part of their time";
-    Some(Finding::of("CPU time", Level::Warning, found, advice))
+    Some(Finding::with_advice("CPU time", Level::Warning, found, advice))
 }
 
 /// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
@@ -85,7 +85,7 @@ fn memory(machine: &Machine) -> Option<Finding> {
     }
     let advice =
         "inputs are made in this machine's memory: a process that needs more is ended, and its case fails";
-    Some(Finding::of("memory", Level::Warning, found, advice))
+    Some(Finding::with_advice("memory", Level::Warning, found, advice))
 }
 
 #[cfg(test)]

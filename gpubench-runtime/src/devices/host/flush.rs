@@ -152,7 +152,7 @@ mod tests {
         const LINES: usize = 4_096;
         const WORDS: usize = LINE_BYTES / size_of::<usize>();
 
-        fn of() -> Self {
+        fn new() -> Self {
             let next = |word: usize| (1_229 * (word / Self::WORDS) + 371) % Self::LINES * Self::WORDS;
             Self((0..Self::LINES * Self::WORDS).map(next).collect(), true)
         }
@@ -184,7 +184,7 @@ mod tests {
     /// The fastest of several: other programs only make it slower.
     #[test]
     fn lines_that_were_dropped_come_from_memory() {
-        let chain = Chain::of();
+        let chain = Chain::new();
         if !instruction::is_there() {
             return;
         }
@@ -204,11 +204,11 @@ mod tests {
 
     #[test]
     fn dropping_lines_changes_no_value() {
-        let mut chain = Chain::of();
+        let mut chain = Chain::new();
         if instruction::is_there() {
             chain.0.iter_mut().for_each(|word| *word += 1);
             drop_input_lines(&stream(), &chain);
-            assert!(chain.0.iter().zip(&Chain::of().0).all(|(now, before)| *now == before + 1));
+            assert!(chain.0.iter().zip(&Chain::new().0).all(|(now, before)| *now == before + 1));
         }
     }
 
@@ -238,7 +238,7 @@ mod tests {
         if !instruction::is_there() {
             return;
         }
-        assert_eq!(lines_refused(&Chain::of()), None);
+        assert_eq!(lines_refused(&Chain::new()), None);
         let why = lines_refused(&Chain(vec![0], false)).expect("unknown");
         assert!(why.contains("do not tell where all memory is"));
         assert!(lines_refused(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory"));

@@ -60,7 +60,7 @@ impl Host {
     pub fn open() -> Result<Self, DeviceError> {
         let pool = PinnedPool::of_this_thread()?;
         Ok(Self {
-            threads: PoolThreads::of(&pool),
+            threads: PoolThreads::new(&pool),
             spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
             stream: pool.stream().clone(),

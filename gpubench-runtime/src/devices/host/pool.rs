@@ -39,7 +39,7 @@ impl PinnedPool {
             let built = built.map_err(|error| {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
-            let pinning = ThreadPinning::of(&built);
+            let pinning = ThreadPinning::pin_others(&built);
             let built = Arc::new(built);
             let pool_of_stream = Arc::clone(&built);
             let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
@@ -93,7 +93,7 @@ struct ThreadPinning {
 #[cfg(not(target_os = "linux"))]
 impl ThreadPinning {
     /// Only Linux lets threads be pinned.
-    fn of(_: &ThreadPool) -> Option<Self> {
+    fn pin_others(_: &ThreadPool) -> Option<Self> {
         None
     }
 
@@ -107,7 +107,7 @@ impl ThreadPinning {
     /// Pins all threads of `pool` except the calling one, and returns the processor of that one. `None` if the operating system does not let
     /// threads be pinned, or if the number of threads differs from the number of processors that this process may use: then the best
     /// processors are unknown.
-    fn of(pool: &ThreadPool) -> Option<Self> {
+    fn pin_others(pool: &ThreadPool) -> Option<Self> {
         let processors = processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
             thread.index() == 0 || sched_setaffinity(None, &only(processors[thread.index()])).is_ok()
@@ -164,7 +164,9 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len()).use_current_thread();
             let pool = pool.build().expect("it starts");
-            let Some(pinning) = ThreadPinning::of(&pool) else { panic!("Linux lets threads be pinned") };
+            let Some(pinning) = ThreadPinning::pin_others(&pool) else {
+                panic!("Linux lets threads be pinned")
+            };
             let mut all = pool.broadcast(|_| may_use());
             assert_eq!(all.remove(0), before, "the calling thread may use all");
             pinning.take();
@@ -184,7 +186,7 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len() + 1).use_current_thread();
             let pool = pool.build().expect("it starts");
-            assert_eq!(ThreadPinning::of(&pool), None);
+            assert_eq!(ThreadPinning::pin_others(&pool), None);
             assert!(pool.broadcast(|_| may_use()).into_iter().all(|may_use| may_use == before));
         });
         checked.join().expect("it holds");

@@ -28,7 +28,7 @@ pub(crate) struct Sensors(NvmlDevice);
 impl Sensors {
     /// Opens the sensors of the GPU with this UUID. Returns the reason if there are none: the library is missing or
     /// does not know the GPU.
-    pub(crate) fn of(uuid: &str) -> Result<Self, DeviceError> {
+    pub(crate) fn open(uuid: &str) -> Result<Self, DeviceError> {
         NvmlDevice::by_uuid(uuid).map(Self).map_err(|error| match error {
             NvmlError::Code(_) => DeviceError::new(format!("this GPU is unknown: {error}")),
             error => DeviceError::new(error),
@@ -99,7 +99,7 @@ impl Monitor for Sensors {
 /// # Errors
 /// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
-    Sensors::of(uuid)?.lock(target)
+    Sensors::open(uuid)?.lock(target)
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
@@ -107,7 +107,7 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
 /// # Errors
 /// Returns the reason if the clock cannot be reset.
 pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
-    Sensors::of(uuid)?.0.reset_clocks().map_err(not_locked)
+    Sensors::open(uuid)?.0.reset_clocks().map_err(not_locked)
 }
 
 impl Sensors {

@@ -157,7 +157,7 @@ impl CeilingLaunch {
                 let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
                 let arguments = [from.address(), to.address(), memory / 16, 0];
                 let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
-                ReadyLaunch::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
+                ReadyLaunch::load(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
             }
             CeilingLimit::Compute { flops, steps, .. } => {
                 let grid = (COMPUTING * multiprocessors, COMPUTERS);
@@ -170,7 +170,7 @@ impl CeilingLaunch {
                 let out = allocate(8 * threads, 0)?;
                 let work = Counts { flops: Some(instructions * steps * flops), ..Counts::default() };
                 let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
-                ReadyLaunch::of(module, self.name, grid, [out.address(), steps, 0, 0], work, vec![out])
+                ReadyLaunch::load(module, self.name, grid, [out.address(), steps, 0, 0], work, vec![out])
             }
         }
     }
@@ -180,19 +180,19 @@ fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, Devic
     let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
     let arguments = [from.address(), bytes / 16, sweeps, sink.address()];
     let work = Counts { reads: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::of(ANY, "read", grid, arguments, work, vec![from, sink])
+    ReadyLaunch::load(ANY, "read", grid, arguments, work, vec![from, sink])
 }
 
 fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let to = allocate(bytes, 0)?;
     let arguments = [to.address(), bytes / 16, sweeps, WORD.into()];
     let work = Counts { writes: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::of(ANY, "write", grid, arguments, work, vec![to])
+    ReadyLaunch::load(ANY, "write", grid, arguments, work, vec![to])
 }
 
 impl ReadyLaunch {
     /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
-    fn of(
+    fn load(
         ptx: &str,
         name: &str,
         grid: (u32, u32),

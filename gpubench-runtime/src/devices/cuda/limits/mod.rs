@@ -102,12 +102,12 @@ pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let major = |info: &DeviceInfo| info.text(CAPABILITY)?.split('.').next()?.parse().ok();
     let major: Option<u64> = info.and_then(major);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
-    let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, major)).collect();
+    let mut reached: Vec<Ceiling> = holding.filter_map(|record| ceiling(record, major)).collect();
     Ceiling::sort(&mut reached);
     reached
 }
 
-fn of(record: &Record, major: Option<u64>) -> Option<Ceiling> {
+fn ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     let launches = named(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;

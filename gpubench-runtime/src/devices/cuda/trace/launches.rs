@@ -35,7 +35,7 @@ pub(crate) struct TracedLaunch {
 }
 
 impl TracedLaunch {
-    fn of(mut pieces: Vec<Activity>) -> Option<Self> {
+    fn from_records(mut pieces: Vec<Activity>) -> Option<Self> {
         pieces.sort_by_key(|piece| piece.begin);
         let begin = pieces.first()?.begin;
         let end = pieces.iter().map(|piece| piece.end).max()?;
@@ -70,7 +70,7 @@ pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
 }
 
 /// Finds the launches in records, which are in the order in which the host enqueued them. The error says what is not as it was enqueued.
-pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, String> {
+pub(super) fn from_records(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, String> {
     sound(&records)?;
     let mut parts: Vec<Vec<Activity>> = Vec::new();
     for record in records {
@@ -100,7 +100,7 @@ pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<Trac
                 "the flush before a launch is not where it was enqueued: records are missing".to_owned()
             );
         }
-        found.extend(TracedLaunch::of(own));
+        found.extend(TracedLaunch::from_records(own));
     }
     let counts = found.iter().map(|launch: &TracedLaunch| launch.pieces.len());
     let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
@@ -192,7 +192,7 @@ mod tests {
     fn changed(change: impl FnOnce(&mut Vec<Activity>)) -> Result<Vec<f64>, String> {
         let mut records = whole();
         change(&mut records);
-        let found = of(records, &EXPECTED).map_err(|error| error.to_string())?;
+        let found = from_records(records, &EXPECTED).map_err(|error| error.to_string())?;
         Ok(found.iter().map(|launch| launch.time().as_f64()).collect())
     }
 
@@ -231,10 +231,12 @@ mod tests {
         let mut other = record("other", 45, 80);
         other.stream = 9;
         let expected = Expected { pieces: None, ..EXPECTED };
-        let found = of(whole().into_iter().chain([other]).collect(), &expected).expect("it is whole");
+        let found =
+            from_records(whole().into_iter().chain([other]).collect(), &expected).expect("it is whole");
         let launch = &found[1];
         assert_eq!((launch.time().as_f64(), launch.gaps().as_f64(), launch.pieces.len()), (40.0, 0.0, 2));
-        let apart = TracedLaunch::of(vec![record("a", 10, 20), record("b", 25, 30)]).expect("it has pieces");
+        let apart = TracedLaunch::from_records(vec![record("a", 10, 20), record("b", 25, 30)])
+            .expect("it has pieces");
         assert_eq!((apart.time().as_f64(), apart.gaps().as_f64()), (20.0, 5.0));
     }
 }

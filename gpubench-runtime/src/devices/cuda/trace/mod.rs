@@ -79,7 +79,7 @@ fn group(
         flush: flush_pieces(how.1),
         pieces,
     };
-    let launches = launches::of(records, &expected);
+    let launches = launches::from_records(records, &expected);
     launches.map_err(|why| Failure::new(Stage::Sampling, format_args!("CUPTI: {why}")))
 }
 

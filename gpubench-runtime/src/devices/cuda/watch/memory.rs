@@ -98,7 +98,7 @@ impl WriteDetector {
 
     fn last_of_its_own(&self) -> Regions {
         let last = gpubench_driver::memory().into_iter().rfind(|memory| self.own.contains(&memory.number));
-        last.and_then(|last| Regions::of(&[last])).unwrap_or_default()
+        last.and_then(|last| Regions::new(&[last])).unwrap_or_default()
     }
 
     /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
@@ -118,7 +118,7 @@ impl WriteDetector {
         if managed > 0 && free_and_total().is_none_or(|(free, _)| Bytes(managed) > free) {
             return Err(DeviceError::new("there is more managed memory than the device has free"));
         }
-        Regions::of(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
+        Regions::new(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
     }
 
     /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
@@ -215,7 +215,7 @@ impl WriteDetector {
 
 impl Regions {
     /// Splits `memory` into the smallest blocks whose fingerprints fit into the table; `None` if no size fits.
-    fn of(memory: &[Memory]) -> Option<Self> {
+    fn new(memory: &[Memory]) -> Option<Self> {
         (SMALLEST.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
             let place = |memory: &Memory| {
@@ -287,7 +287,7 @@ mod tests {
             vec![memory(0, 139 << 30)],
             (0..400_000).map(|index| memory(1024 * index, 512)).collect(),
         ] {
-            let regions = Regions::of(&all).expect("there is room");
+            let regions = Regions::new(&all).expect("there is room");
             let block = regions.block.0;
             assert!(block.is_power_of_two() && block >= SMALLEST);
             let mut taken = 0;
@@ -298,8 +298,8 @@ mod tests {
             }
             assert!(taken <= PRINTS, "{taken} words for {} bytes", regions.bytes().0);
         }
-        let block = |bytes| Regions::of(&[memory(0, bytes)]).map(|regions| regions.block);
+        let block = |bytes| Regions::new(&[memory(0, bytes)]).map(|regions| regions.block);
         assert_eq!([block(1 << 20), block(2 << 30)], [Some(Bytes(512)), Some(Bytes(4096))]);
-        assert!(Regions::of(&vec![memory(0, 1); PRINTS]).is_none());
+        assert!(Regions::new(&vec![memory(0, 1); PRINTS]).is_none());
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         Ok(regions)
     });
     device.outputs = None;
-    let shadow = before.as_ref().ok().and_then(|before| Shadow::of(&device.write_detector, before));
+    let shadow = before.as_ref().ok().and_then(|before| Shadow::copy(&device.write_detector, before));
     synchronize(device)?;
     let allocated = allocated();
     let (pair, stream) = (EventPair::new()?, device.stream);

@@ -34,7 +34,7 @@ pub(super) struct Shadow {
 
 impl Shadow {
     /// Copies the device's own memory among `regions`, if there is enough memory.
-    pub(super) fn of(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
+    pub(super) fn copy(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
         let (bytes, (free, _)) = (regions.bytes(), free_and_total()?);
@@ -108,7 +108,7 @@ impl Outputs {
         let mut outputs = Self { regions, changed, unseen, before, after: None };
         outputs.after = outputs.largest().and_then(|(region, _)| {
             let alone = outputs.regions.only(region);
-            Shadow::of(detector, &alone)
+            Shadow::copy(detector, &alone)
         });
         Ok(outputs)
     }
@@ -148,7 +148,7 @@ pub(crate) fn launch_cold(
     if let Some(before) = &before {
         device.write_detector.take(Fingerprints::Before, before)?;
     }
-    let shadow = before.as_ref().and_then(|before| Shadow::of(&device.write_detector, before));
+    let shadow = before.as_ref().and_then(|before| Shadow::copy(&device.write_detector, before));
     let time = match launch(device, work) {
         Ok(time) => time,
         Err(failure) => {
