@@ -44,7 +44,7 @@ pub struct Wgpu {
     pub(crate) sweep: Option<Region>,
     pub(crate) timers: HashMap<Cache, Timer>,
     /// The time of one more empty launch in a row of them, with its standard error, once it was measured.
-    pub(crate) one_more: Option<[Nanoseconds; 2]>,
+    pub(crate) marginal_empty_launch: Option<[Nanoseconds; 2]>,
     pub(crate) proofs: HashMap<Flush, FlushVerification>,
 }
 
@@ -79,7 +79,7 @@ impl DeviceType for Wgpu {
             empty,
             sweep: None,
             timers: HashMap::new(),
-            one_more: None,
+            marginal_empty_launch: None,
             proofs: HashMap::new(),
         })
     }

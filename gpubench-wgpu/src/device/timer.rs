@@ -68,13 +68,13 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     let step = step(nothing.iter().chain(&launches).flatten());
     let times = |groups: &[Vec<Span>]| groups.iter().flatten().map(Span::time).collect::<Vec<_>>();
     let of_launches = times(&launches);
-    let [floor, empty_launch] =
+    let [empty_span, empty_launch] =
         [&times(&nothing), &of_launches].map(|times| interpolated_median(times, step).unwrap_or_default());
     let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
-    let [time, error] = one_more(device)?;
+    let [time, error] = marginal_empty_launch(device)?;
     let timer = Timer {
         resolution: step,
-        empty_span: floor.max(Nanoseconds::ZERO),
+        empty_span: empty_span.max(Nanoseconds::ZERO),
         empty_launch_time: Some(empty_launch),
         marginal_empty_launch: Some(time),
         overhead: (empty_launch - time).max(Nanoseconds::ZERO),
@@ -102,9 +102,9 @@ fn readings(device: &mut Wgpu, work: &mut dyn Work, flush: Flush) -> Result<Vec<
 }
 
 /// Returns the time of one more empty launch in a row of them, with its standard error.
-fn one_more(device: &mut Wgpu) -> Result<[Nanoseconds; 2], Failure> {
-    if let Some(one_more) = device.one_more {
-        return Ok(one_more);
+fn marginal_empty_launch(device: &mut Wgpu) -> Result<[Nanoseconds; 2], Failure> {
+    if let Some(marginal_empty_launch) = device.marginal_empty_launch {
+        return Ok(marginal_empty_launch);
     }
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
     let slopes = slopes(device, |launches| {
@@ -112,9 +112,9 @@ fn one_more(device: &mut Wgpu) -> Result<[Nanoseconds; 2], Failure> {
         Ok(())
     })?;
     let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
-    let one_more = [time, trimmed_error(&slopes)];
-    device.one_more = Some(one_more);
-    Ok(one_more)
+    let marginal_empty_launch = [time, trimmed_error(&slopes)];
+    device.marginal_empty_launch = Some(marginal_empty_launch);
+    Ok(marginal_empty_launch)
 }
 
 /// Returns times of one more launch among the back-to-back launches that a function encodes: the difference of a long row and a short one, divided by the

@@ -80,7 +80,7 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
 
 /// The second kernel of a launch waits in a graph that was not copied to the device, which is no part of the launch.
 #[test]
-fn kernels_in_a_row_do_not_wait_for_their_graph_to_be_copied() {
+fn back_to_back_kernels_do_not_wait_for_their_graph_to_be_copied() {
     let time = |set: &[(&str, &str)]| {
         let measured = measure(CAPTURES, &["--quick", "launches_two_kernels"], set);
         _ = measured.ended.with_code(0);

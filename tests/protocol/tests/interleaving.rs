@@ -1,5 +1,4 @@
-//! Two launches that are compared on a GPU: whose turn it is at each place of a graph, where their inputs lie, and what is
-//! answered under noise.
+//! Two launches that are compared on a GPU: their order in the slots of a graph, the addresses of their inputs, and the answer under noise.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -42,7 +41,7 @@ fn compared(cache: &str) -> Measured {
 static COLD: LazyLock<Measured> = LazyLock::new(|| compared("cold"));
 
 #[test]
-fn launches_take_turns_within_graphs_and_places_between_them() {
+fn launches_are_interleaved_within_graphs_and_swap_slots_between_them() {
     let measured = &*COLD;
     let orders: Vec<String> = replays(&measured.log).into_iter().map(order).collect();
     let whole: Vec<&String> = orders.iter().filter(|order| order.len() == 64).collect();
@@ -104,7 +103,7 @@ fn hot_samples_follow_a_launch_of_their_own() {
 
 /// The second kernel of one of them waits in a graph that was not copied to the device, which is no part of the launch.
 #[test]
-fn kernels_in_a_row_do_not_wait_for_their_graph_beside_another_launch() {
+fn back_to_back_kernels_do_not_wait_for_their_graph_with_another_launch() {
     let time = |set: &[(&str, &str)]| {
         let arguments = ["sets_memory", "--compare-with", "launches_two_kernels", "--quick"];
         let measured = measure(CAPTURES, &arguments, set);
@@ -117,16 +116,16 @@ fn kernels_in_a_row_do_not_wait_for_their_graph_beside_another_launch() {
 }
 
 #[test]
-fn rounds_lie_at_different_places() {
+fn rounds_have_different_addresses() {
     let measured = &*COLD;
-    let places: BTreeSet<u64> = measured
+    let addresses: BTreeSet<u64> = measured
         .log
         .iter()
         .filter(|line| line.is("kernel", "copy"))
         .map(|line| line.memory("read").expect("a copy reads").start)
         .collect();
-    // Sixteen rounds, of which two share what is allocated before them, and change places; and the inputs after the samples.
-    assert_eq!(places.len(), 17, "{places:?}");
+    // Sixteen rounds, of which two each share the allocations before them, and swap their buffers; and the inputs after the samples.
+    assert_eq!(addresses.len(), 17, "{addresses:?}");
 }
 
 #[test]

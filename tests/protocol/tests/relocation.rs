@@ -1,5 +1,5 @@
-//! A GPU that adds to readings what is no part of a launch, as an H200 does: each place in a graph has an error of its own, kernels behind
-//! a flush wait for their launch data and their parameters, and a second stream has every kernel begin later. Rows have the true times all the same, equal in
+//! A GPU whose readings contain more than the launch, as on an H200: each slot in a graph has its own error, kernels after a flush wait for
+//! their launch data and their parameters, and a second stream has every kernel begin later. Results still have the true times, equal in
 //! every process.
 
 use gpubench_records::method::Cache;
@@ -63,7 +63,7 @@ fn what_is_no_part_of_a_launch_is_in_its_overhead() {
         };
         [Cache::Hot, Cache::Cold].map(of)
     };
-    let [[hot, cold], places, nodes, parameters, streams] =
+    let [[hot, cold], slots, nodes, parameters, streams] =
         [&[][..], &DELAYS[..1], &DELAYS[1..2], &DELAYS[2..3], &DELAYS[3..]].map(overheads);
     let by =
         |with: &[Samples; 2]| [with[0].overhead() - hot.overhead(), with[1].overhead() - cold.overhead()];
@@ -72,13 +72,13 @@ fn what_is_no_part_of_a_launch_is_in_its_overhead() {
     }
     assert!(by(&streams).iter().all(|by| (by.0 - 350.0).abs() < 20.0), "{:?}", by(&streams));
     assert!(
-        places[0].timer.group_median_spread.0 > 10.0 * hot.timer.group_median_spread.0.max(1.0),
+        slots[0].timer.group_median_spread.0 > 10.0 * hot.timer.group_median_spread.0.max(1.0),
         "{:?}",
-        places[0].timer
+        slots[0].timer
     );
 }
 
-/// Places differ from process to process, and intervals say by how much.
+/// Errors of slots differ from process to process, and the intervals account for that.
 #[test]
 fn processes_agree_within_their_intervals() {
     let seeds = ["1", "2", "3", "4", "5"];

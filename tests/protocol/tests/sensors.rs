@@ -133,7 +133,7 @@ fn energies(arguments: &[&str], counted: Option<&str>) -> (Vec<Option<Energy>>, 
 
 /// `fma` asks for it. 60 ms are sixteen updates in a second, of which a busy machine may miss some.
 #[test]
-fn energy_is_what_launches_in_a_row_draw() {
+fn energy_is_what_back_to_back_launches_draw() {
     let (energies, measured) = energies(&["power::fma", "--arg", "steps=64"], Some("60"));
     let [Some(Energy::Measured(energy))] = &energies[..] else { panic!("{energies:?}") };
     assert!((energy.power.0 / 212.4 - 1.0).abs() < 0.05 && energy.updates >= 10, "{energy:?}");
