@@ -107,13 +107,16 @@ impl Results {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
         }
-        self.exports.iter().try_for_each(|export| {
-            write(export, run)?;
+        self.exports.iter().try_for_each(|export| write(export, run))
+    }
+
+    /// Names the files that were written.
+    pub(crate) fn name_files(&self) {
+        for export in &self.exports {
             if let ExportTo::File(path) = &export.to {
                 note(&format!("wrote {}", path.display()));
             }
-            Ok(())
-        })
+        }
     }
 }
 

@@ -300,7 +300,7 @@ name = \"theirs\"
 ",
     )
     .expect("it can be written");
-    let none = project.run(&["compare"]).code(2).stderr();
+    let none = project.run(&["compare"]).code(4).stderr();
     assert!(none.contains("no complete run of `theirs/kernels`"), "{none}");
     fs::write(
         project.path("Cargo.toml"),

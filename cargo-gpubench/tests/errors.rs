@@ -86,7 +86,7 @@ fn names_of_nothing_are_refused() {
     told += &refused(&project, &["report", "0"], 2);
     told += &refused(&project, &["report", "no/such/run.json"], 2);
     told += &refused(&project, &["report", "../target/gpubench/runs"], 2);
-    told += &empty.run(&["report", "last", "--home", &home]).code(2).stderr();
+    told += &empty.run(&["report", "last", "--home", &home]).code(4).stderr();
     told += &empty.run(&["report", "main", "--home", &home]).code(2).stderr();
     insta::assert_snapshot!("names", told);
 }

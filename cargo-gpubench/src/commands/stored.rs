@@ -162,6 +162,7 @@ pub(super) fn report(
         results.write(&run)?;
         exit = exit.min(Exit::of(&run));
     }
+    results.name_files();
     Ok(exit)
 }
 
@@ -208,6 +209,7 @@ pub(super) fn compare(
     run.baseline_comparison = Some(comparison);
     results.print_run("", &run, false)?;
     results.write(&run)?;
+    results.name_files();
     if is_disjoint {
         return Err(CommandError::new(Exit::Nothing, message));
     }
