@@ -309,7 +309,7 @@ name = \"others\"
 ",
     )
     .expect("it can be written");
-    let none = project.run(&["report"]).code(2).stderr();
+    let none = project.run(&["report"]).code(4).stderr();
     assert!(none.contains("no run of the package `others` in"), "{none}");
 }
 
