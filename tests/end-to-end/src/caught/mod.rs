@@ -32,11 +32,12 @@ pub fn run(suite: &Suite, groups: &'static [Group]) -> Result<()> {
     }
     let lines: Vec<&'static Line> = lines().filter(wanted).collect();
     // A filter is a part of a name: others that have it are measured too, and not looked at.
+    let given = Settings::from_env()?;
     let settings = Settings {
         filter: lines.iter().map(|line| format!("::{}", line.name)).collect(),
-        runs_dir: Some(RunsDir::Nowhere),
+        runs_dir: given.runs_dir.clone().or(Some(RunsDir::Nowhere)),
         precision: Some(Percent(2.0)),
-        ..Settings::from_env()?
+        ..given
     };
     let mut watch = Watch::default();
     let run = suite.measure_with(&settings, &mut watch)?;
