@@ -16,7 +16,7 @@ const DUPLICATES: &str = env!("CARGO_BIN_EXE_duplicates");
 #[test]
 fn help_goes_to_standard_output() {
     let help = run(SUITE, &["--help"]).with_code(0);
-    for words in ["--quick", "GPUBENCH_DEVICE", "Exit codes: 0 measured"] {
+    for words in ["--quick", "GPUBENCH_DEVICE", "Exit codes"] {
         assert!(help.stdout.contains(words), "no `{words}` in {help}");
     }
     assert_eq!(help.stderr, "");
@@ -178,10 +178,10 @@ fn a_filter_that_matches_nothing_says_so() {
     let words = ": --exact takes whole names, such as `two_devices::sweep`\n";
     run(SUITE, &["sweep", "--exact"]).with_code(4).says_only(words);
     run(SUITE, &["swepe", "--exact"]).with_code(4).says_only(": --exact takes whole names\n");
-    for left in [&["--tag", "no_such"], &["--skip", "two_devices"]] {
-        let ended = run(SUITE, &[&["--list"][..], left].concat()).with_code(4);
-        ended.says_only("(--list without a filter shows all)\n");
-    }
+    let skipped = run(SUITE, &["--list", "--skip", "two_devices"]).with_code(4);
+    skipped.says_only("(--list without a filter shows all)\n");
+    let untagged = run(SUITE, &["--list", "--tag", "no_such"]).with_code(4);
+    untagged.says_only(": no benchmark of this program has a tag\n");
 }
 
 /// An error about the value of a variable names the variable.
