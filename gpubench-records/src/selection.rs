@@ -57,8 +57,12 @@ impl CaseSelection {
 
     /// Suggests how to mend the filters, which match none of the `benchmarks`: their paths.
     pub fn hint<'a>(&self, benchmarks: &'a [String]) -> String {
-        let is_regex = |text: &str| text.contains(['*', '|', '^', '$', '\\']);
+        let is_regex = |text: &str| text.contains(".*") || text.contains(['|', '^', '$', '\\']);
         match self.filters.first() {
+            Some(NameFilter::Text(text)) if text.contains('*') && !is_regex(text) => {
+                let plain = text.replace('*', "");
+                format!(": a filter matches anywhere in a name: `{plain}` in place of `{text}`")
+            }
             Some(NameFilter::Text(text)) if is_regex(text) => {
                 format!(": a regular expression is written between slashes, as in `/{text}/`")
             }

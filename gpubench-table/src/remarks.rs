@@ -54,20 +54,27 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// The ways in which rows were timed. Where a device has several ways for a cache state, each has its number of cases.
+/// The ways in which rows were timed. Where a device has several ways for a cache state, each has its cases.
 fn ways(run: &Run) -> String {
-    let way =
-        |(record, measured): (&Record, &Measurement)| (record.case.cache, way(&record.case.cache, measured));
-    let timed: Vec<_> = run.measured().map(way).collect();
-    let devices = run.measured().map(|(record, _)| &*record.device);
-    let ways = grouped(timed.iter().zip(devices));
-    let line = |(way, devices): &(&(Cache, String), Vec<&str>)| {
-        let is_other = |((cache, _), on): &&(&(Cache, String), Vec<&str>)| {
+    let timed = || {
+        run.measured()
+            .map(|(record, measured)| (record, (record.case.cache, way(&record.case.cache, measured))))
+    };
+    let ways = grouped(timed().map(|(record, way)| (way, &*record.device)));
+    let line = |(way, devices): &((Cache, String), Vec<&str>)| {
+        let is_other = |((cache, _), on): &&((Cache, String), Vec<&str>)| {
             *cache == way.0 && on.iter().any(|device| devices.contains(device))
         };
         let cases = match ways.iter().filter(is_other).count() {
             1 => String::new(),
-            _ => format!(" ({})", format::counted(timed.iter().filter(|other| other == way).count(), "case")),
+            _ => {
+                let own = timed().filter(|(_, other)| other == way);
+                let names: Vec<String> = own.map(|(record, _)| plain(&record.case.name())).collect();
+                match &names[..] {
+                    few if few.len() <= NAMED_CASES => format!(" ({})", few.join(", ")),
+                    many => format!(" ({})", format::counted(many.len(), "case")),
+                }
+            }
         };
         format!("{} {}{cases}: {}\n", listed(devices), way.0, way.1)
     };

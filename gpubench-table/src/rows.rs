@@ -267,12 +267,14 @@ impl Notes {
     fn words(&self, reason: &Reason, record: &Record) -> String {
         let Reason::NotConverged { requested, .. } = reason else { return reason.to_string() };
         let wanted = format::precision(*requested);
+        let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
         let (end, remedy) = match self.sampling.samples {
             Some(_) => ("the time ended", "raise --timeout"),
+            None if has_modes => ("the samples ended", "more time does not join two modes"),
             None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "raise --max-time"),
-            None => ("the limit of 65,536 samples came", "a larger --precision ends sooner"),
+            None => ("the limit of 65,536 samples came", "--precision 10% would end sooner"),
         };
         format!("not converged: {end} before {wanted} was reached ({remedy})")
     }

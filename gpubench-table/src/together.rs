@@ -24,8 +24,7 @@ fn assumption(check: &BaselineComparison) -> Option<String> {
     });
     let differences = format::from_to(Range::of(allowed.clone())?, format::percent);
     Some(format!(
-        "{}: one process then and one now do not show what processes differ by: differences up to {differences} are no answer \
-         (measure both with --runs 5)",
+        "{}: with one process each, differences up to {differences} may be chance (measure both with --runs 5)",
         format::counted(allowed.count(), "row")
     ))
 }
@@ -49,7 +48,7 @@ pub fn result(finding: &Finding) -> String {
     };
     let answer = match assumed {
         Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
-            "within what processes may differ by".to_owned()
+            "no answer: two processes may differ by this".to_owned()
         }
         Some(AssumedSpread::Any) => {
             "undecided: suspect, from one process (measure both with --runs 5)".to_owned()

@@ -358,7 +358,7 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
     assert_eq!(note(100, None), "the time ended before ± 0.50 % was reached (raise --max-time)");
     assert_eq!(
         note(1 << 16, None),
-        "the limit of 65,536 samples came before ± 0.50 % was reached (a larger --precision ends sooner)"
+        "the limit of 65,536 samples came before ± 0.50 % was reached (--precision 10% would end sooner)"
     );
     assert_eq!(note(100, Some(200)), "the time ended before ± 0.50 % was reached (raise --timeout)");
 }

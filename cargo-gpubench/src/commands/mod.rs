@@ -131,7 +131,8 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
-            let later = compare.later.clone().map_or_else(|| last_run(&stored, args), Ok)?;
+            let last = || last_run(&stored, args).map_err(|error| error.within("the later run"));
+            let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }
         Command::Merge(args) => stored::merge(&stored()?, args, options),

@@ -129,7 +129,9 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
     let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
     if time.samples < SMALLEST_SAMPLE {
-        let budget = (!samples.converged).then(|| SMALLEST_BUDGET * time.median);
+        // Flushes, resets and waits take time too.
+        let each = samples.wall_time.max(samples.device_time) / time.samples.max(1) as f64;
+        let budget = (!samples.converged).then(|| SMALLEST_BUDGET * each.max(time.median));
         return Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE, budget });
     }
     if !samples.converged {

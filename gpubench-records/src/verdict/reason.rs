@@ -166,7 +166,7 @@ gpubench_stats::stored! {
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
         #[error(
-            "wide interval: the median is known to {}, and a valid row to {} at least",
+            "wide interval: the median is known to {}; a valid result needs {} or less",
             format::plus_minus(*.reached),
             format::plus_minus(*.limit)
         )]
@@ -315,7 +315,7 @@ impl Reason {
 fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
-            format!(": {needed} need about {budget} (raise --max-time, and --timeout if that is less)")
+            format!(", which take about {budget} (raise --max-time, and --timeout if that is less)")
         }
         None => format!(" (--samples {needed})"),
     }

@@ -33,7 +33,7 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples 6)";
     assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
     let short = told(5, 0.0, false, 0.005).expect("its time was short");
-    assert!(short.contains("needs 6: 6 need about 1.000 ms (raise --max-time"), "{short}");
+    assert!(short.contains("needs 6, which take about 1.000 ms (raise --max-time"), "{short}");
     assert_eq!(told(6, 0.0, true, 0.005), None);
     // Wider than what ends sampling, and valid all the same.
     assert_eq!(told(12, 1e4, true, 0.005), None);

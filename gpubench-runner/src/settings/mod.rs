@@ -169,13 +169,13 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower by PERCENT or more, or by `noise`
+    /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// With `noise`, a case is slower if it differs by more than repeated runs do. Exit with 1 if the samples of a case cannot tell.
+    /// PERCENT may be `noise`: slower by more than repeated runs differ. Exit with 1 if the samples of a case cannot tell.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
-    /// Compare with this benchmark, interleaved, as in sum[BLOCK=128]
+    /// Measure each case and this benchmark alternately, and compare them, as in sum[BLOCK=128]
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<BenchmarkId>,
 

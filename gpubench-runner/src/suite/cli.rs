@@ -322,7 +322,8 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
         }
         // A missing value.
         ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
-            flag.and_then(|flag| Some(format!("{flag}: {}", flag.get_help()?)))
+            let value = |flag: &Arg| Some(flag.get_value_names()?.first()?.to_string());
+            flag.and_then(|flag| Some(format!("{name} takes a {}: {}", value(flag)?, flag.get_help()?)))
         }
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
         _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),

@@ -84,7 +84,7 @@ fn text(plan: &Plan, format: TextFormat) -> String {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
-        _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {cases} with their cache states");
     }
     text
 }

@@ -154,7 +154,8 @@ impl<'a> Prepared<'a> {
                     0 => String::new(),
                     number => format!(", {number} of them suspect,"),
                 };
-                events.event(&RunEvent::Remark(&format!("saved {results}{suspect} as baseline `{name}`")));
+                let kind = if name.contains('/') { "in the folder or file" } else { "as baseline" };
+                events.event(&RunEvent::Remark(&format!("saved {results}{suspect} {kind} `{name}`")));
             }
         }
         Ok(MeasuredRun { run, problems, file })

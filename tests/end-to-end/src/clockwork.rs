@@ -123,7 +123,7 @@ impl Device for Tower {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
-        Ok(Box::new(Readings { clock: &self.0, works: [work], cache: wanted.cache }))
+        Ok(Box::new(Readings { clock: &self.0, works: [work], flush: flush(wanted) }))
     }
 
     fn pair_sampler<'a>(
@@ -132,7 +132,7 @@ impl Device for Tower {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
-        Ok(Box::new(Readings { clock: &self.0, works, cache: wanted.cache }))
+        Ok(Box::new(Readings { clock: &self.0, works, flush: flush(wanted) }))
     }
 }
 
@@ -151,13 +151,13 @@ impl Monitor for Meter {
 struct Readings<'a, const WORKS: usize> {
     clock: &'a Clockwork,
     works: [&'a mut dyn Work; WORKS],
-    cache: Cache,
+    flush: Flush,
 }
 
 impl Clockwork {
-    fn sample(&self, work: &mut dyn Work, cache: Cache) -> Result<Nanoseconds, Failure> {
+    fn sample(&self, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
         work.reset()?;
-        if cache == Cache::Cold {
+        if flush != Flush::None {
             self.advance(FLUSH);
         }
         let start = self.read();
@@ -174,7 +174,7 @@ impl<const WORKS: usize> Sampler for Readings<'_, WORKS> {
             let mut read = [Nanoseconds::default(); WORKS];
             for turn in 0..WORKS {
                 let whose = if swapped(sample) { WORKS - 1 - turn } else { turn };
-                read[whose] = self.clock.sample(self.works[whose], self.cache)?;
+                read[whose] = self.clock.sample(self.works[whose], self.flush)?;
             }
             events.extend(read);
         }
@@ -186,7 +186,7 @@ impl<const WORKS: usize> Sampler for Readings<'_, WORKS> {
     }
 
     fn method(&self) -> Method {
-        method(self.cache)
+        Method::new(Path::Device).with_flush(self.flush)
     }
 
     fn partner_method(&self) -> Option<Method> {
@@ -208,6 +208,10 @@ fn timer() -> Timer {
     Timer::new(Nanoseconds(STEP as f64)).with_empty_span(Nanoseconds(FLOOR as f64)).simulated()
 }
 
-fn method(cache: Cache) -> Method {
-    Method::new(Path::Device).with_flush(if cache == Cache::Cold { Flush::Read } else { Flush::None })
+/// Returns the flush of cold samples: `read`, or none if that is asked for.
+fn flush(wanted: &SampleOptions) -> Flush {
+    match (wanted.cache, wanted.flush) {
+        (Cache::Hot, _) | (_, Some(Flush::None)) => Flush::None,
+        _ => Flush::Read,
+    }
 }

@@ -64,8 +64,8 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     _ = target.run(&["told", "compared::plain", "--save-baseline", "main"], &[]).with_code(0);
     let same = target.run(&gate, &[]).with_code(0);
     let row = "compared::told[n=10]  hot   320.0 µs  was 320.0 µs  +0.00 %  (-1.97 to +2.01 %)";
-    same.shows(&format!("{row}  within what processes may differ by"));
-    same.shows("4 rows: one process then and one now do not show what processes differ by: differences up to 2.00 % are no answer");
+    same.shows(&format!("{row}  no answer: two processes may differ by this"));
+    same.shows("4 rows: with one process each, differences up to 2.00 % may be chance");
     same.shows("0 regressions of 5.00 % or more");
 
     let slower = target.run(&gate, &[("SUITE_TIME", "106")]).with_code(3);

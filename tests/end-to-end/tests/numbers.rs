@@ -127,7 +127,7 @@ fn the_table_shows_them() {
     ? hair              hot    0.000 ns     ?                                                           40 [1]
         [1] suspect: below resolution: the timer steps by 32.0 ns
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
-        [2] suspect: wide interval: the median is known to ± 33.33 %, and a valid row to ± 5.00 % at least
+        [2] suspect: wide interval: the median is known to ± 33.33 %; a valid result needs ± 5.00 % or less
         [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
 
     two_devices::inner             time   ± % spread  samples
@@ -245,7 +245,7 @@ fn exactly_as_many_samples_as_asked_for() {
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
         "tick_tock hot",
-        "suspect: wide interval: the median is known to ± 33.33 %, and a valid row to ± 5.00 % at least",
+        "suspect: wide interval: the median is known to ± 33.33 %; a valid result needs ± 5.00 % or less",
     );
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.

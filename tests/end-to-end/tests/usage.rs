@@ -20,6 +20,8 @@ fn help_goes_to_standard_output() {
         assert!(help.stdout.contains(words), "no `{words}` in {help}");
     }
     assert_eq!(help.stderr, "");
+    let valueless = run(SUITE, &["--precision"]).with_code(2);
+    assert!(valueless.stderr.contains("tip: --precision takes a PERCENT: "), "{valueless}");
     let short = run_with(SUITE, &["-h"], &[("COLUMNS", "80"), ("LINES", "24")]).with_code(0);
     assert!(short.stdout.lines().count() <= 40, "{short}");
     assert!(!short.stdout.contains("GPUBENCH_"), "{short}");
@@ -166,6 +168,7 @@ fn a_filter_that_matches_nothing_says_so() {
     for (filter, hint) in [
         ("swepe", "(--list without a filter shows all): did you mean `sweep`?\n"),
         ("two_devices::swepe", "did you mean `two_devices::sweep`?\n"),
+        ("*sweep*", "a filter matches anywhere in a name: `sweep` in place of `*sweep*`\n"),
         ("^sw.*p", "a regular expression is written between slashes, as in `/^sw.*p/`\n"),
         ("transpose", "(--list without a filter shows all)\n"),
     ] {

@@ -46,7 +46,7 @@ fn a_list_needs_no_device() {
          gpu_only::clears_more[n=1024]: benchmark\n\
          gpu_only::clears_at_night[n=1024]: benchmark\n\
          \n\
-         4 benchmarks, 6 cases\n"
+         4 benchmarks, 6 cases with their cache states\n"
     );
     assert_eq!(ended.stderr, "");
 }

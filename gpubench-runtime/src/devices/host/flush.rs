@@ -63,7 +63,7 @@ pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
         (true, false) => None,
         (true, true) => Some("the benchmark's `setup` returns no memory"),
         (false, _) => Some(
-            "the types that `setup` returns do not tell where all memory is (vectors, slices and arrays of numbers do), or launches read or write more",
+            "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers, and launches use nothing else)",
         ),
     }
 }
@@ -240,7 +240,7 @@ mod tests {
         }
         assert_eq!(lines_refused(&Chain::new()), None);
         let why = lines_refused(&Chain(vec![0], false)).expect("unknown");
-        assert!(why.contains("do not tell where all memory is"));
+        assert!(why.contains("does not know all memory"));
         assert!(lines_refused(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory"));
     }
 }
