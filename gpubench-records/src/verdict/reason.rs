@@ -128,11 +128,7 @@ gpubench_stats::stored! {
         #[error("{}", traffic_too_high(.0))]
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
-        #[error(
-            "not converged: the median is known to {} (asked for: {})",
-            format::plus_minus(*.reached),
-            format::precision(*.requested)
-        )]
+        #[error("not converged: {} (asked for: {})", known_to(*.reached), format::precision(*.requested))]
         NotConverged {
             /// The relative half-width that was reached.
             reached: f64,
@@ -308,6 +304,16 @@ impl Reason {
                 | Self::ClocksFell { .. }
                 | Self::OtherProcesses { .. }
         )
+    }
+}
+
+/// Says how well a median is known.
+fn known_to(half_width: f64) -> String {
+    match format::plus_minus(half_width) {
+        unknown if unknown.ends_with('?') => {
+            "the samples depend on each other too much for an interval".to_owned()
+        }
+        known => format!("the median is known to {known}"),
     }
 }
 
