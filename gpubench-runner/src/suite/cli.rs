@@ -244,7 +244,7 @@ const HINTS: &str = "\
 --axis -a --parameter-list -L: use --arg
 --peak --peaks: set peaks in gpubench.toml, under [peaks]; --measure-peaks measures them
 --threads: if a benchmark has `args(threads = …)`: --arg threads=4
---benchmark --filter -k: give its name as FILTER, without a flag
+--benchmark --filter -k: leave it out: the name of a benchmark needs no flag
 -b: give a benchmark's name without a flag, a baseline by --baseline
 --devices --gpu -d -g: use --device
 --max-noise: use --precision
@@ -361,8 +361,9 @@ const NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
-the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin, no-wait, \
-one-at-a-time, cache-dir (GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
+the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin \
+(differences that do not matter), no-wait (fail if another program measures the GPU), one-at-a-time (no two GPUs together), cache-dir \
+(GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
 GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
@@ -373,7 +374,7 @@ Columns:
   % of peak  the share of the limiting peak, or the cache that makes a hot result faster than memory
   spread     the samples within 0.2 % of the median (the middle cell), then 1 %, 5 % and beyond
   cold/hot   the cold time over the hot time
-  [1]        the number of a reason below. Results with `?` before their name are suspect, with `!` invalid.
+  [1]        the number of a reason below. `?` before a name: suspect, not to be relied on; `!`: invalid
 
 Exit codes, the first that applies:
   129, 130, 143  interrupted by a signal
