@@ -241,7 +241,7 @@ fn a_wrong_share_says_what_to_give() {
     let started = Started { node: "n1", task: ["0", "2"], gpus: "0", more: &[] };
     for share in ["0/8", "9/8", "half"] {
         let words = format!(
-            "invalid value '{share}' for '--share <SHARE>': give a task's number, from 1 to the number of tasks"
+            "invalid value '{share}' for '--share <SHARE>': give NUMBER/TASKS, such as 3/8 for the third of eight tasks"
         );
         for ended in [
             job.start(&["--share", share], &started),
