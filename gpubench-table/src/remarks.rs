@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
-    counts::ResultCounts, verdict::WIDEST, work::Link,
+    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Run, ShareMode, Task, counts::ResultCounts,
+    verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
