@@ -66,7 +66,7 @@ fn little_time_is_one_pair() {
     let ended = repository.ab(&["v100", "v103", "--time", "0.001s", "--markdown", &markdown]).code(0);
     assert_eq!(repository.lines("ran").len(), 2);
     assert!(
-        comparison(&ended).contains("one process then and one now"),
+        comparison(&ended).contains("with one process each, differences"),
         "one process shows no spread: {}",
         ended.stdout()
     );

@@ -272,7 +272,7 @@ impl Notes {
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
         let (end, remedy) = match self.sampling.samples {
             Some(_) => ("the time ended", "raise --timeout"),
-            None if has_modes => ("the samples ended", "more time does not join two modes"),
+            None if has_modes => ("the time ended", "two modes: --max-time does not help"),
             None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "raise --max-time"),
             None => ("the limit of 65,536 samples came", "--precision 10% would end sooner"),
         };

@@ -44,11 +44,11 @@ fn cold_samples_of_a_cpu_drop_the_lines_of_inputs_that_are_known() {
         let samples = &record.measurement.as_ref().expect("it was measured").samples;
         assert_eq!(samples.method.flush, flush, "{case}");
     }
-    let why = "flushed by `read`, not by `lines`, since the types that `setup` returns do not tell";
+    let why = "flushed by `read`, not by `lines`, since gpubench does not know all memory that launches use";
     assert!(ended.stdout.replace("\n  ", " ").contains(why), "{ended}");
 
     let refused = run(SUITE, &["rows", "--cache", "cold", "--flush", "lines"]).with_code(1);
-    assert!(refused.stdout.contains("--flush lines: the types that `setup` returns"), "{refused}");
+    assert!(refused.stdout.contains("--flush lines: gpubench does not know all memory"), "{refused}");
     let swept = run(SUITE, &["sum", "--cache", "cold", "--flush", "read", "--quick"]).with_code(0);
     assert!(swept.stdout.contains("flushed by `read`\n"), "what was asked for needs no reason: {swept}");
 }

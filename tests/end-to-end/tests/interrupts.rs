@@ -328,7 +328,7 @@ fn a_pipe_that_is_closed_midway_ends_nothing() {
     let (ended, folder) = waiting.end();
     // The baseline is saved, which is the only message.
     assert_eq!((ended.code, ended.stderr.lines().count()), (Some(1), 1), "{ended}");
-    assert!(ended.stderr.starts_with("saved 3 results as baseline `"), "{ended}");
+    assert!(ended.stderr.starts_with("saved 3 results in the folder or file `"), "{ended}");
     let stored = fs::read_to_string(json).expect("it was written");
     assert_eq!(Run::parse(stored.as_bytes()).expect("a run").records.len(), 3);
     assert_eq!(stored_in(&folder).len(), 3);
