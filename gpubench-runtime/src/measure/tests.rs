@@ -36,6 +36,7 @@ struct FakeSampler {
     fails_at: Option<usize>,
     /// The device's clock after this many launches, if it has counters.
     clock: Option<fn(usize) -> u64>,
+    path: Path,
 }
 
 impl FakeSampler {
@@ -44,6 +45,7 @@ impl FakeSampler {
         let timer = Timer::new(STEP).with_empty_span(OVERHEAD).simulated();
         Self {
             time,
+            path: Path::Host,
             cost,
             busy,
             timer,
@@ -84,7 +86,7 @@ impl Sampler for FakeSampler {
     }
 
     fn method(&self) -> Method {
-        Method::new(Path::Host)
+        Method::new(self.path)
     }
 
     fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
