@@ -69,8 +69,12 @@ fn an_interval_may_take_longer_than_a_budget() {
     let samples_on = |path: Path, cost: f64, interval_time: f64| {
         let mut sampler = FakeSampler { path, cost: Nanoseconds(cost), ..FakeSampler::new(steady) };
         let interval_time = Nanoseconds::from_seconds(interval_time);
-        let sampling =
-            Sampling { extended_max_time: interval_time, warm_up_launches: Some(1), ..budget(0.05) };
+        let sampling = Sampling {
+            extended_max_time: interval_time,
+            warm_up_launches: Some(1),
+            cpu_precision: 0.0,
+            ..budget(0.05)
+        };
         let (samples, _) = measured(&mut sampler, &sampling);
         samples.event_times.len()
     };
