@@ -82,5 +82,6 @@ fn an_interval_may_take_longer_than_a_budget() {
     assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.0)), [1, 1]);
     assert_eq!([40e6, 60e6].map(|cost| samples_of(cost, 0.3)), [6, 1]);
     assert!(samples_of(1e6, 0.3) < 64, "it has room");
-    assert!(samples_on(Path::Host, 1e6, 0.3) > 128, "other programs use a CPU too");
+    let [gpu, cpu] = [Path::Device, Path::Host].map(|path| samples_on(path, 4e6, 0.3));
+    assert!(gpu < 30 && cpu >= 30, "other programs use a CPU too: {gpu}, {cpu}");
 }
