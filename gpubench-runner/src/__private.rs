@@ -50,7 +50,7 @@ pub mod steps {
     /// Returns the plan of this program's benchmarks on these devices: their names and kinds.
     ///
     /// # Errors
-    /// Returns the reason that there is none, in words.
+    /// Returns a sentence that says why nothing can be planned.
     pub fn plan(selection: &Selection, devices: &[Available]) -> Result<crate::Plan, String> {
         let supervisor = crate::runner::supervisor::Supervisor::new(true, None, &|| false, Box::new(drop));
         let mut lister = crate::runner::lister::WorkerLister::new(supervisor, std::time::Duration::MAX);

@@ -192,9 +192,17 @@ const SHOWN_PERCENT: f64 = 0.01;
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
         p if p < 100.0 => format!("± {p:.2} %"),
-        p if p < 999.5 => format!("± {p:.0} %"),
+        p if p < WIDEST_SHOWN => format!("± {p:.0} %"),
         _ => "± ?".to_owned(),
     }
+}
+
+/// The percentage from which on a half-width says as little as none.
+const WIDEST_SHOWN: f64 = 999.5;
+
+/// Returns true if [`plus_minus`] shows a number for this half-width.
+pub fn is_shown(part: f64) -> bool {
+    100.0 * part.abs() < WIDEST_SHOWN
 }
 
 /// Percentages beyond this are shown as such: their digits would tell nothing, and there can be three hundred of them.

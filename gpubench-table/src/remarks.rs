@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Run, ShareMode, Task, counts::ResultCounts,
-    verdict::WIDEST, work::Link,
+    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
+    counts::ResultCounts, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -54,31 +54,47 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
+/// The records that were timed in one way, and their devices.
+struct Way<'a> {
+    cache: Cache,
+    text: String,
+    records: Vec<&'a Record>,
+    devices: Vec<&'a str>,
+}
+
 /// The ways in which rows were timed. Where a device has several ways for a cache state, each has its cases.
 fn ways(run: &Run) -> String {
-    let timed = || {
-        run.measured()
-            .map(|(record, measured)| (record, (record.case.cache, way(&record.case.cache, measured))))
-    };
-    let ways = grouped(timed().map(|(record, way)| (way, &*record.device)));
-    let line = |(way, devices): &((Cache, String), Vec<&str>)| {
-        let is_other = |((cache, _), on): &&((Cache, String), Vec<&str>)| {
-            *cache == way.0 && on.iter().any(|device| devices.contains(device))
+    let mut ways: Vec<Way<'_>> = Vec::new();
+    for (record, measured) in run.measured() {
+        let (cache, text) = (record.case.cache, way(record.case.cache, measured));
+        let known = ways.iter().position(|way| way.cache == cache && way.text == text);
+        let at = known.unwrap_or_else(|| {
+            ways.push(Way { cache, text, records: Vec::new(), devices: Vec::new() });
+            ways.len() - 1
+        });
+        ways[at].records.push(record);
+        if !ways[at].devices.contains(&&*record.device) {
+            ways[at].devices.push(&record.device);
+        }
+    }
+    let line = |way: &Way<'_>| {
+        let is_other = |other: &&Way<'_>| {
+            other.cache == way.cache && other.devices.iter().any(|device| way.devices.contains(device))
         };
-        let cases = match ways.iter().filter(is_other).count() {
-            1 => String::new(),
-            _ => {
-                let own = timed().filter(|(_, other)| other == way);
-                let names: Vec<String> = own.map(|(record, _)| plain(&record.case.name())).collect();
-                match &names[..] {
-                    few if few.len() <= NAMED_CASES => format!(" ({})", few.join(", ")),
-                    many => format!(" ({})", format::counted(many.len(), "case")),
-                }
-            }
-        };
-        format!("{} {}{cases}: {}\n", listed(devices), way.0, way.1)
+        let is_only = ways.iter().filter(is_other).count() == 1;
+        let cases = if is_only { String::new() } else { format!(" ({})", cases(&way.records)) };
+        format!("{} {}{cases}: {}\n", listed(&way.devices), way.cache, way.text)
     };
     ways.iter().map(line).collect()
+}
+
+/// The names of few cases, or the number of many.
+fn cases(records: &[&Record]) -> String {
+    if records.len() > NAMED_CASES {
+        return format::counted(records.len(), "case");
+    }
+    let names: Vec<String> = records.iter().map(|record| plain(&record.case.name())).collect();
+    names.join(", ")
 }
 
 /// The most cases with one reason that are named; of more, the number is printed.
@@ -150,7 +166,7 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
 
-fn way(cache: &Cache, measured: &Measurement) -> String {
+fn way(cache: Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
     let flush = match cache {
         Cache::Hot => String::new(),

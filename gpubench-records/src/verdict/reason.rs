@@ -309,12 +309,10 @@ impl Reason {
 
 /// Says how well a median is known.
 fn known_to(half_width: f64) -> String {
-    match format::plus_minus(half_width) {
-        unknown if unknown.ends_with('?') => {
-            "the samples depend on each other too much for an interval".to_owned()
-        }
-        known => format!("the median is known to {known}"),
+    if format::is_shown(half_width) {
+        return format!("the median is known to {}", format::plus_minus(half_width));
     }
+    "the samples depend on each other too much for an interval".to_owned()
 }
 
 /// Returns how to get the samples that an interval needs.
