@@ -67,7 +67,7 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 /// Upper bound of a launch's time, allowing for the timer's resolution and the uncertain overhead.
 ///
 /// The empty-span reading is never part of a launch; the rest of the overhead is in the launch's favour. After a verified flush, the
-/// error of a measured overhead is [`AGREED`]. In old records the overhead is a convention: all of it is in the launch's favour, unless a
+/// error of a measured overhead is that of two methods of timing. In old records the overhead is a convention: all of it is in the launch's favour, unless a
 /// verified flush precedes the launch.
 pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;

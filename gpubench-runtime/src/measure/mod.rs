@@ -43,7 +43,7 @@ const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
 /// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
 /// `sampling`, according to the device's clock or the host's, whichever is more. All launches of the case count. Ends before
-/// `deadline`, with time left for the [`VALIDATION_LAUNCHES`]. Calls `report_step` at each step.
+/// `deadline`, with time left for the launches that validate the samples. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
