@@ -39,15 +39,15 @@ pub fn render(run: &Run, page: Page) -> String {
     header(run, page) + &rows + &end(run, &mut table, page)
 }
 
-/// The lines under `table`, whose rows are those of `run`: rows that replace others, comparisons, peaks, remarks, and last the
-/// totals.
+/// The lines under `table`, whose rows are those of `run`: rows that waited for others, rows that replace others, comparisons, peaks,
+/// remarks, and last the totals.
 pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
-    let replaced = table.replaced_rows(run);
+    let [waiting, replaced] = [table.waiting_rows(), table.replaced_rows(run)];
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
     let parts = [replaced, meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };
-    format!("{blank}{}", text::joined(parts))
+    format!("{waiting}{blank}{}", text::joined(parts))
 }
 
 /// Returns true if rows of `run` are on several devices, opened or not.

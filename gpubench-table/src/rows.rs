@@ -23,14 +23,13 @@ impl<'a> Row<'a> {
         Self { shown: record, records: vec![record] }
     }
 
-    /// The rows of `records`, which are of one benchmark with its arguments: those in the same cache state on devices of the
-    /// same `label` are one row.
-    pub(super) fn all(records: &[&'a Record], label: &dyn Fn(&Record) -> &'a str) -> Vec<Self> {
+    /// The rows of `records`, which are of one benchmark with its arguments on devices of a model: those in the same cache state
+    /// are one row.
+    pub(super) fn all(records: &'a [Record]) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for record in records {
             let is_of = |row: &Self| {
-                label(row.shown) == label(record)
-                    && row.shown.case.cache == record.case.cache
+                row.shown.case.cache == record.case.cache
                     && row.records.iter().all(|other| other.device != record.device)
             };
             match rows.iter_mut().find(|row| is_of(row)) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::columns::{Column, SPREAD, SPREAD_MEANING, printed};
 use super::page::Page;
-use super::rows::{self, Devices, Note, Notes, Row};
+use super::rows::{self, Devices, Note, Notes, Row, grouped};
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
@@ -43,6 +43,10 @@ pub struct TableWriter {
     lineup: Lineup,
     /// The group of the row before.
     group: Option<Group>,
+    /// The number of cases of each group that are not printed. Empty on one device: its rows wait for no others.
+    left: HashMap<Group, usize>,
+    /// The records of rows that wait, in the order in which their groups began.
+    waiting: Vec<(Group, Vec<Vec<Record>>)>,
     /// The columns that were left out so far.
     dropped: Vec<&'static str>,
     /// True if a row had a bar.
@@ -76,12 +80,17 @@ impl TableWriter {
         for Devices { info, label } in Devices::by_key(run, |info| (&info.name, info.fake)) {
             labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
-        let (mut longest, mut names) = (0, HashMap::new());
+        let (mut longest, mut names, mut left) = (0, HashMap::new(), HashMap::new());
         for case in planned {
             let (module, name) = split(&case.benchmark, &case.args);
             longest = longest.max(width(&name));
             let label = labels.entry(case.device.clone()).or_insert(case.device);
-            names.entry((module, label.clone())).or_insert_with(BTreeSet::new).insert(name);
+            let group = (module, label.clone());
+            *left.entry(group.clone()).or_default() += 1;
+            names.entry(group).or_insert_with(BTreeSet::new).insert(name);
+        }
+        if labels.len() < 2 {
+            left.clear();
         }
         let several_models = labels.values().collect::<HashSet<_>>().len() > 1;
         Self {
@@ -96,6 +105,8 @@ impl TableWriter {
             used: Vec::new(),
             lineup: Lineup::default(),
             group: None,
+            left,
+            waiting: Vec::new(),
             dropped: Vec::new(),
             has_bars: false,
             has_ranges: false,
@@ -103,17 +114,51 @@ impl TableWriter {
         }
     }
 
-    /// The rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several. Each
-    /// has the reasons against it under it.
+    /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several.
+    /// Returns the rows that can be printed, each with the reasons against it under it. Jobs on several devices end in any order: rows of
+    /// another module than the one before wait until that is complete. [`end`](crate::end) has those that wait for ever.
     pub fn rows(&mut self, records: &[&Record]) -> String {
         self.printed.extend(records.iter().map(|record| (record.planned(), contents(record))));
-        let labels = std::mem::take(&mut self.labels);
-        let label = |record: &Record| labels.get(&record.device).map_or("", |label| &**label);
-        let rows = Row::all(records, &label);
-        let of_models = rows.chunk_by(|one, next| label(one.shown) == label(next.shown));
-        let text = of_models.map(|rows| self.rows_of_model(rows, label(rows[0].shown))).collect();
-        self.labels = labels;
-        text
+        let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));
+        for (group, numbers) in grouped(groups) {
+            let row = numbers.into_iter().map(|number| records[number].clone()).collect();
+            match self.waiting.iter_mut().find(|(other, _)| *other == group) {
+                Some((_, rows)) => rows.push(row),
+                None => self.waiting.push((group, vec![row])),
+            }
+        }
+        self.complete_rows()
+    }
+
+    /// The rows that wait, whatever is not complete.
+    pub(super) fn waiting_rows(&mut self) -> String {
+        self.left.clear();
+        self.complete_rows()
+    }
+
+    /// The rows that wait for no other: those of the group of the row before, and once that is complete those of the next.
+    fn complete_rows(&mut self) -> String {
+        let mut text = String::new();
+        loop {
+            let is_left = |group: &&Group| self.left.get(*group).is_some_and(|left| *left > 0);
+            let next = match self.group.as_ref().filter(is_left) {
+                Some(group) => self.waiting.iter().position(|(other, _)| other == group),
+                None => (!self.waiting.is_empty()).then_some(0),
+            };
+            let Some(next) = next else { return text };
+            let (group, rows) = self.waiting.remove(next);
+            for records in rows {
+                if let Some(left) = self.left.get_mut(&group) {
+                    *left = left.saturating_sub(records.len());
+                }
+                text += &self.rows_of_group(&records, &group);
+            }
+        }
+    }
+
+    fn group_of(&self, record: &Record) -> Group {
+        let (module, _) = split(&record.case.benchmark, &record.case.args);
+        (module, self.labels.get(&record.device).cloned().unwrap_or_default())
     }
 
     /// The rows of `run` that are no longer as they were printed, since more processes measured their cases. They replace the rows
@@ -129,6 +174,11 @@ impl TableWriter {
         }
         let mut text = paragraph("measured again, in place of the rows above:", self.page);
         self.group = None;
+        if self.labels.len() > 1 {
+            for record in replaced.iter().flatten() {
+                *self.left.entry(self.group_of(record)).or_default() += 1;
+            }
+        }
         for records in replaced {
             records.iter().for_each(|record| self.notes.forget(&record.case));
             text += &self.rows(&records);
@@ -136,25 +186,22 @@ impl TableWriter {
         text
     }
 
-    /// Rows on devices of one model.
-    fn rows_of_model(&mut self, rows: &[Row<'_>], label: &str) -> String {
-        let Some(first) = rows.first() else { return String::new() };
-        let (module, _) = split(&first.shown.case.benchmark, &first.shown.case.args);
-        let group = (module, label.to_owned());
-        let is_new = self.group.as_ref() != Some(&group);
+    fn rows_of_group(&mut self, records: &[Record], group: &Group) -> String {
+        let rows = Row::all(records);
+        let is_new = self.group.as_ref() != Some(group);
         let mut text = String::new();
         if is_new && self.group.is_some() {
             text.push('\n');
         }
         if is_new {
             self.used.clear();
-            self.distinct = self.names.get(&group).map_or(0, |names| self.distinct_width(names));
+            self.distinct = self.names.get(group).map_or(0, |names| self.distinct_width(names));
         }
-        let has_new_columns = self.use_columns(rows);
+        let has_new_columns = self.use_columns(&rows);
         if is_new || has_new_columns {
-            text += &self.head(is_new.then_some(&group));
+            text += &self.head(is_new.then_some(group));
         }
-        self.group = Some(group);
+        self.group = Some(group.clone());
         let (lines, reasons): (String, String) = rows.iter().map(|row| self.row(row)).unzip();
         text + &lines + &reasons
     }
@@ -207,7 +254,7 @@ impl TableWriter {
     }
 
     /// The heads of the columns, beside the name of a new group where there is room for both.
-    fn head(&self, group: Option<&(String, String)>) -> String {
+    fn head(&self, group: Option<&Group>) -> String {
         let mut title = match group {
             Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
             Some((module, _)) => module.clone(),

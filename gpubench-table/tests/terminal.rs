@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use gpubench_records::DeviceInfo;
 use gpubench_records::comparison::{
     Answer, BaselineComparison, CaseFinding, Comparison, Finding, Round, Threshold,
 };
@@ -291,6 +292,58 @@ fn devices_of_a_model_stand_side_by_side() {
         lines
     };
     assert_eq!(sorted(rows(&mixed)), sorted(rows(&run)));
+}
+
+/// Two GPUs of two models, whose modules alternate: the records of each benchmark.
+fn two_models() -> (Run, Vec<Vec<Record>>) {
+    let mut run = stored("docs/results/h200/suite.json");
+    run.records.truncate(6);
+    let mut other = run.devices[0].clone();
+    (other.device, other.name) = ("cuda:1".to_owned(), "NVIDIA H100".to_owned());
+    run.devices = vec![run.devices.swap_remove(0), other];
+    // A module of two rows, hot, and one of two rows, hot and cold.
+    let rows = [0..1, 2..4, 1..2, 4..6].map(|row| {
+        let on = |info: &DeviceInfo| {
+            let mut records = run.records[row.clone()].to_vec();
+            records.iter_mut().for_each(|record| record.device.clone_from(&info.device));
+            records
+        };
+        run.devices.iter().flat_map(on).collect::<Vec<Record>>()
+    });
+    let rows = Vec::from(rows);
+    let records = rows.concat();
+    (Run { planned_cases: records.len(), records, skipped: Vec::new(), ..run }, rows)
+}
+
+#[test]
+fn each_module_has_one_heading_on_each_model() {
+    let (run, rows) = two_models();
+    assert_snapshot!("two-models-100", plain(&render(&run, page(100))));
+    let names = |text: &str| {
+        let lines = text.lines().filter(|line| line.contains(" hot "));
+        lines.map(|line| line.split_whitespace().next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let [first, second] = ["chase[bytes=1048576]", "chase[bytes=1073741824]"];
+    let [naive, shared] = ["naive[n=2048]", "shared[n=2048]"];
+    let steps: [&[&str]; 4] = [&[first], &[], &[second, first, second, naive], &[shared, naive, shared]];
+    // All of it, and what is there where the run ends early.
+    for measured in [4, 2] {
+        let records = rows[..measured].concat();
+        let run = Run { records, ..run.clone() };
+        let before = Run { records: Vec::new(), ..run.clone() };
+        let planned = rows.iter().flatten().map(Record::planned);
+        let mut table = TableWriter::new(&before, planned, page(100));
+        let mut text = header(&before, page(100));
+        for (records, step) in rows[..measured].iter().zip(steps) {
+            let printed = table.rows(&records.iter().collect::<Vec<_>>());
+            assert_eq!(names(&plain(&printed)), step);
+            text += &printed;
+        }
+        text += &end(&run, &mut table, page(100));
+        // Cases that are only planned may have longer names.
+        let words = |text: &str| plain(text).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&text), words(&render(&run, page(100))), "no row is lost");
+    }
 }
 
 /// A row that is valid when it is printed, and suspect with a further process: it is printed again, and the counts are of that row.

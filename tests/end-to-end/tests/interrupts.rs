@@ -32,13 +32,13 @@ impl Waiting {
     /// Starts a run, in a process group of its own, and returns once its second case is launched.
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self::start_of(SUITE.as_ref(), folder)
+        Self::start_of(SUITE.as_ref(), folder, &["first", "waits", "then[n=1]"])
     }
 
-    fn start_of(program: &Path, folder: TempDir) -> Self {
+    fn start_of(program: &Path, folder: TempDir, benchmarks: &[&str]) -> Self {
         let json = folder.path().join("run.json");
         let mut command = heeding_hangups(program);
-        command.args(["first", "waits", "then[n=1]", "--quick", "--json"]).arg(&json).process_group(0);
+        command.args(benchmarks).args(["--quick", "--json"]).arg(&json).process_group(0);
         command.env("GPUBENCH_RUNS_DIR", folder.path().join("runs"));
         command.arg("--save-baseline").arg(folder.path().join("baseline.json"));
         let mut suite =
@@ -114,6 +114,45 @@ fn rows_are_printed_while_the_run_goes_on() {
     waiting.signal(Signal::INT);
     let (ended, _folder) = waiting.end();
     ended.with_code(130).shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+}
+
+/// On several devices a row waits until the module before its own is complete. It is printed too where a signal comes first, or where
+/// a worker is killed.
+#[test]
+fn rows_that_wait_for_another_module_are_printed_at_the_end() {
+    let start = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        Waiting::start_of(SUITE.as_ref(), folder, &["first", "amid", "behind", "waits", "on_the_host"])
+    };
+    let mut waiting = start();
+    let mut stdout = BufReader::new(waiting.suite.stdout.take().expect("a pipe"));
+    let mut printed = String::new();
+    while !printed.contains("\n  behind ") {
+        assert!(stdout.read_line(&mut printed).expect("UTF-8") > 0, "there is no row of it: {printed}");
+    }
+    assert!(!printed.contains("  amid "), "it does not wait: {printed}");
+    // It is in the file at once.
+    assert_eq!(
+        stored_in(&waiting.folder),
+        [FIRST, "interrupted::other::amid hot", "interrupted::behind hot"]
+    );
+    waiting.suite.stdout = Some(stdout.into_inner());
+    waiting.signal(Signal::INT);
+    let (ended, _folder) = waiting.end();
+    let ended = ended.with_code(130);
+    ended.shows("interrupted::other on clockwork");
+    ended.shows("  amid ");
+    ended.shows("3 cases (2 more were planned): 3 valid, 0 suspect, 0 invalid");
+
+    let mut waiting = start();
+    waiting.kill_workers();
+    let (ended, _folder) = waiting.end();
+    let begin = |line: &str| line.get(2..).and_then(|row| row.split(' ').next()).map(str::to_owned);
+    let is_row = |name: &String| ["first", "amid", "behind", "waits", "on_the_host"].contains(&&**name);
+    let rows: Vec<String> = ended.stdout.lines().filter_map(begin).filter(is_row).collect();
+    assert_eq!(rows, ["first", "behind", "waits", "amid", "on_the_host"], "{ended}");
+    let headings = ended.stdout.lines().filter(|line| line.starts_with("interrupted")).count();
+    assert_eq!(headings, 3, "one for each module and device: {ended}");
 }
 
 /// A scheduler that preempts a job signals all of its processes, and the worker may end first. That is no failure of its case,
@@ -346,7 +385,7 @@ fn a_suite_that_is_built_anew_meanwhile_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("suite");
     copy(SUITE, &program);
-    let mut waiting = Waiting::start_of(&program, folder);
+    let mut waiting = Waiting::start_of(&program, folder, &["first", "waits", "then[n=1]"]);
     fs::remove_file(&program).expect("it is there");
     fs::write(&program, "no program").expect("it can be written");
     waiting.kill_workers();

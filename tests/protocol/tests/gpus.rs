@@ -175,6 +175,31 @@ fn one_gpu_that_breaks_costs_its_own_rows() {
     }
 }
 
+/// Transfers begin first and end in between. A GPU that breaks has rows of its own.
+#[test]
+fn each_module_has_one_heading() {
+    let selected =
+        "cuda::transfers::h2d,cuda::transfers::d2h,cuda::copy,cuda::saxpy,cuda::empty,cuda::latency";
+    for fault in [None, Some(("FAULT", "cuCtxSynchronize=719!@1"))] {
+        let asked: Vec<_> = [Some(TWO), fault].into_iter().flatten().collect();
+        let arguments = ["--quick", selected, "--device", "0,1", "--samples", "5", "--color", "never"];
+        let Measured { ended, run, .. } = measure(KERNELS, &arguments, &asked);
+        let modules: BTreeSet<&str> = run
+            .records
+            .iter()
+            .filter_map(|record| record.case.benchmark.rsplit_once("::").map(|(module, _)| module))
+            .collect();
+        let mut headings: Vec<&str> = ended
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("gpubench_kernels::"))
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        headings.sort_unstable();
+        assert_eq!(headings, Vec::from_iter(modules), "{ended}");
+    }
+}
+
 /// A GPU's UUID finds its sensors, whose clocks are locked for each.
 #[test]
 fn each_gpu_has_its_own_name_and_sensors() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{env, process, thread};
 
 use end_to_end::clockwork::Clockwork;
-use gpubench::gpu_bench;
+use gpubench::{gpu_bench, host};
 use gpubench_runtime::worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
@@ -15,6 +15,25 @@ gpubench::main!();
 fn first(stream: &Clockwork) {
     stream.advance(3_200);
 }
+
+mod other {
+    use super::*;
+
+    /// Its module comes in between.
+    #[gpu_bench]
+    fn amid(stream: &Clockwork) {
+        stream.advance(3_200);
+    }
+}
+
+#[gpu_bench]
+fn behind(stream: &Clockwork) {
+    stream.advance(3_200);
+}
+
+/// A second device.
+#[gpu_bench]
+fn on_the_host(_stream: &host::Stream) {}
 
 /// Starts a child, tells where they run, and waits for longer than any test does.
 #[gpu_bench]
