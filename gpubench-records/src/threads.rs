@@ -11,6 +11,8 @@ pub fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
+    // One type for all work with the same result: the code that starts a thread is compiled once for each type.
+    let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
     Builder::new().name(name.to_owned()).spawn(work).map_err(|error| not_started(&error))
 }
 

@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf, thread};
 use super::RunError;
 use crate::system::children::{self, ProcessGroup, Requests};
 use gpubench_records::{Failure, Stage, Step, threads};
-use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, send};
+use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
 /// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -248,7 +248,7 @@ impl Worker for Process {
         hear: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerExit> {
         self.asked += 1;
-        if send(&mut self.requests, &(self.asked, request)).is_err() {
+        if send_request(&mut self.requests, self.asked, request).is_err() {
             return Err(self.exit_reason(stop));
         }
         let mut begin = Instant::now();
@@ -291,7 +291,7 @@ impl Worker for Process {
     /// Asks an idle worker to exit, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
         // Fails if the worker is already exiting.
-        _ = send(&mut self.requests, &(self.asked + 1, Request::End));
+        _ = send_request(&mut self.requests, self.asked + 1, &Request::End);
         self.ends_within(EXIT_TIMEOUT);
     }
 }
@@ -358,7 +358,7 @@ fn forward(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
-            line => line.and_then(|line| Ok(serde_json::from_str(&line)?)),
+            line => line.and_then(|line| read_reply(&line)),
         };
         if to.send(reply).is_err() {
             return;
@@ -389,9 +389,7 @@ mod tests {
     #[test]
     fn a_worker_that_exits_before_it_reads_a_request_sent_no_invalid_reply() {
         assert!(heard(b"").is_empty());
-        let mut done = Vec::new();
-        send(&mut done, &(7, Reply::Done)).expect("it takes everything");
-        let replies = heard(&done);
+        let replies = heard(b"[7,\"done\"]\n");
         assert!(matches!(&replies[..], [Ok((7, _))]), "{replies:?}");
         for garbled in [&b"no reply\n"[..], b"\xff\n"] {
             let replies = heard(garbled);

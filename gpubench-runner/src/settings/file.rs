@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable};
-use toml::{Table, Value};
+use toml::de::{DeTable, DeValue as Value};
 
 use super::{ArgValues, Settings, StatedPeak};
 use gpubench_records::text::did_you_mean;
@@ -49,30 +49,27 @@ impl Settings {
     /// # Errors
     /// Returns the line of the first mistake, and what to write.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let table: Table =
-            text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+        let table = DeTable::parse(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
         let (mut flags, mut filters, mut args, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (key, value) in table {
+        for (name, value) in table.get_ref() {
             let at_line = |error: String| {
-                let is_key = |line: &str| {
-                    let rest = line.trim_start_matches(['[', ' ', '\t', '"']).strip_prefix(&*key);
-                    rest.is_some_and(|rest| rest.starts_with(['=', ' ', '\t', '"', '.', ']']))
-                };
-                let line = text.lines().position(is_key).unwrap_or_default();
-                format!("line {}: {error}", line + 1)
+                let before = &text[..name.span().start];
+                format!("line {}: {error}", 1 + before.matches('\n').count())
             };
+            let (key, value) = (&**name.get_ref(), value.get_ref());
             if key == PEAKS {
-                peaks = stated_peaks(&value).map_err(at_line)?;
+                peaks = stated_peaks(value).map_err(at_line)?;
                 continue;
             }
-            if let ("arg", Value::Table(axes)) = (&*key, &value) {
-                let axis = |(name, values): (&String, &Value)| Ok(ArgValues::new(name, texts(values)?));
-                args = axes.iter().map(axis).collect::<Result<_, String>>().map_err(at_line)?;
+            if let ("arg", Value::Table(axes)) = (key, value) {
+                for (name, values) in axes {
+                    args.push(ArgValues::new(&**name.get_ref(), texts(values.get_ref()).map_err(at_line)?));
+                }
                 continue;
             }
-            let given = flags_of(&command, &key, &value).and_then(|given| {
+            let given = flags_of(&command, key, value).and_then(|given| {
                 let read = command.clone().try_get_matches_from(&given);
                 read.map(|_| given).map_err(|error| plain(&error))
             });
@@ -93,9 +90,11 @@ impl Settings {
 fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, String> {
     let mut peaks = Vec::new();
     for (device, quantities) in devices.as_table().ok_or(NOT_PEAKS)? {
-        for (quantity, value) in quantities.as_table().ok_or(NOT_PEAKS)? {
-            let value = value.as_str().ok_or(NOT_PEAKS)?.to_owned();
-            peaks.push(StatedPeak { device: device.clone(), quantity: quantity.clone(), value });
+        for (quantity, value) in quantities.get_ref().as_table().ok_or(NOT_PEAKS)? {
+            let value = value.get_ref().as_str().ok_or(NOT_PEAKS)?;
+            let [device, quantity, value] =
+                [device.get_ref(), quantity.get_ref(), value].map(ToString::to_string);
+            peaks.push(StatedPeak { device, quantity, value });
         }
     }
     Ok(peaks)
@@ -131,12 +130,23 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
 /// Returns a value of the file as texts, as the command line has them: of a list those of its values.
 fn texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
-        Value::String(text) => Ok(vec![text.clone()]),
-        Value::Array(values) if values.iter().all(|value| !value.is_array()) => {
-            Ok(values.iter().map(texts).collect::<Result<Vec<_>, _>>()?.concat())
+        Value::String(text) => Ok(vec![text.to_string()]),
+        Value::Array(values) if values.iter().all(|value| !value.get_ref().is_array()) => {
+            let mut all = Vec::new();
+            for value in values.iter() {
+                all.extend(texts(value.get_ref())?);
+            }
+            Ok(all)
         }
-        Value::Integer(number) => Ok(vec![number.to_string()]),
-        Value::Float(number) => Ok(vec![number.to_string()]),
+        Value::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Ok(vec![number.to_string()]),
+            Err(_) => Err(format!("the number `{number}` is too large")),
+        },
+        Value::Float(number) => {
+            // `1e3` is the number 1000 for a flag that takes whole numbers.
+            let value = number.as_str().parse::<f64>();
+            Ok(vec![value.map_or_else(|_| number.to_string(), |value| value.to_string())])
+        }
         Value::Boolean(is_on) => Ok(vec![is_on.to_string()]),
         _ => Err("expected text in quotes, or a list of texts".to_owned()),
     }

@@ -5,21 +5,26 @@
 
 use std::{fs, path::Path};
 
-use toml::{Table, Value};
+use toml::de::{DeTable, DeValue as Value};
 
 /// Returns true if the harness of a target in a manifest refuses flags.
 fn refuses_flags(target: &Value) -> bool {
-    let is_off = |key| target.get(key).and_then(Value::as_bool) == Some(false);
+    let is_off = |key| target.get(key).and_then(|value| value.get_ref().as_bool()) == Some(false);
     !is_off("bench") && !is_off("harness")
 }
 
 /// Returns a warning if another target of the package in `folder` would refuse flags.
 pub(super) fn warning(folder: &Path) -> Option<String> {
-    let manifest: Table = fs::read_to_string(folder.join("Cargo.toml")).ok()?.parse().ok()?;
+    let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+    let manifest = DeTable::parse(&text).ok()?.into_inner();
     let is_there = |file: &str| folder.join(file).is_file();
-    let library = manifest.get("lib").map_or_else(|| is_there("src/lib.rs"), refuses_flags);
-    let binaries = manifest.get("bin").and_then(Value::as_array);
-    let binary = binaries.map_or_else(|| is_there("src/main.rs"), |all| all.iter().any(refuses_flags));
+    let library = manifest.get("lib").map(|library| refuses_flags(library.get_ref()));
+    let library = library.unwrap_or_else(|| is_there("src/lib.rs"));
+    let binaries = manifest.get("bin").and_then(|all| all.get_ref().as_array());
+    let binary = match binaries {
+        Some(all) => all.iter().any(|binary| refuses_flags(binary.get_ref())),
+        None => is_there("src/main.rs"),
+    };
     let (target, section) = match (library, binary) {
         (true, _) => ("the library", "[lib]"),
         (false, true) => ("a binary", "[[bin]]"),

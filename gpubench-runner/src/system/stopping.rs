@@ -1,9 +1,9 @@
 //! The signals that ask a process to end: SIGINT, SIGTERM and SIGHUP. The first one is stored; a second one ends the process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::sync::{Arc, Barrier, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
-use std::{ffi::c_int, fs, io, sync::mpsc::channel};
+use std::{ffi::c_int, fs, io};
 
 use gpubench_records::threads;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -43,21 +43,21 @@ pub(crate) fn has_signal() -> bool {
 /// Stores these signals at once, and handles them on a thread, one after the other. Without a thread, the first one ends the process, as
 /// it does in any program.
 fn listen() {
-    let (ready, is_ready) = channel::<()>();
+    let ready = Arc::new(Barrier::new(2));
+    let is_ready = Arc::clone(&ready);
     let thread = threads::start("signals", move || {
         // `nohup` ignores the end of the terminal, and its child processes inherit that.
         let heeded = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
         // Fails only for signals that cannot be caught, and these can.
         let signals = Signals::new(heeded.clone());
         heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&SEEN), signal as usize));
-        drop(ready);
+        ready.wait();
         if let Ok(mut signals) = signals {
             signals.forever().for_each(handle);
         }
     });
     if thread.is_ok() {
-        // Nothing is ever sent: the channel closes once signals are heeded.
-        _ = is_ready.recv();
+        is_ready.wait();
     }
 }
 

@@ -25,7 +25,7 @@ use gpubench_records::{
 use gpubench_stats::Bytes;
 
 use self::job::JobInProgress;
-pub use self::pipe::{PROFILED_FLAG, ProfiledCases, send, serve, serve_profiled};
+pub use self::pipe::{PROFILED_FLAG, ProfiledCases, read_reply, send_request, serve, serve_profiled};
 use self::prepared::run_action;
 
 /// The first argument of a worker process.

@@ -40,7 +40,7 @@ pub fn serve() -> io::Result<()> {
 /// doing, and then ends the worker.
 fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
-        match line.and_then(|line| Ok(serde_json::from_str(&line)?)) {
+        match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
             Ok((_, Request::End)) => return,
             // The receiver is gone only when this process ends.
             request => _ = to.send(request),
@@ -49,10 +49,23 @@ fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     ending::kill_own_process_group();
 }
 
-/// Writes a request or a reply, with the number of the request: the reply of a forked copy of a worker is never taken for the reply to
-/// a later request.
-pub fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<()> {
-    let mut line = serde_json::to_vec(numbered)?;
+/// Writes a request with its number: the reply of a forked copy of a worker is never taken for the reply to a later request.
+///
+/// # Errors
+/// Returns an error if `to` takes no more.
+pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::Result<()> {
+    send(to, serde_json::to_vec(&(number, request))?)
+}
+
+/// Reads a line with a reply and the number of its request. The crate that asks does not compile the code for it again.
+///
+/// # Errors
+/// Returns an error if the line is something else.
+pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
+    Ok(serde_json::from_slice(line.as_bytes())?)
+}
+
+fn send(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()
@@ -62,7 +75,8 @@ pub fn send(to: &mut dyn Write, numbered: &(u64, impl Serialize)) -> io::Result<
 fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply) {
     exit_if_forked_child();
     // Printed output comes before the reply.
-    if RetryOnWouldBlock(io::stdout()).flush().and_then(|()| send(replies, &(number, reply))).is_err() {
+    let printed = RetryOnWouldBlock(io::stdout()).flush();
+    if printed.and_then(|()| send(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
         ending::kill_own_process_group();
     }
     if let Reply::DeviceLost = reply {
