@@ -1,6 +1,6 @@
 //! A crate as somebody else would write it (`tests/downstream`), built as the README says: without our cargo
-//! configuration, with `CUDA_LIBRARY_PATH=/usr` alone, and by either linker. The first build takes a minute; later ones find
-//! it in the target folder.
+//! configuration, with `CUDA_LIBRARY_PATH=/usr` alone, and by either linker. The first build takes a minute, so that
+//! `.ci/release` has those tests; later builds find it in the target folder.
 
 #![cfg(target_os = "linux")]
 
@@ -113,6 +113,7 @@ fn needs_no_cuda(program: &Path) {
 }
 
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn its_bench_target_finds_and_measures_its_own() {
     let program = build(&[]);
     needs_no_cuda(&program);
@@ -188,6 +189,7 @@ fn its_bench_target_tests_unless_it_is_told_to_measure() {
 
 /// Its manifest is the documented one: flags after `--` reach the suite alone.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn cargo_bench_hands_its_flags_to_the_suite() {
     let flags = ["--profile=dev", "--features=bench", "--", "--quick", "--device=host", "ask_cuda"];
     let benched = cargo(&shared_target(), "bench", &flags, &[REQUIREMENT, ("GPUBENCH_RUNS_DIR", "none")]);
@@ -198,6 +200,7 @@ fn cargo_bench_hands_its_flags_to_the_suite() {
 
 /// By the real program: it lists, and starts a process for each benchmark, in test mode and to measure.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn nextest_runs_each_benchmark_in_a_process() {
     let settings = SettingsFile::new("quick = true");
     let nextest = |arguments: &[&str]| {
@@ -226,6 +229,7 @@ fn nextest_runs_each_benchmark_in_a_process() {
 
 /// This build does not check arithmetic, as no release build does.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn a_count_that_wraps_is_told() {
     let program = build(&[]);
     let ended = run(program.to_str().expect("UTF-8"), &["--ignored", "counts_too_much"]).with_code(1);
@@ -236,6 +240,7 @@ fn a_count_that_wraps_is_told() {
 
 /// A user without the feature gets the functions alone.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn without_its_feature_it_does_without_gpubench() {
     // Names alone: the folders of packages may be called anything.
     let told = cargo(
@@ -254,6 +259,7 @@ fn without_its_feature_it_does_without_gpubench() {
 
 /// The default linker is lld; GNU ld resolves archives in another way.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn gnu_ld_links_it_too() {
     if !Command::new("ld.bfd").arg("--version").output().is_ok_and(|told| told.status.success()) {
         return skip("there is no GNU ld here");
@@ -266,6 +272,7 @@ fn gnu_ld_links_it_too() {
 
 /// Why the README has that line. Only what it is about is built.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn without_a_toolkit_or_the_variable_cust_says_what_is_missing() {
     let built = cargo(&own_target(), "check", &["--package=cust_raw"], &[]);
     if built.status.success() {
