@@ -151,7 +151,7 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
-        let message = "would be written over the run that is read from it: give another file";
+        let message = "is read as a run, and would be overwritten: give another file";
         return Err(CommandError::usage(format!("{} {message}", path.display())));
     }
     // The reader of a pipe sees its end when the pipe is opened and closed.

@@ -45,7 +45,7 @@ gpubench_stats::stored! {
             operations: usize,
         },
         /// It has the device call functions of the host.
-        #[error("host functions: the device calls {} of the host", format::counted(*.count, "function"))]
+        #[error("host functions: the device calls {} on the host", format::counted(*.count, "function"))]
         HostFunctions {
             /// The number of calls.
             count: usize,
@@ -82,7 +82,7 @@ gpubench_stats::stored! {
     #[derive(Eq, thiserror::Error)]
     #[error("{first}{}", match count {
         1 => String::new(),
-        count => format!(" and {}", format::counted(count - 1, "call")),
+        count => format!(" and {}", format::counted(count - 1, "more call")),
     })]
     pub struct DriverCalls {
         /// The C name of the function that was called first.

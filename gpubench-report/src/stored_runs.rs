@@ -73,19 +73,23 @@ impl StoredRuns {
         let found = runs_in(&self.runs).find(|(_, path)| head_of(path).is_ok_and(is_of_package));
         found.map(|(name, _)| name).ok_or_else(|| {
             LoadRunError::Missing(format!(
-                "no run of the package `{package}` in {}: measure first, or name a RUN; `last` is the newest of any package",
+                "no run of the package `{package}` in {}: run `cargo bench` first, or name a RUN",
                 self.runs.display()
             ))
         })
     }
 
-    /// Returns the newest complete run of the benchmark binary `suite` that began before `started`, in seconds since
-    /// 1970-01-01 UTC, with its name.
+    /// Returns the newest complete run of the same benchmark binary that began before `later`, which the user calls `wanted`; with its
+    /// name.
     ///
     /// # Errors
     /// If there is none.
-    pub fn before(&self, suite: &str, started: u64) -> Result<NamedRun, LoadRunError> {
-        run_before(&self.runs, suite, started).map(|(name, run)| NamedRun { name, run })
+    pub fn before(&self, wanted: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
+        let file = self.file(wanted)?;
+        let folder = file.as_deref().and_then(Path::parent).and_then(Path::file_name);
+        let name = folder.map(|name| name.to_string_lossy()).unwrap_or_default();
+        let of_run = Some((&*name, later.started));
+        run_before(&self.runs, &later.program.suite, of_run).map(|(name, run)| NamedRun { name, run })
     }
 
     /// Returns the names of the baselines.
@@ -225,10 +229,10 @@ impl StoredRuns {
         }
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadRunError::Unusable(format!(
-            "there is no file, stored run or baseline `{wanted}`. Stored in {}: {there}. Give one of these, a file that --json \
-             wrote, or `{LAST}`. Filters go after `--`{}",
-            self.home.display(),
-            did_you_mean(wanted, &names)
+            "there is no file, stored run or baseline `{wanted}`{}. Stored in {}: {there}. Give one of these, a file that --json wrote, \
+             or `{LAST}` (a filter goes after `--`)",
+            did_you_mean(wanted, &names),
+            self.home.display()
         ))
     }
 }

@@ -220,7 +220,10 @@ pub fn comparison_target(
     let value = |name: &String| {
         let arg = with.args.iter().chain(&job.args).find(|arg| arg.name == *name).cloned();
         arg.ok_or_else(|| {
-            format!("only that has the argument `{name}`; say which by --compare-with 'NAME[{name}=…]'")
+            format!(
+                "`{}` has an argument `{name}`: choose its value, as in --compare-with '{}[{name}=…]'",
+                with.benchmark, with.benchmark
+            )
         })
     };
     let args = names.iter().map(value).collect::<Result<Vec<Arg>, String>>()?;

@@ -82,34 +82,34 @@ const COLUMNS: &[Column] = &[
     Column::new("slowest %", Room::Words(SLOWEST), 2, |row| row.slowest().map(bare).unwrap_or_default())
         .with_title("slowest device, %")
         .only(Tables::Printed),
-    Column::new("range %", Room::Number(4, 3, 0), 5, |row| row.range().map(bare).unwrap_or_default())
+    Column::new("range %", Room::Number(4, 3, 0), 6, |row| row.range().map(bare).unwrap_or_default())
         .with_title("range of devices, %")
         .only(Tables::Printed),
-    Column::new(SPREAD, Room::Words(CELLS), 6, |row| of(row, bar)).only(Tables::Printed).always(),
-    Column::new("GB/s", Room::Number(4, 3, 0), 4, |row| {
+    Column::new(SPREAD, Room::Words(CELLS), 7, |row| of(row, bar)).only(Tables::Printed).always(),
+    Column::new("GB/s", Room::Number(4, 3, 0), 5, |row| {
         maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
     }),
-    Column::new("% of peak", SHARE, 3, |row| roof::binding_cell(row.shown).map(bare).unwrap_or_default()),
-    Column::new("GFLOP/s", Room::Number(5, 3, 0), 7, |row| {
+    Column::new("% of peak", SHARE, 4, |row| roof::binding_cell(row.shown).map(bare).unwrap_or_default()),
+    Column::new("GFLOP/s", Room::Number(5, 3, 0), 8, |row| {
         maybe(row, |it| it.metrics.throughput.map(format::gigaflops))
     }),
-    Column::new("items", Room::Number(3, 3, 18), 9, items),
-    Column::new("cold/hot", Room::Number(4, 3, 1), 8, |row| {
+    Column::new("items", Room::Number(3, 3, 18), 10, items),
+    Column::new("cold/hot", Room::Number(4, 3, 1), 9, |row| {
         maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio))
     }),
-    Column::new("back-to-back", Room::Number(5, 4, 3), 10, |row| {
+    Column::new("back-to-back", Room::Number(5, 4, 3), 11, |row| {
         maybe(row, |it| it.samples.back_to_back.map(format::time))
     }),
-    Column::new("energy", Room::Number(4, 3, 3), 11, |row| {
+    Column::new("energy", Room::Number(4, 3, 3), 12, |row| {
         maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
     }),
-    Column::new("moved", Room::Number(4, 3, 3), 12, |row| {
+    Column::new("moved", Room::Number(4, 3, 3), 13, |row| {
         maybe(row, |it| counters(it)?.moved().map(format::bytes))
     }),
-    Column::new("L2 hit", Room::Number(3, 3, 2), 13, |row| {
+    Column::new("L2 hit", Room::Number(3, 3, 2), 14, |row| {
         maybe(row, |it| counters(it)?.l2_hit.map(format::percent))
     }),
-    Column::new("processes", Room::Words(25), 14, processes),
+    Column::new("processes", Room::Words(25), 3, processes),
     Column::new("samples", Room::Number(7, 0, 0), 15, |row| {
         of(row, |it| it.samples.time.samples.to_string())
     })
@@ -221,8 +221,13 @@ impl Room {
     /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
     /// is too long is shortened; no number is, whose digits have room.
     pub(super) fn fit(self, cell: &str) -> String {
-        let cell = &*shortened(cell, self.width());
-        let Self::Number(whole, fraction, unit) = self else { return left(cell, self.width()) };
+        let Self::Number(whole, fraction, unit) = self else {
+            return left(&shortened(cell, self.width()), self.width());
+        };
+        // A number without its middle would be another number.
+        let exponent = cell.parse::<f64>().ok().filter(|_| width(cell) > self.width());
+        let cell = exponent.map_or_else(|| shortened(cell, self.width()), |number| format!("{number:.0e}"));
+        let cell = &*cell;
         let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
         let (before, behind) = cell.split_at(point);
         let digits = behind.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(behind.len());
@@ -253,8 +258,8 @@ const CELLS: usize = 7;
 const BANDS: [f64; CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the bar.
-pub(super) const SPREAD_MEANING: &str = "spread: the shares of the samples within 0.2 % of the median (the cell in the middle), \
-                                  within 1 %, within 5 % and beyond, faster ones on the left";
+pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % \
+                                  of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left";
 
 const EMPTY: char = '·';
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

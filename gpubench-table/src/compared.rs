@@ -64,7 +64,7 @@ fn than(compared: &Compared) -> String {
     };
     let why = match ratio {
         Some(_) => "",
-        None if rounds.len() < FEWEST_ROUNDS => " (too few rounds for an interval)",
+        None if rounds.len() < FEWEST_ROUNDS => " (fewer than 4 rounds have no interval: take more samples)",
         None => " (times below the timer's resolution for an interval)",
     };
     format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
@@ -123,13 +123,13 @@ fn noise(check: &BaselineComparison) -> String {
     if let Some([now, then]) = processes {
         _ = writeln!(
             text,
-            "processes: {now} now, {then} then; what they differ by is in the intervals; times are means of their medians"
+            "processes: {now} now, {then} in the baseline; times are means of their medians, and intervals contain how much they differ"
         );
     }
     if unknown > 0 {
         _ = writeln!(
             text,
-            "{}: what processes on this device differ by is not known (--save-baseline with --runs 5 finds out)",
+            "{}: how much processes on this device differ is unknown (--save-baseline with --runs 5 measures it)",
             format::counted(unknown, "row")
         );
     }

@@ -55,7 +55,7 @@ pub fn sentences(
     let mut add = |word, sentence: Option<String>| lines.extend(sentence.map(|sentence| (word, sentence)));
     add("time", Some(time(measured)));
     add("path", Some(path(&samples.method)));
-    add("bound", bound(measured));
+    add("error", error(measured));
     #[cfg(feature = "verify")]
     crate::verification::verification(measured)
         .into_iter()
@@ -73,7 +73,7 @@ pub fn sentences(
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
     add("host", launch::host(samples));
     add("of peak", info.and_then(|info| of_peaks(measured, info)));
-    add("roof", binding_peak(measured));
+    add("roof", limit(record, measured));
     add("launch", launch_bound(measured));
     add("processes", processes(record));
     add("in turn", record.compared.as_deref().map(in_turn));
@@ -106,7 +106,6 @@ fn time(measured: &Measurement) -> String {
     let Timer {
         resolution: step,
         averaged_resolution,
-        empty_span,
         empty_launch_time,
         marginal_empty_launch,
         reads_parameter,
@@ -129,26 +128,21 @@ fn time(measured: &Measurement) -> String {
     } else {
         ("event time", "a pair of events")
     };
-    let [median, overhead, floor] = [measured.median(), own, empty_span];
+    let [median, overhead] = [measured.median(), own];
     let why = match (empty_launch_time, marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
-            "the {} that {pair} reads around {}, less the {one_more} that one more empty launch takes; \
-             around nothing it reads {floor}{}",
+            "{} that {pair} reads around {} − {one_more} of the empty launch itself{}",
             own + one_more - measured.samples.correction.unwrap_or_default(),
-            if reads_parameter {
-                "launches among the samples that only look at a parameter"
-            } else {
-                "empty launches among the samples"
-            },
+            if reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             measured.samples.correction.map_or_else(String::new, |by| {
-                let (by, word) = (by.abs(), if by < Nanoseconds::ZERO { "less" } else { "more" });
-                format!("; around this launch it reads {by} {word}, according to the GPU's own clock")
+                let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
+                format!(" {sign} {by} of correction by the GPU's own clock")
             })
         ),
-        (Some(empty), None) => format!(
-            "half of the {empty} that a pair of events reads around an empty launch; around nothing it reads {floor}"
-        ),
-        (None, _) => "read around nothing".to_owned(),
+        (Some(empty), None) => {
+            format!("half of the {empty} that a pair of events reads around an empty launch")
+        }
+        (None, _) => "what the timer reads without a launch".to_owned(),
     };
     let averages = averaged_resolution.map_or_else(String::new, |resolution| {
         format!(", and averages of samples that begin at all places of a step resolve {resolution}")
@@ -157,15 +151,15 @@ fn time(measured: &Measurement) -> String {
 }
 
 /// The time by the second method, and its distance from the first.
-fn bound(measured: &Measurement) -> Option<String> {
-    let (other, gap, bound) = (
+fn error(measured: &Measurement) -> Option<String> {
+    let (other, gap, error) = (
         measured.samples.cross_check?,
         measured.samples.cross_check_difference()?,
         measured.samples.cross_check_error()?,
     );
-    let share = format::percent(bound / measured.median());
+    let share = format::percent(error / measured.median());
     Some(format!(
-        "{bound} ({share}): half of the interval, the resolution of the timer, and {gap} to the {other} according to a second clock"
+        "at most {error} ({share}): half of the interval + the timer's resolution + {gap}, the difference from {other} by a second clock"
     ))
 }
 
@@ -217,7 +211,8 @@ fn proved(proof: &FlushVerification) -> String {
         "reading three quarters takes {}, {} after the sweep",
         proof.large_read, proof.reference_large_read
     );
-    format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+    let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
+    format!("{works}{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
 
 /// The clock by the device's own counters.
@@ -279,7 +274,7 @@ fn sampling(measured: &Measurement) -> String {
     let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
-            format!(" (as good as {effective:.0} independent ones)")
+            format!(" (correlated, so worth {effective:.0} independent ones, which the interval allows for)")
         }
         _ => String::new(),
     };
@@ -293,7 +288,7 @@ fn sampling(measured: &Measurement) -> String {
         (moves, _) => format!(", with inputs at {} places", moves + 1),
     };
     format!(
-        "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){left_out}",
+        "{count}{worth} in {}{moves}; {} on the device with flushes and empty launches, of {} wall time ({}){left_out}",
         format::counted(measured.samples.groups, "group"),
         measured.samples.device_time,
         measured.samples.wall_time,
@@ -313,12 +308,25 @@ fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// What limits a launch that takes longer than an empty one.
+fn limit(record: &Record, measured: &Measurement) -> Option<String> {
+    if launch_bound(measured).is_some() {
+        return None;
+    }
+    match roof::cache_of(record) {
+        Some(cache) => Some(format!("faster than memory: {cache} serves this, and has no known peak")),
+        None => binding_peak(measured),
+    }
+}
+
 /// The one of the two peaks that binds, and the part of it that was reached.
 fn binding_peak(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
     let Some(binding) = &metrics.roofline else {
-        return Some(format!("{has}; the binding peak is unknown"));
+        return Some(format!(
+            "{has}; which peak limits it is unknown, since one of memory and arithmetic has none"
+        ));
     };
     let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
         .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));

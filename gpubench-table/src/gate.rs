@@ -22,7 +22,7 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 pub fn unjudged(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = gate.unjudged().into_iter().map(shown).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
-        lines.push("not judged: nothing was compared".to_owned());
+        lines.push("gate failed: nothing was compared: does the baseline have these cases?".to_owned());
     }
     lines
 }
@@ -31,7 +31,7 @@ fn shown((why, names): (Unjudged, Vec<String>)) -> String {
     let more = if names.len() > NAMES { ", …" } else { "" };
     let shown = names[..names.len().min(NAMES)].join(", ");
     let cases = format::counted(names.len(), "case");
-    format!("not judged: {cases} {}: {shown}{more}", words(why))
+    format!("gate failed: {cases} {}: {shown}{more}{}", words(why), remedy(why))
 }
 
 /// The reason behind a case or several.
@@ -42,7 +42,18 @@ fn words(why: Unjudged) -> &'static str {
         Unjudged::NoNumber => "without a number",
         Unjudged::NoInterval => "without an interval of the difference",
         Unjudged::Undecided => "slower by as much, and not beyond doubt",
-        Unjudged::NoiseUnknown => "whose noise is not known",
+        Unjudged::NoiseUnknown => "whose noise is unknown",
+    }
+}
+
+/// What to do about it, if that is known.
+fn remedy(why: Unjudged) -> &'static str {
+    match why {
+        Unjudged::NotMeasured => " (measure them too, or save a new baseline)",
+        Unjudged::NotComparable => " (if the change is intended, save a new baseline)",
+        Unjudged::Undecided => " (measure both with --runs 5)",
+        Unjudged::NoiseUnknown => " (save the baseline with --runs 5, and measure with --runs 5)",
+        Unjudged::NoNumber | Unjudged::NoInterval => "",
     }
 }
 

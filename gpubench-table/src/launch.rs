@@ -128,7 +128,9 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
         format!("the checked launch wrote {changed}, launches after the samples {again}")
     });
     let reuse = relaunch.reuse.map(|Reuse { fresh, used }| {
-        format!("one cold launch took {fresh} on fresh inputs, {used} on used ones")
+        format!(
+            "single cold launches, overhead included, took {fresh} on fresh inputs and {used} on used ones"
+        )
     });
     let found: Vec<_> = [checked, differs, rewritten, reuse].into_iter().flatten().collect();
     (!found.is_empty()).then(|| found.join("; "))
@@ -138,8 +140,8 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
 pub(super) fn host(samples: &Samples) -> Option<String> {
     let call = samples.host_call_time.filter(|call| *call > samples.time.median)?;
     Some(format!(
-        "a call of the launch function takes {call} on the host, longer than the launch: an application that waits for each is bound \
-         by that"
+        "a call of the launch function takes {call} on the host, longer than the launch: back-to-back launches are limited by the \
+         host"
     ))
 }
 

@@ -132,8 +132,8 @@ fn coarse_timers(run: &Run) -> String {
         let step = timer.resolution;
         let averages = timer
             .averaged_resolution
-            .map_or_else(String::new, |resolution| format!("; averages of samples resolve {resolution}"));
-        let words = format!("the timer steps by {step}{averages}; shorter launches are below its resolution");
+            .map_or_else(String::new, |resolution| format!(" (averages of samples resolve {resolution})"));
+        let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
         Some((words, &*record.device))
     });
     let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", listed(&devices));

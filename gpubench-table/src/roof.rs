@@ -34,13 +34,15 @@ pub(super) fn is_above_memory(record: &Record) -> bool {
 
 /// Returns the share of the peak that binds for a table's cell; for a hot result that is faster than the memory, the cache that serves it.
 pub fn binding_cell(record: &Record) -> Option<String> {
+    cache_of(record).map(str::to_owned).or_else(|| binding(record.measurement.as_ref()?).map(cell))
+}
+
+/// Returns the cache that serves a hot result which is bound by the memory and faster than that.
+pub(super) fn cache_of(record: &Record) -> Option<&'static str> {
     let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
     let is_bound_by_memory = record.measurement.as_ref().and_then(binding).is_some_and(is_memory);
-    if record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory(record) {
-        let cache = if record.device.starts_with("cuda") { "L2" } else { "cache" };
-        return Some(cache.to_owned());
-    }
-    binding(record.measurement.as_ref()?).map(cell)
+    let is_served = record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory(record);
+    is_served.then(|| if record.device.starts_with("cuda") { "L2" } else { "cache" })
 }
 
 /// A part of a peak for a table's cell, such as `93.1 % DRAM`.

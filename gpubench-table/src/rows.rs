@@ -270,24 +270,25 @@ impl Notes {
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
         let (end, remedy) = match self.sampling.samples {
-            Some(_) => ("the time ended", "raise --timeout"),
-            None if has_modes => ("the time ended", "two modes: --max-time does not help"),
-            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time ended", "raise --max-time"),
-            None => ("the limit of 65,536 samples came", "--precision 10% would end sooner"),
+            Some(_) => ("the time limit came", "raise --timeout"),
+            None if has_modes => ("the time for samples ended", "with two modes, more time does not help"),
+            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time for samples ended", "raise --max-time"),
+            None => ("the limit of 65,536 samples came", "ask for less, as by --precision 10%"),
         };
-        format!("not converged: {end} before {wanted} was reached ({remedy})")
+        format!("not converged: {end} before {wanted} was reached: {remedy}")
     }
 
     /// The number of rows of each reason that several rows have, and a hint if a later row has other figures than the one
     /// that is printed.
     pub(super) fn shared(&self) -> Option<String> {
         let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
-        let counts: Vec<String> =
-            shared.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(rows, "case"))).collect();
+        let counts: Vec<String> = shared
+            .map(|(note, rows)| format!("[{}] applies to {}", note + 1, format::counted(rows, "case")))
+            .collect();
         let others = match self.have_other_figures {
-            true => "; figures are those of the first (--explain has those of each)",
+            true => "; its figures are those of the first (--explain has those of each)",
             false => "",
         };
-        (!counts.is_empty()).then(|| format!("reasons of several cases: {}{others}", counts.join(", ")))
+        (!counts.is_empty()).then(|| format!("{}{others}", counts.join(", ")))
     }
 }

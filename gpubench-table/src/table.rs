@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::columns::{Column, SPREAD, SPREAD_MEANING, printed};
 use super::page::Page;
+use super::roof;
 use super::rows::{self, Devices, Note, Notes, Row, grouped};
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
@@ -51,6 +52,8 @@ pub struct TableWriter {
     dropped: Vec<&'static str>,
     /// True if a row had a bar.
     has_bars: bool,
+    /// The cache that a row has in place of a share of its peak.
+    cache: Option<&'static str>,
     /// True if a row was of several devices.
     has_ranges: bool,
     /// The verdict and the number of processes of each record as its row has them.
@@ -109,6 +112,7 @@ impl TableWriter {
             waiting: Vec::new(),
             dropped: Vec::new(),
             has_bars: false,
+            cache: None,
             has_ranges: false,
             printed: HashMap::new(),
         }
@@ -116,7 +120,7 @@ impl TableWriter {
 
     /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several.
     /// Returns the rows that can be printed, each with the reasons against it under it. Jobs on several devices end in any order: rows of
-    /// another module than the one before wait until that is complete. [`end`](crate::end) has those that wait for ever.
+    /// another module than the one before wait until that is complete. [`end`](crate::end) has those that still wait.
     pub fn rows(&mut self, records: &[&Record]) -> String {
         self.printed.extend(records.iter().map(|record| (record.planned(), contents(record))));
         let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));
@@ -282,6 +286,7 @@ impl TableWriter {
     fn row(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.of(row);
         self.has_ranges |= row.has_several_devices();
+        self.cache = self.cache.or_else(|| roof::cache_of(row.shown));
         let mark = match row.state() {
             State::Valid => "  ",
             State::Suspect => "? ",
@@ -300,9 +305,11 @@ impl TableWriter {
             line += FAKE;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
-        let fits = numbers.is_empty() || self.page == Page::default() || width(&numbers) < NUMBERS;
+        let room = self.page.width() - 1 - width(&numbers);
+        let fits = width(line.trim_end()) <= room;
         if fits && !numbers.is_empty() {
-            line = format!("{line} {numbers}");
+            let cells = if width(&line) <= room { &line } else { line.trim_end() };
+            line = format!("{cells} {numbers}");
         }
         (styled(&[line], of_state(row.state())), self.under(&notes, fits))
     }
@@ -335,9 +342,14 @@ impl TableWriter {
         if self.has_bars {
             lines.push(SPREAD_MEANING.to_owned());
         }
+        if let Some(cache) = self.cache {
+            lines.push(format!(
+                "{cache} as % of peak: faster than memory, so that the {cache} served the data"
+            ));
+        }
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");
-            lines.push(format!("left out of some tables: {dropped} (a wider terminal, or --csv, has all)"));
+            lines.push(format!("columns left out: {dropped} (a wider terminal, or --csv, has all)"));
         }
         lines.extend(self.notes.shared());
         lines.iter().map(|line| paragraph(line, self.page)).collect()

@@ -66,7 +66,29 @@ pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
         .initial_indent(first)
         .subsequent_indent(&hanging)
         .word_splitter(WordSplitter::NoHyphenation);
-    wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+    let text = with_whole_quantities(text);
+    wrap(&text, options).iter().map(|line| line.trim_end().replace(NO_BREAK, " ")).collect()
+}
+
+/// A space at which no line ends.
+const NO_BREAK: char = '\u{a0}';
+
+/// Puts a space without a line break between each number and its unit.
+fn with_whole_quantities(text: &str) -> String {
+    const UNITS: [&str; 16] = [
+        "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "MHz",
+        "W", "J",
+    ];
+    let mut words = text.split(' ').peekable();
+    let mut joined = String::with_capacity(text.len());
+    while let Some(word) = words.next() {
+        joined += word;
+        let Some(next) = words.peek() else { break };
+        let is_number = word.ends_with(|end: char| end.is_ascii_digit()) || word == "±";
+        let unit = next.trim_end_matches([',', '.', ';', ':', ')', ']']);
+        joined.push(if is_number && (word == "±" || UNITS.contains(&unit)) { NO_BREAK } else { ' ' });
+    }
+    joined
 }
 
 /// The lines of `text`, as wide as `page` and without control characters.

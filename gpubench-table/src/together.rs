@@ -24,7 +24,7 @@ fn assumption(check: &BaselineComparison) -> Option<String> {
     });
     let differences = format::from_to(Range::of(allowed.clone())?, format::percent);
     Some(format!(
-        "{}: with one process each, differences up to {differences} may be chance (measure both with --runs 5)",
+        "{}: two processes of one program may differ by {differences}, which is assumed (measure both with --runs 5 to know it)",
         format::counted(allowed.count(), "row")
     ))
 }
@@ -34,7 +34,7 @@ fn decided_together(check: &BaselineComparison) -> Option<String> {
     let rows = check.tested_together.filter(|rows| *rows > 1)?;
     let rate = 100.0 * DECISION_ERROR;
     Some(format!(
-        "answers: all {rows} rows were decided together, so that at most {rate:.0} % of the slower and faster ones are so by chance"
+        "answers: of those called slower or faster, at most {rate:.0} % are so by chance, over all {rows} results"
     ))
 }
 
@@ -48,7 +48,7 @@ pub fn result(finding: &Finding) -> String {
     };
     let answer = match assumed {
         Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
-            "no answer: two processes may differ by this".to_owned()
+            "undecided: two processes of one program may differ by this".to_owned()
         }
         Some(AssumedSpread::Any) => {
             "undecided: suspect, from one process (measure both with --runs 5)".to_owned()

@@ -31,7 +31,7 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
     }
     parts.push(paragraph(
         &format!(
-            "In {} of races all intervals hold the truth together. A variant is slower or a tie with that certainty, and undecided otherwise.",
+            "All intervals of a race are right together with a confidence of {}; a tie is within the margin, and undecided means that more time is needed.",
             format::percent(1.0 - tuning.method.error)
         ),
         page,
@@ -47,7 +47,10 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
     } else {
         format!("{}: ", format::joined(&problem.args, ", "))
     };
-    let skipped = if problem.skipped > 0 { format!(", {} skipped", problem.skipped) } else { String::new() };
+    let skipped = match problem.skipped {
+        0 => String::new(),
+        number => format!(" and {number} that `skip_if` left out"),
+    };
     let end = match problem.ended {
         RaceEnd::Decided => "",
         RaceEnd::LastAnalysis => ", the last analysis leaves some undecided",
@@ -102,8 +105,7 @@ fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
         Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
         None => [variant.coarse_time.map(format::time).unwrap_or_default(), String::new()],
     };
-    let analysis = variant.decided_at.map(|number| format!(", analysis {number}")).unwrap_or_default();
-    vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, format!("{word}{analysis}")]
+    vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, word.to_owned()]
 }
 
 fn lines(text: &str, indent: &str, style: Style, page: Page) -> String {

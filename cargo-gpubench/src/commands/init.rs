@@ -78,12 +78,12 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
     changes.push(format!("a bench target `{bench}`"));
     if library.is_some() && manifest.leave_library_out_of_benches()? {
         let change =
-            "`bench = false` for the library, whose harness does not know a benchmark binary's flags";
+            "`bench = false` for the library, since its test harness would refuse the flags of `cargo bench`";
         changes.push(change.to_owned());
     }
     if manifest.leave_unoptimized() {
         changes.push(
-            "a bench profile that leaves what prints and stores results unoptimised, to build faster"
+            "[profile.bench.package] entries that build the parts of gpubench which only print and store without optimisation, for a faster build"
                 .to_owned(),
         );
     }

@@ -134,15 +134,14 @@ fn add_all(
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
     let results = Results::json(&args.json, &[], options)?;
-    const MAKE: &str = "`cargo gpubench history add RUN` adds a run";
     let shown = folder.display();
+    let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
-        let hint = "The first argument is the folder of a history; filters follow it";
-        CommandError::usage(format!("no history in {shown}: {error}. {MAKE}. {hint}"))
+        CommandError::usage(format!("no history in {shown}: {error}. {make}. A filter goes after the folder"))
     })?;
     if history.is_empty() {
         history.faults.iter().for_each(|fault| output::warn(fault));
-        return Err(CommandError::new(Exit::Nothing, format!("no run is in {shown}: {MAKE}")));
+        return Err(CommandError::new(Exit::Nothing, format!("no run is in {shown}: {make}")));
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
     let rules = HistoryRules { equivalence_margin: args.equivalence_margin, last: args.last };

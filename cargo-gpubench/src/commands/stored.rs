@@ -65,11 +65,11 @@ pub(super) struct MergeArgs {
 /// The differences that matter in a comparison.
 #[derive(Args)]
 pub(super) struct LimitArgs {
-    /// The equivalence margin: times that differ by less count as equal [default: that of the later run]
+    /// The equivalence margin: times that differ by less count as equal [default: as measured with, 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
-    /// more than its processes differ by
+    /// more than processes of the same program differ
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }
@@ -77,7 +77,7 @@ pub(super) struct LimitArgs {
 /// The flags that select results, as those of a benchmark binary do.
 #[derive(Args)]
 pub(super) struct SelectionArgs {
-    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
+    /// Take only results whose names contain one of these texts, or match a /regex/ such as `/sum.*n=1024/`
     #[arg(value_name = "FILTER", last = true)]
     names: Vec<String>,
 
@@ -89,7 +89,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Take only results with these values of an argument, such as n=1024,4096, and results without the argument
+    /// Leave out results with other values of an argument than these, such as n=1024,4096
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 
@@ -196,7 +196,7 @@ pub(super) fn compare(
     let mut run = select(load(stored, later)?, &selection)?;
     let mut before = match earlier {
         Some(earlier) => earlier,
-        None => stored.before(&run.program.suite, run.started)?,
+        None => stored.before(later, &run)?,
     };
     narrow(&selection, &mut before.run);
     args.limits.set(&mut run);

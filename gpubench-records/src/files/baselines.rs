@@ -9,6 +9,7 @@ use gpubench_stats::DECISION_ERROR;
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
 use crate::files::{self, LoadRunError, candidates, order, time_of_name};
+use crate::text::did_you_mean;
 use crate::{Destination, ReadError, Record, Run, Threshold};
 
 /// The place of a baseline.
@@ -130,10 +131,14 @@ impl Place {
         let Self { name, path } = self;
         let folders = fs::read_dir(baselines()).into_iter().flatten().flatten();
         let mut others: Vec<String> =
-            folders.map(|entry| format!("`{}`", entry.file_name().to_string_lossy())).collect();
+            folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         others.sort();
-        let others =
-            if others.is_empty() { String::new() } else { format!("; there is {}", others.join(", ")) };
+        let near = did_you_mean(name, &others);
+        let others = match others[..] {
+            _ if !near.is_empty() => near,
+            [] => String::new(),
+            _ => format!("; there is `{}`", others.join("`, `")),
+        };
         let lacks = if path.exists() { "has no run in it" } else { "does not exist" };
         LoadRunError::Unusable(format!(
             "there is no baseline `{name}`: {} {lacks}{others}. --save-baseline {name} stores one",

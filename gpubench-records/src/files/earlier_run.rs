@@ -57,21 +57,29 @@ pub fn is_name_of_run(name: &str) -> bool {
     [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_ours(name)
 }
 
-/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result and began before `started`, in seconds since
-/// 1970-01-01 UTC, with its name.
+/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result, with its name. With `later`, the
+/// name of a run and the second in which it began, one that began before it.
 ///
 /// # Errors
 /// If there is none.
-pub fn run_before(folder: &Path, suite: &str, started: u64) -> Result<(String, Run), LoadRunError> {
-    let is_wanted = |run: &Run| run.program.suite == suite && run.started < started;
+pub fn run_before(
+    folder: &Path,
+    suite: &str,
+    later: Option<(&str, u64)>,
+) -> Result<(String, Run), LoadRunError> {
     let complete = |(name, path): (String, PathBuf)| {
-        head_of(&path).ok().filter(is_wanted)?;
+        let head = head_of(&path).ok().filter(|run| run.program.suite == suite)?;
+        // Names follow the order of runs that began in the same second.
+        let is_before = |(later, started)| (head.started, &*name) < (started, later);
+        later.is_none_or(is_before).then_some(())?;
         let stored = read_lines(File::open(path).ok()?).ok()?;
         (stored.is_done() && stored.run.measured().next().is_some()).then_some((name, stored.run))
     };
     runs_in(folder).find_map(complete).ok_or_else(|| {
         let runs = folder.display();
-        LoadRunError::Missing(format!("no complete run of `{suite}` in {runs} is older: run it once more"))
+        LoadRunError::Missing(format!(
+            "there is no earlier complete run of `{suite}` in {runs} to compare with: run `cargo bench` again"
+        ))
     })
 }
 
@@ -234,10 +242,11 @@ mod tests {
         ] {
             store(second + after, package, is_complete);
         }
-        let before = |after| run_before(&runs, "ours/kernels", second + after).map(|(name, _)| name);
+        let before =
+            |after| run_before(&runs, "ours/kernels", Some(("", second + after))).map(|(name, _)| name);
         assert_eq!(before(9).expect("it is there"), "2026-08-01T12-33-13Z");
         assert_eq!(before(3).expect("it is there"), "2026-08-01T12-33-10Z");
-        assert!(before(0).is_err_and(|told| told.to_string().ends_with(" is older: run it once more")));
+        assert!(before(0).is_err_and(|told| told.to_string().ends_with("run `cargo bench` again")));
     }
 
     #[test]

@@ -40,8 +40,8 @@ pub fn hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",
         Observation::Waits(_) => {
-            "no graph stands for it, and its time would be mostly the host's: leave the wait to the caller, copy with \
-             `…Async` on the given stream, or declare `host_work` if the host's part belongs to the launch"
+            "a graph cannot capture that, and the time would be mostly the host's: leave the wait to the caller, copy with `…Async` \
+             on the given stream, or declare `host_work` if the host's part belongs to the launch"
         }
         Observation::Allocates(_) => {
             "the driver waits for the device meanwhile: allocate in `setup`, use `cuMemAllocAsync` on the given stream, or \
@@ -58,9 +58,11 @@ pub fn hint(seen: &Observation) -> &'static str {
              to every call"
         }
         Observation::HostFunctions { .. } => {
-            "the device waits for the host in them: declare `host_work` if they belong to the launch"
+            "the device waits for the host meanwhile: remove them, or declare `host_work` if they belong to the launch"
         }
-        Observation::IgnoresError { .. } => "its work did not run: return the driver's error",
+        Observation::IgnoresError { .. } => {
+            "its work did not run: correct the call, and return the driver's error"
+        }
         _ => "it is timed with the launch",
     }
 }
@@ -97,7 +99,9 @@ mod tests {
         seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
         let told = refused(&seen, false).expect("waits are invalid");
         assert!(
-            told.starts_with("waits for the GPU: cuStreamSynchronize and 1 call: no graph stands for it"),
+            told.starts_with(
+                "waits for the GPU: cuStreamSynchronize and 1 call: a graph cannot capture that"
+            ),
             "{told}"
         );
         assert_eq!(refused(&seen, true), None);

@@ -19,13 +19,13 @@ gpubench_stats::stored! {
         #[error("{0}")]
         Failed(Failure),
         /// The case failed, and was measured at the second try, in a new process. This is the first failure.
-        #[error("second try: measured in a new process, after it had failed in an earlier one ({0})")]
+        #[error("second try: measured in a new process, after its first one failed ({0})")]
         SecondTry(Failure),
         /// A launch or a check after the samples failed.
         #[error("{0}")]
         FailedAfterwards(Failure),
         /// The clock gave readings that are no times of launches.
-        #[error("broken clock: {0}: nothing that it read can be used")]
+        #[error("broken clock: {0}: its times cannot be used: update the driver, or measure on another device")]
         BrokenClock(ClockFaults),
         /// Processes that measured it declare different work, so that they did not measure the same.
         #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
@@ -38,10 +38,10 @@ gpubench_stats::stored! {
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
-            "outputs never written: it declares {declared} {}, and a launch changes nothing in memory, whatever that holds{}: did the \
-             kernel run, on these buffers and over their whole length?",
+            "outputs never written: it declares {declared} {}, and a launch changes no byte, whatever the memory holds before: did the \
+             kernel run, on the declared buffers?{}",
             if *.may_be_read { "moved" } else { "written" },
-            if *.may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" }
+            if *.may_be_read { " If it only reads, declare `reads` in place of `bytes`" } else { "" }
         )]
         NothingWritten {
             /// The bytes that it declares as written, or as read and written.
@@ -51,15 +51,16 @@ gpubench_stats::stored! {
         },
         /// The sampled launches leave out most of an output that the checked launch wrote.
         #[error(
-            "outputs: the checked launch wrote {}, and launches after the samples write {}: do later launches return an earlier result?",
+            "outputs: the checked launch wrote {}, and launches after the samples write {}: later launches seem to return an earlier \
+             result: compute in each launch, or clear the stored result in `reset`",
             .0.changed,
             .0.again
         )]
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
         #[error(
-            "faster on what it left behind: a launch on fresh inputs takes {}, and the next one on the same inputs {}: add \
-             `restore = [x]`, which puts such inputs back before each sample, or a `reset`",
+            "faster on used inputs: a launch on fresh inputs takes {}, and the next one on the same inputs {}: if it changes an input \
+             `x`, add `restore = [x]`, which copies it back before each sample, or a `reset`; if it changes none, measure again",
             .0.fresh,
             .0.used
         )]
@@ -67,7 +68,7 @@ gpubench_stats::stored! {
         /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
         #[error(
             "outputs: the check passes for the first launch on its inputs and fails for a later one ({0}), although device memory was \
-             restored: restore what the launch function keeps on the host in `reset`"
+             the same: in `reset`, put back what the launch function keeps on the host"
         )]
         LaterOutputsFail(Failure),
         /// `setup` failed when it was called again after the samples.
@@ -78,8 +79,8 @@ gpubench_stats::stored! {
         SetupNotRepeatable(Failure),
         /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
         #[error(
-            "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since it needs about {needed} and \
-             --timeout left {left}: raise --timeout, or take fewer samples"
+            "no time for fresh inputs: no launch on fresh inputs was checked after the samples, since that needs about {needed} and \
+             --timeout left {left}: raise --timeout"
         )]
         NoTimeForFreshInputs {
             /// The estimated time of `setup` and the launches.
@@ -150,8 +151,8 @@ gpubench_stats::stored! {
         },
         /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
         #[error(
-            "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out \
-             (measure while they rest, or raise --max-time)"
+            "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out: \
+             measure while they rest, or raise --max-time"
         )]
         Interrupted {
             /// The number of samples that were interrupted.
@@ -162,7 +163,7 @@ gpubench_stats::stored! {
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
         #[error(
-            "wide interval: the median is known to {}; a valid result needs {} or less",
+            "wide interval: the median is known to {}, and a valid result needs {} or less: take more samples, or do more work per launch",
             format::plus_minus(*.reached),
             format::plus_minus(*.limit)
         )]
@@ -174,7 +175,8 @@ gpubench_stats::stored! {
         },
         /// The two methods of timing a launch give two times.
         #[error(
-            "methods disagree: {time}, and {cross_check} according to a second clock: the time may be off by the difference"
+            "methods disagree: {time}, and {cross_check} according to a second clock: rely on neither, measure again without other \
+             programs, or do more work per launch"
         )]
         MethodsDisagree {
             /// The median of the samples.
@@ -184,10 +186,9 @@ gpubench_stats::stored! {
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
-            "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: more than {allowed} apart{}: one of the clocks saw \
-             another launch, or other clocks of the GPU",
-            .slowdown.map_or_else(String::new, |slowdown| format!(", of which tracing {slowdown}")),
-            if .slowdown.is_some() { " after subtraction of tracing" } else { "" }
+            "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's \
+             frequency may have changed in between: measure again with --lock-clocks; if it stays, later launches do other work",
+            .slowdown.map_or_else(String::new, |slowdown| format!(", of which tracing adds {slowdown}"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -211,7 +212,8 @@ gpubench_stats::stored! {
         },
         /// Other operations were executed than the launch declares.
         #[error(
-            "flops mismatch: it declares {}, and {} were executed in its data type according to the GPU's counters",
+            "flops mismatch: it declares {}, and {} were executed in its data type according to the GPU's counters: does a fused \
+             multiply-add count as 2, and does the kernel run over its whole length?",
             format::operations(*.declared),
             format::operations(*.counted)
         )]
@@ -223,21 +225,23 @@ gpubench_stats::stored! {
         },
         /// The launch got slower or faster while it was sampled: the median describes no steady state.
         #[error(
-            "drift: the last third of the samples takes {} {} than the first",
+            "drift: the last third of the samples is {} {} than the first third: the device warms up or slows down, or the work \
+             changes: try a longer --warmup, --lock-clocks, or a `reset`",
             format::percent(.0.change.abs()),
-            if .0.change > 0.0 { "longer" } else { "less" }
+            if .0.change > 0.0 { "slower" } else { "faster" }
         )]
         Drift(Drift),
         /// The samples gather around two times, and the median is one of these, or between them.
         #[error(
-            "two modes: {}, and {} in {} of the samples",
+            "two modes: {}, and {} in {} of the samples: the median depends on which is more frequent: look for what alternates \
+             (clocks, other programs, alignment, a branch in the launch)",
             .0.low,
             .0.high,
             format::percent(.0.high_fraction)
         )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-        #[error("clocks: multiprocessors ran at {}, {}", format::from_to(*.clock, format::clock), held_down(.throttle_reasons))]
+        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or let the GPU cool", format::from_to(*.clock, format::clock), held_down(.throttle_reasons))]
         ClocksFell {
             /// Its lowest and its highest.
             clock: Range<Hertz>,
@@ -251,7 +255,7 @@ gpubench_stats::stored! {
             count: u32,
         },
         /// The time is at or below zero, or less than the timer can resolve.
-        #[error("below resolution: the timer steps by {:.1} ns", .resolution.as_f64())]
+        #[error("below resolution: the timer resolves {resolution}: do more work per launch")]
         BelowResolution {
             /// The timer's resolution.
             resolution: Nanoseconds,
@@ -328,7 +332,7 @@ fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
 /// Names the causes that held a clock down.
 fn held_down(throttle_reasons: &[String]) -> String {
     match throttle_reasons {
-        [] => "the driver does not say by what".to_owned(),
+        [] => "and the driver gives no reason".to_owned(),
         reasons => format!("held down by {}", reasons.join(", ")),
     }
 }
@@ -336,7 +340,7 @@ fn held_down(throttle_reasons: &[String]) -> String {
 /// Describes traffic that is not the declared one.
 fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
     let hint = if counted > declared {
-        "is something not counted, or is the same data fetched from memory several times?"
+        "is something not declared, or is the same data fetched from memory several times?"
     } else {
         "does the kernel run over its whole length, and is nothing counted twice?"
     };
@@ -354,42 +358,45 @@ fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> Stri
 fn traffic_too_high(excess: &ExcessTraffic) -> String {
     let ExcessTraffic { kind, declared, given, changed } = excess;
     let (moved, hint) = match kind {
-        DeclaredBytes::Read => ("read", "is it given all of its inputs?"),
-        DeclaredBytes::Written => ("written", "does the kernel run over its whole length?"),
-        DeclaredBytes::Moved => ("moved", "what is counted twice?"),
+        DeclaredBytes::Read => ("read", "is it given all of its inputs, and is the count right?"),
+        DeclaredBytes::Written => {
+            ("written", "does the kernel run over the whole buffer, and is the count right?")
+        }
+        DeclaredBytes::Moved => ("moved", "is something counted twice?"),
     };
     format!(
-        "traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changes {changed} of it, \
-         whatever that holds (a byte counts once, however often it is read or written): {hint}"
+        "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changes {changed} of \
+         it, whatever the memory holds before (a byte counts once, however often it is read or written): {hint}"
     )
 }
 
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
-    let peak_of = if *measured { "measured peak" } else { "peak" };
-    let least = if *measured {
-        format!("{least_time}, and a tenth of that is too long too")
+    let (measured_peak, even) = if *measured {
+        ("measured peak", format!(" ({} even at ten times that peak)", *least_time / 10.0))
     } else {
-        least_time.to_string()
+        ("peak", String::new())
     };
     match quantity {
         Quantity::MemoryBandwidth => format!(
-            "impossible: {} cannot cross the memory in {time}; at its {peak_of} of {} that takes {least}: did the kernel run?",
+            "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
+             {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?",
             Bytes(*work),
             BytesPerSecond::from(*peak)
         ),
         Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
             format!(
-                "impossible: {} cannot go over {} in {time}; at its {peak_of} of {} that takes {least}: did the copy run?",
+                "impossible: {} take {least_time} over {} at its {measured_peak} of {}{even}, and the launch took {time}: did the \
+                 copy run, and is the count right?",
                 Bytes(*work),
                 quantity.roof(),
                 BytesPerSecond::from(*peak)
             )
         }
         Quantity::Compute(_) => format!(
-            "impossible: {} cannot be done in {time}; at the {} {peak_of} of {} that takes {least}: did the kernel run, and in \
-             this data type?",
+            "impossible: {} take {least_time} at the {} {measured_peak} of {}{even}, and the launch took {time}: did the kernel run \
+             in this data type, and is the count right?",
             format::operations(*work),
             quantity.roof(),
             FlopsPerSecond::from(*peak)

@@ -19,8 +19,11 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
     let mut text = String::new();
     if report.groups.is_empty() {
-        let why =
-            if report.missing.is_empty() { ", without results of a GPU that were selected" } else { "" };
+        let why = if report.missing.is_empty() {
+            " have no selected result of a GPU: give runs measured on GPUs"
+        } else {
+            ""
+        };
         text += &heading("no GPU can be judged", &format!(": {read}{why}"), page);
     }
     let section = |title: &str, body: &str| match body {

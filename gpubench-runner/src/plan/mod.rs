@@ -230,7 +230,7 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{} (--list without a filter shows all){hint}", but_for(*ignored))]
+    #[error("no benchmark {selection}{}{hint}; --list without a filter shows all", but_for(*ignored))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,
@@ -247,7 +247,8 @@ pub enum PlanError {
 fn but_for(ignored: usize) -> String {
     match ignored {
         0 => String::new(),
-        number => format!(", but for {number} that are ignored (--include-ignored takes them along)"),
+        1 => ", except 1 that is ignored, which --include-ignored measures too".to_owned(),
+        number => format!(", except {number} that are ignored, which --include-ignored measures too"),
     }
 }
 

@@ -69,7 +69,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "case"), case.cache);
             resumed.remarks.push(format!(
-                "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
+                "it has {cases} more, such as {name} {cache}, which are not selected now: they stay in that run alone"
             ));
         }
         resumed

@@ -14,7 +14,7 @@ const NAME: &str = "gpubench.toml";
 
 /// The only setting without a flag.
 const PEAKS: &str = "peaks";
-const NOT_PEAKS: &str = "peaks: expected a table for each device, with texts in quotes";
+const NOT_PEAKS: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
 
 impl Settings {
     /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
@@ -91,9 +91,13 @@ fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, String> {
     let mut peaks = Vec::new();
     for (device, quantities) in devices.as_table().ok_or(NOT_PEAKS)? {
         for (quantity, value) in quantities.get_ref().as_table().ok_or(NOT_PEAKS)? {
-            let value = value.get_ref().as_str().ok_or(NOT_PEAKS)?;
-            let [device, quantity, value] =
-                [device.get_ref(), quantity.get_ref(), value].map(ToString::to_string);
+            let (device, quantity) = (device.get_ref(), quantity.get_ref());
+            let value = value.get_ref().as_str().ok_or_else(|| {
+                format!(
+                    "peaks: `{quantity}` of `{device}`: give the unit too, in quotes, such as \"4800GB/s\""
+                )
+            })?;
+            let [device, quantity, value] = [device, quantity, value].map(ToString::to_string);
             peaks.push(StatedPeak { device, quantity, value });
         }
     }

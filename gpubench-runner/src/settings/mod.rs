@@ -78,18 +78,18 @@ pub struct Settings {
     #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
-    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU), all
+    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU) or all; a list has commas
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
     ///
-    /// 3/8 is the third of eight shares. `split` is the share of this task, which Slurm numbers. `replicate` is all cases, in each task
-    /// on its own GPUs. `none` is all cases on all GPUs, whatever Slurm says.
+    /// 3/8 is the third of eight shares. `split`: the share of this task, which Slurm numbers. `replicate`: every task measures all cases, on
+    /// its own GPUs. `none`: all cases on all GPUs, whatever Slurm says.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: sample for at most 50 ms per case, on a CPU 300 ms
+    /// Measure roughly: to ± 2 %, for at most 25 ms per case (CPU: 300 ms)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
@@ -137,7 +137,7 @@ pub struct Settings {
     #[arg(long, value_name = "CLOCK")]
     pub lock_clocks: Option<ClockTarget>,
 
-    /// Measure everything N times, in new processes, and report the spread (from 5 on)
+    /// Measure everything N times, in new processes; with 5 or more, report how much they differ
     #[arg(long, value_name = "N", value_parser = whole_number(1..=MOST_RUNS))]
     pub runs: Option<usize>,
 
@@ -161,7 +161,7 @@ pub struct Settings {
     #[arg(long)]
     pub explain: bool,
 
-    /// Compare with a baseline's name, a file, or `last`
+    /// Compare with a baseline, a file of a run, or the `last` run
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
@@ -171,11 +171,11 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// PERCENT may be `noise`: slower by more than repeated runs differ. Exit with 1 if the samples of a case cannot tell.
+    /// PERCENT may be `noise`: slower by more than the runs of the baseline differ. Exit with 1 if the samples of a case cannot tell.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
-    /// Measure each case and this benchmark alternately, and compare them, as in sum[BLOCK=128]
+    /// Compare each case with the benchmark NAME, such as sum[BLOCK=128], measured alternately
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<BenchmarkId>,
 
@@ -228,9 +228,10 @@ pub struct StatedPeak {
     pub value: String,
 }
 
-/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
+/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 25 ms.
 const QUICK: Sampling = Sampling {
-    max_time: Nanoseconds::from_seconds(0.05),
+    precision: 0.02,
+    max_time: Nanoseconds::from_seconds(0.025),
     extended_max_time: Nanoseconds::from_seconds(0.3),
     energy: Some(false),
     ..Sampling::USUAL

@@ -162,7 +162,7 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &OPERATIONS,
-            "give a throughput above 0 in GFLOP/s, TFLOP/s or PFLOP/s; bandwidths are memory, l2, h2d, d2h and p2p",
+            "a data type takes GFLOP/s, TFLOP/s or PFLOP/s, above 0; a bandwidth is called memory, l2, h2d, d2h or p2p",
         ),
         _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };

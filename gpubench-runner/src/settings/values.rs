@@ -218,7 +218,7 @@ impl FromStr for ShareChoice {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give NUMBER/TASKS, such as 3/8 for the third of eight tasks; or `split` or `replicate`, \
+        let wrong = "give SHARE/SHARES, such as 1/2 or 2/2; or `split` or `replicate`, \
                      where a scheduler numbers the tasks; or `none`";
         let mode = |text: &str| match text {
             "replicate" => Some(ShareMode::Replicate),

@@ -31,8 +31,8 @@ pub(super) fn warning(folder: &Path) -> Option<String> {
         (false, false) => return None,
     };
     Some(format!(
-        "`cargo bench -- --quick` would give its flags to {target} first, whose harness refuses them: add `bench = false` below \
-         {section} in Cargo.toml, or name the bench target, as in `cargo bench --bench NAME -- --quick`"
+        "flags of `cargo bench -- FLAGS` would go to {target} first, whose harness refuses them: add `bench = false` below {section} \
+         in Cargo.toml; `cargo bench --bench NAME -- FLAGS` works as it is"
     ))
 }
 

@@ -140,8 +140,8 @@ pub enum Action {
 /// # Errors
 /// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut command = command(caller);
+    let arguments = with_negative_values(arguments, &command);
     let matches = match with_conventions(command.clone()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
@@ -253,9 +253,26 @@ const HINTS: &str = "\
 --verbose -v: use --explain
 --run-once: use --test
 --list -l list: use `cargo bench -- --list`; --format json adds JSON
--1 -2 -3 -4 -5 -6 -7 -8 -9: give a number above 0
 bench measure: use `cargo gpubench run`, or `cargo bench`
 test: use `cargo test --benches`";
+
+/// Returns `arguments` with a value such as `-3s` joined to its flag, so that the error is about the value.
+fn with_negative_values(arguments: impl IntoIterator<Item = OsString>, command: &Command) -> Vec<OsString> {
+    let takes_value = |flag: &OsString| {
+        let long = flag.to_str().and_then(|flag| flag.strip_prefix("--"));
+        let arg = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
+        arg.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let is_negative = matches!(argument.as_encoded_bytes(), [b'-', b'0'..=b'9', ..]);
+        match joined.last_mut().filter(|flag| is_negative && takes_value(flag)) {
+            Some(flag) => flag.push(OsString::from_iter(["=".as_ref(), &*argument])),
+            None => joined.push(argument),
+        }
+    }
+    joined
+}
 
 /// Sets what holds for all flags. An empty variable counts as unset, as a shell or a CI sets it to omit a value. A number below 0 is a value,
 /// so that the error is about the number.
@@ -358,7 +375,7 @@ impl Default for Caller {
 }
 
 const NOTES: &str = "\
-A TIME has a unit, as in 500ms, or is in seconds. Flags that take lists can be repeated. `-` as a FILE is standard output.
+A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
 the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin \
@@ -371,10 +388,12 @@ GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
 Columns:
   time       the median time of a launch
   ± %        half of its 95 % interval; `?` if that is unknown, or above 1000 %
-  % of peak  the share of the limiting peak, or the cache that makes a hot result faster than memory
-  spread     the samples within 0.2 % of the median (the middle cell), then 1 %, 5 % and beyond
+  % of peak  the share of the limiting peak; or the name of a cache, if hot data from it is faster than memory
+  spread     histogram of the samples: the middle cell within 0.2 % of the median, then 1 %, 5 % and beyond
   cold/hot   the cold time over the hot time
-  [1]        the number of a reason below. `?` before a name: suspect, not to be relied on; `!`: invalid
+  ? name     suspect: do not rely on the result before you know the reason
+  ! name     invalid: the result is wrong, or there is none
+  [1]        the number of the reason, which is printed below
 
 Exit codes, the first that applies:
   129, 130, 143  interrupted by a signal

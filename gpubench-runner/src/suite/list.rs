@@ -83,8 +83,8 @@ fn text(plan: &Plan, format: TextFormat) -> String {
     if format == TextFormat::Pretty {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
-        let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
-        _ = writeln!(text, "\n{benchmarks}{skipped}, {cases} with their cache states");
+        let (benchmarks, results) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "result"));
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (hot and cold are two)");
     }
     text
 }

@@ -227,7 +227,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
         Some(RunsDir::In(folder)) => folder.clone(),
         _ => store::runs().unwrap_or_else(|| store::kept().join("runs")),
     };
-    let (name, run) = store::run_before(&folder, suite, u64::MAX)
+    let (name, run) = store::run_before(&folder, suite, None)
         .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
     Ok(Some(Baseline::of(name, run)))
 }

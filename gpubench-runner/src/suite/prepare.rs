@@ -89,7 +89,8 @@ impl<'a> Planner<'a> {
                 1 => "this benchmark needs one".to_owned(),
                 number => format!("these {number} benchmarks need one"),
             };
-            return Err(SuiteError::new(format_args!("{why}; {benchmarks}"), super::Exit::NoDevice));
+            let message = format!("{why}; {benchmarks}: `cargo gpubench doctor` says what is missing");
+            return Err(SuiteError::new(message, super::Exit::NoDevice));
         }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
         notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));

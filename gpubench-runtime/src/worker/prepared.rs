@@ -271,8 +271,10 @@ fn act(
     }
 }
 
-/// The most pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
+/// The pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
 const PAIRS: usize = 3;
+/// While they take no longer than this, there are up to this many pairs: other programs slow single launches of microseconds by any factor.
+const MOST_PAIRS: (usize, Duration) = (24, Duration::from_millis(20));
 /// On a device that cannot restore memory, fresh inputs have other addresses than the inputs of the samples, and a launch on them may be slower
 /// by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
 const SLOWER_ON_NEW_ADDRESSES: f64 = 2.5;
@@ -390,8 +392,11 @@ impl PostSamplingChecks<'_> {
             ..reuse
         };
         let mut renewed = false;
-        for _ in 1..PAIRS {
-            if !with_left(reuse, left).is_faster() {
+        let begin = Instant::now();
+        let (most, time) = MOST_PAIRS;
+        for pair in 1..most {
+            let is_enough = pair >= PAIRS && begin.elapsed() > time;
+            if is_enough || !with_left(reuse, left).is_faster() {
                 break;
             }
             let mut inputs = Inputs::Used;

@@ -175,20 +175,28 @@ fn one_gpu_that_breaks_costs_its_own_rows() {
     }
 }
 
-/// Transfers begin first and end in between. A GPU that breaks has rows of its own.
+/// Transfers begin first and end between rows of kernels, also where one GPU breaks.
 #[test]
 fn each_module_has_one_heading() {
-    let selected =
-        "cuda::transfers::h2d,cuda::transfers::d2h,cuda::copy,cuda::saxpy,cuda::empty,cuda::latency";
+    let selected = [
+        "h2d[memory=pinned",
+        "cuda::copy[n=16384]",
+        "cuda::copy[n=67108864]",
+        "cuda::saxpy[n=67108864]",
+        "cuda::saxpy[n=268435456]",
+        "cuda::empty",
+    ];
+    let flags = ["--quick", "--samples", "6", "--cache", "hot", "--device", "0,1", "--color", "never"];
     for fault in [None, Some(("FAULT", "cuCtxSynchronize=719!@1"))] {
         let asked: Vec<_> = [Some(TWO), fault].into_iter().flatten().collect();
-        let arguments = ["--quick", selected, "--device", "0,1", "--samples", "5", "--color", "never"];
+        let arguments = [&selected[..], &flags].concat();
         let Measured { ended, run, .. } = measure(KERNELS, &arguments, &asked);
         let modules: BTreeSet<&str> = run
             .records
             .iter()
             .filter_map(|record| record.case.benchmark.rsplit_once("::").map(|(module, _)| module))
             .collect();
+        assert_eq!(modules.len(), 2, "{ended}");
         let mut headings: Vec<&str> = ended
             .stdout
             .lines()

@@ -54,7 +54,7 @@ fn of_gpu(found: &Available) -> Vec<Finding> {
     let device = &*found.device;
     if let Some(fault) = &found.fault {
         let advice =
-            "the driver lists it and answers nothing: `nvidia-smi` and `dmesg` may say why; it is left out";
+            "the driver lists it and cannot open it, so it is left out: `nvidia-smi` and `dmesg` may say why";
         return vec![Finding::with_advice("GPU", Level::Problem, fault, advice).on(device)];
     }
     let name = Finding::good("GPU", &*found.name).on(device);
@@ -86,7 +86,7 @@ fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
     });
     let slowed_by = sensors.read().throttle_reasons;
     let slowed = (!slowed_by.is_empty()).then(|| {
-        let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `--lock-clocks base`";
+        let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `cargo bench -- --lock-clocks base`";
         Finding::with_advice("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)
     });
     settings.chain(processes).chain(slowed).collect()
@@ -125,7 +125,7 @@ fn setting(name: &str, value: &str) -> Option<Finding> {
 fn clock_locks(is_root: bool) -> Finding {
     let topic = "locking clocks";
     if is_root {
-        return Finding::good(topic, "this user is root, which the driver asks for");
+        return Finding::good(topic, "allowed (root)");
     }
     let advice =
         "`--lock-clocks` is for root; without it times are right too, and a clock that falls is seen";
@@ -140,7 +140,7 @@ fn counters(machine: &Machine) -> Finding {
     let administers = capabilities >> ADMINISTERS & 1 == 1;
     match machine.value("/proc/driver/nvidia/params", "RmProfilingAdminOnly").as_deref() {
         Some("0") => Finding::good(topic, "for every user"),
-        _ if administers => Finding::good(topic, "for this user, who may administer the system"),
+        _ if administers => Finding::good(topic, "allowed (CAP_SYS_ADMIN)"),
         known => {
             let found = if known.is_some() { "for root only" } else { "not told for whom" };
             let advice = "gpubench needs none; profilers do (ERR_NVGPUCTRPERM): as root, set the option \
@@ -158,7 +158,7 @@ fn cupti() -> Finding {
         Err(error) => Finding::with_advice(
             "libcupti",
             Level::Note,
-            "not used",
+            "not found",
             format!("for `--verify cupti`: {error}"),
         ),
     }
@@ -169,8 +169,7 @@ fn ncu(machine: &Machine) -> Finding {
     match machine.program("ncu", &PROFILERS) {
         Some(path) => Finding::good("ncu", path.display().to_string()),
         None => {
-            let advice =
-                "for `cargo gpubench verify`; it comes with Nsight Compute, and PATH may name its folder";
+            let advice = "for `cargo gpubench verify`; it comes with Nsight Compute: put its folder on PATH";
             Finding::with_advice("ncu", Level::Note, "not found", advice)
         }
     }

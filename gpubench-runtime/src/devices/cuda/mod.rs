@@ -50,6 +50,9 @@ use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
 
+/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
+const UNSUPPORTED_PTX_VERSION: u32 = 222;
+
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0).
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
     device_info::device(ordinal).and_then(device_info::capability).ok()
@@ -270,7 +273,14 @@ impl Device for Cuda {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
         let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total).flatten() else {
-            return Some(call.to_string());
+            let hint = match call.code {
+                sys::CUDA_ERROR_INVALID_VALUE if call.to_string().starts_with("cuLaunchKernel") => {
+                    " (are the grid, the block and the shared memory within the GPU's limits?)"
+                }
+                UNSUPPORTED_PTX_VERSION => " (write older PTX, or update the driver)",
+                _ => "",
+            };
+            return Some(format!("{call}{hint}"));
         };
         Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
     }

@@ -81,7 +81,7 @@ pub(crate) fn some_here(own: CUstream, calls: &[DriverCall]) -> bool {
 
 /// Returns the failure of a launch without any work on its stream: there is nothing to time.
 pub(crate) fn no_work() -> Failure {
-    let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
+    let message = "no work on its stream: a launch enqueued nothing on the given stream: pass that stream to every call, in each launch";
     Failure::new(Stage::Launch, message)
 }
 
