@@ -1,6 +1,6 @@
 //! The runtime of gpubench: what measures, in the process that launches. Data goes one way:
 //!
-//! `registry` → `job` → `worker` ([`device`] and `measure`) → records
+//! `registry` → `job` → `worker` ([`device`] and `method`) → records
 //!
 //! `gpubench-runner` starts that process, sends it jobs, and prints and stores its records. `gpubench-core` has what annotated
 //! functions link. `cases` runs the user's code that lists arguments, and `measured_peaks` keeps the peaks of a device for later
@@ -11,7 +11,6 @@ mod catch;
 pub mod device;
 pub mod devices;
 mod job;
-mod measure;
 
 pub use self::job::{Job, JobStatus, SharedResource};
 
@@ -20,6 +19,8 @@ pub use self::job::{Job, JobStatus, SharedResource};
 pub mod cases;
 #[doc(hidden)]
 pub mod measured_peaks;
+#[doc(hidden)]
+pub mod method;
 #[doc(hidden)]
 pub mod registry;
 #[doc(hidden)]

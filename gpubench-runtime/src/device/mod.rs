@@ -1,6 +1,6 @@
 //! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and samples
 //! launches; the stream types that launch functions take name their device through [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker`
-//! and `measure`; knows nothing of benchmarks.
+//! and `method`; knows nothing of benchmarks.
 
 mod available;
 mod batch;
@@ -13,6 +13,7 @@ mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
 mod monitor;
+mod queue;
 pub mod single_launch_sampler;
 
 use std::any::Any;
@@ -23,6 +24,8 @@ pub use error::DeviceError;
 pub use interleaving::swapped;
 pub use kind::DeviceKind;
 pub use monitor::Monitor;
+pub(crate) use queue::MarginalEmptyLaunch;
+pub use queue::{Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings};
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::{
@@ -337,6 +340,12 @@ pub trait Work {
     /// Restores the first inputs.
     fn restore_inputs(&mut self) {}
 
+    /// Returns the shortest time so far of a call of the launch function, if calls are timed.
+    #[doc(hidden)]
+    fn min_host_call_time(&self) -> Option<Nanoseconds> {
+        None
+    }
+
     /// Visits the memory of the inputs, if it is host memory. Returns false if not all of it is known, which is the default.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
         _ = visit;
@@ -348,6 +357,41 @@ pub trait Work {
 impl<F: FnMut() -> Result<(), Failure>> Work for F {
     fn launch(&mut self) -> Result<(), Failure> {
         self()
+    }
+}
+
+/// Borrowed work, so that a sampler may have work of its own or the worker's.
+impl Work for &mut (dyn Work + '_) {
+    fn resets(&self) -> bool {
+        (**self).resets()
+    }
+
+    fn is_checked(&self) -> bool {
+        (**self).is_checked()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        (**self).reset()
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        (**self).launch()
+    }
+
+    fn keep_output(&mut self, keeps: bool) {
+        (**self).keep_output(keeps);
+    }
+
+    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
+        (**self).relocate_inputs(set_allocation_seed)
+    }
+
+    fn restore_inputs(&mut self) {
+        (**self).restore_inputs();
+    }
+
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        (**self).memory(visit)
     }
 }
 

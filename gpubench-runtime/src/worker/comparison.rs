@@ -7,7 +7,7 @@ use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, launch, re
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};
-use crate::measure::{self, Placement, Rounds};
+use crate::method::{self, Placement, Rounds};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Record, Stage, Step};
@@ -84,7 +84,7 @@ fn record(
         // half of the time.
         let seed = Placement::seed(false) >> 11;
         let report_step = &mut |step| progress.reached(step);
-        measure::compare(&mut rounds, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
+        method::compare(&mut rounds, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
     });
     let prepared = rounds.prepared;
     let step = progress.step;

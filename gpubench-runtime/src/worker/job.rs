@@ -6,7 +6,7 @@ use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, 
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
-use crate::measure::{self, Placement};
+use crate::method::{self, Placement};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
@@ -199,7 +199,7 @@ fn record(
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
         let report_step = &mut |step| progress.reached(step);
-        let samples = measure::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), report_step)?;
+        let samples = method::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), report_step)?;
         let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
     });
@@ -256,7 +256,7 @@ const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
 /// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
-    let spent = samples.warm_up.elapsed + samples.device_time + measure::VALIDATION_LAUNCHES as f64 * each;
+    let spent = samples.warm_up.elapsed + samples.device_time + method::VALIDATION_LAUNCHES as f64 * each;
     USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
 }
 
@@ -282,7 +282,7 @@ fn energy(
     let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
     let measured = meter.map_err(|why| format!("there are no sensors: {why}")).and_then(|meter| {
-        catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)))
+        catch(Stage::Launch, || Ok(method::energy(sampler, each, left, meter)))
             .unwrap_or_else(|failure| Err(failure.to_string()))
     });
     measured.map_or_else(Energy::Unavailable, Energy::Measured)

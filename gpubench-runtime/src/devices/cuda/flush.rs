@@ -1,4 +1,4 @@
-//! Empties the L2 before a cold sample, and verifies on this GPU that it does. `discard` leaves the L2 empty and clean, so that the
+//! Empties the L2 before a cold sample. `discard` leaves the L2 empty and clean, so that the
 //! next kernel pays for its own write-back only. `write`, the method of most other tools, makes the kernel pay for evicting the lines that
 //! the flush wrote. No flush evicts persisting lines, so persisting L2 is disabled while cold samples are taken.
 
@@ -7,11 +7,10 @@ use std::rc::Rc;
 use gpubench_driver::sys::{self, CUlimit, CUstream};
 
 use super::driver::{CallError, DeviceMemory, check};
-use super::sampling::samples::SamplingState;
-use super::{Cuda, kernels::Kernels, sampling::graph_path::GraphPath};
-use crate::device::{DeviceError, SampleOptions};
-use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
-use gpubench_stats::{Bytes, Nanoseconds, interpolated_median, median, timer_step};
+use super::kernels::Kernels;
+use crate::device::DeviceError;
+use gpubench_records::Flush;
+use gpubench_stats::Bytes;
 
 /// The bytes that `discard` drops at once.
 const LINE: usize = 128;
@@ -140,98 +139,4 @@ impl Drop for PersistingL2Disabled {
         // SAFETY: as in `begin`. After a sticky error this fails, and the context is of no more use.
         _ = unsafe { sys::cuCtxSetLimit(LIMIT, self.limit) };
     }
-}
-
-/// The number of timed reads, after the same number of discarded ones.
-const READS: usize = 16;
-/// The number of such groups with a coarse timer, whose readings are averaged.
-const COARSE_GROUPS: usize = 16;
-/// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
-/// halves that keeps a copy in each.
-const CANARY: usize = 1;
-/// The quarters read to see if lines are dirty: a larger read must write back more first. Reading the whole L2's size
-/// would evict part of itself.
-const SWEEP: usize = 3;
-
-/// A flush is rejected after this many failed verifications. On two H200s, one of six first verifications failed, on a GPU that had
-/// been idle: it found 83.6 % of the lines evicted.
-const ATTEMPTS: usize = 3;
-
-/// Returns the method of samples on the stream with the flush for `wanted`: the user's, whatever it does; otherwise the first that empties
-/// the L2 and leaves it clean.
-pub(crate) fn choose_flush(device: &mut Cuda, wanted: &SampleOptions) -> Result<Method, Failure> {
-    let chosen = |flush: Flush, reason: Option<String>, verification: FlushVerification| {
-        let mut method = Method::new(Path::Stream).with_flush(flush);
-        (method.flush_reason, method.flush_verification) = (reason, Some(verification));
-        Ok(method)
-    };
-    let flush = match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(Method::new(Path::Stream)),
-        (Cache::Cold, flush) => flush,
-    };
-    if flush == Some(Flush::Lines) {
-        let message = "--flush lines: a GPU has `discard`, `read`, `write`, `none`";
-        return Err(Failure::new(Stage::Device, message));
-    }
-    if flush == Some(Flush::Discard) && device.kernels.discard.is_none() {
-        let message = "this GPU cannot discard lines of its L2 (compute capability 8.0 can): --flush read, write or none";
-        return Err(Failure::new(Stage::Device, message));
-    }
-    if let Some(flush) = flush {
-        let verification = verify(device, flush)?;
-        let reason = verification.objection(flush, "the L2").filter(|_| !verification.evicts_cache());
-        return chosen(flush, reason, verification);
-    }
-    let usual = device.usual_flush();
-    let mut verification = verify(device, usual)?;
-    for _ in 1..ATTEMPTS {
-        if verification.evicts_cache() && verification.is_clean() {
-            break;
-        }
-        // The clock of an idle GPU rises during the verification, and shifts the times that it compares: try again.
-        device.flush_verifications.remove(&usual);
-        verification = verify(device, usual)?;
-    }
-    let Some(why) = verification.objection(usual, "the L2") else { return chosen(usual, None, verification) };
-    for flush in [Flush::Read, Flush::Write] {
-        let verification = verify(device, flush)?;
-        if flush != usual && verification.evicts_cache() && (verification.is_clean() || flush == Flush::Write)
-        {
-            return chosen(flush, Some(why), verification);
-        }
-    }
-    chosen(usual, Some(format!("{why}; nor does another")), verification)
-}
-
-/// Verifies `flush` with timed reads.
-fn verify(device: &mut Cuda, flush: Flush) -> Result<FlushVerification, Failure> {
-    if let Some(verification) = device.flush_verifications.get(&flush) {
-        return Ok(*verification);
-    }
-    let reference = Flush::Read;
-    let mut verification = FlushVerification::default();
-    verification.cached_read = read(device, CANARY, Flush::None)?;
-    verification.flushed_read = read(device, CANARY, flush)?;
-    verification.reference_read = read(device, CANARY, reference)?;
-    verification.large_read = read(device, SWEEP, flush)?;
-    verification.reference_large_read = read(device, SWEEP, reference)?;
-    device.flush_verifications.insert(flush, verification);
-    Ok(verification)
-}
-
-/// Returns the time of a read of `quarters` quarters of the L2's size after `flush`.
-fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
-    let (flusher, stream) = (Rc::clone(&device.flusher), device.stream);
-    let mut probe = || Ok(flusher.probe(quarters, stream)?);
-    let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
-    let groups = if device.dither.is_some() { COARSE_GROUPS } else { 1 };
-    let mut path = GraphPath::new(SamplingState::alone(device, &mut probe, cache, flush)?);
-    let mut events = Vec::with_capacity((1 + groups) * READS);
-    for _ in 0..=groups {
-        events.extend(path.group(READS)?.events);
-    }
-    let events = &events[READS..];
-    let time =
-        if groups > 1 { interpolated_median(events, timer_step(events.iter())) } else { median(events) };
-    Ok(time.unwrap_or_default())
 }

@@ -23,7 +23,7 @@ pub(crate) struct Guarded<'a> {
     /// The work of the checked launches; `None` if any work is accepted.
     checked: Option<Vec<Rc<[Enqueued]>>>,
     /// The shortest time of a call of the launch function so far.
-    pub(crate) min_host_call_time: Option<Nanoseconds>,
+    min_host_call_time: Option<Nanoseconds>,
     /// The failure of a launch whose work differs from that of the checked launch.
     launch_mismatch: Option<Failure>,
 }
@@ -71,6 +71,10 @@ impl Work for Guarded<'_> {
 
     fn reset(&mut self) -> Result<(), Failure> {
         self.step(Stage::Reset, |work| work.reset())
+    }
+
+    fn min_host_call_time(&self) -> Option<Nanoseconds> {
+        self.min_host_call_time
     }
 
     fn keep_output(&mut self, keeps: bool) {

@@ -3,49 +3,52 @@
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
+mod clocks;
 mod device_info;
 mod driver;
+mod empty;
 #[cfg(feature = "doctor")]
 pub(super) mod examine;
 mod flush;
+mod graph;
 mod guarded;
 mod kernels;
 pub(crate) mod limits;
 mod profile;
+mod queue;
 mod relocation;
 mod sampling;
 #[cfg(feature = "verify")]
 mod trace;
 mod watch;
 
-use std::{any::Any, collections::HashMap, ptr, rc::Rc, time::Duration};
+use std::{any::Any, ptr, rc::Rc};
 
 use gpubench_core::cuda::{Calls, Handle};
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
+use self::clocks::{ClockProbe, Dither, Stamps};
 pub(super) use self::device_info::list;
 use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
-use self::driver::{CallError, EventPair, PrimaryContext, check_for, wait};
+use self::driver::{PrimaryContext, check_for, wait};
 use self::flush::Flusher;
+pub use self::graph::Replay;
 use self::guarded::{Enqueued, Guarded};
 use self::kernels::Kernels;
+use self::queue::QueueState;
 use self::relocation::Spacers;
-use self::sampling::clocks::{ClockProbe, Dither, Stamps};
-use self::sampling::empty::MarginalEmptyLaunch;
-pub use self::sampling::graph::Replay;
-use self::sampling::timer::CalibrationKey;
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
-use crate::device::{Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
+use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
+use crate::method::calibration::{marginal_empty_launch, read_memory};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
-    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Multiprocessors, Observation, Property,
-    Relaunch, Timer, Value,
+    DeviceInfo, Failure, Flush, LaunchInfo, Multiprocessors, Observation, Property, Relaunch, Value,
 };
-use gpubench_stats::{Bytes, DramStallPeriod, Nanoseconds, format};
+use gpubench_stats::{Bytes, Nanoseconds, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
@@ -75,18 +78,12 @@ pub struct Cuda {
     multiprocessors: Multiprocessors,
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
-    pairs: Vec<EventPair>,
-    /// The timer of each kind of group and each state of the caches.
-    timers: HashMap<(CalibrationKey, Cache), Timer>,
+    queue: QueueState,
+    calibration: Calibration,
     /// The delays before samples, if the timer is coarse.
     dither: Option<Dither>,
-    /// The time of an empty launch itself.
-    marginal_empty_launch: MarginalEmptyLaunch,
     /// The GPU's own clock.
     stamps: Stamps,
-    /// The period of the DRAM stall, if there is one.
-    dram_stall: Option<DramStallPeriod>,
-    flush_verifications: HashMap<Flush, FlushVerification>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
@@ -131,13 +128,10 @@ impl Cuda {
             first_launch: None,
             multiprocessors,
             stream,
-            pairs: Vec::new(),
-            timers: HashMap::new(),
+            queue: QueueState::new().map_err(DeviceError::new)?,
+            calibration: Calibration::default(),
             dither: None,
-            marginal_empty_launch: MarginalEmptyLaunch::default(),
             stamps,
-            dram_stall: None,
-            flush_verifications: HashMap::new(),
             clock,
             sensors: Sensors::open(&device_info::uuid(device)?),
             spacers: None,
@@ -145,13 +139,13 @@ impl Cuda {
             _stream: own,
         };
         // Before any other stream has work.
-        device.marginal_empty_launch = MarginalEmptyLaunch::measure(&device).map_err(DeviceError::new)?;
-        let reads = sampling::timer::read_memory(&mut device).map_err(DeviceError::new)?;
-        device.dram_stall = reads.stall;
+        marginal_empty_launch(&mut device).map_err(DeviceError::new)?;
+        let reads = read_memory(&mut device).map_err(DeviceError::new)?;
         if let Some(dither) = Dither::load(reads.resolution, reads.clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.
-            device.marginal_empty_launch = MarginalEmptyLaunch::measure(&device).map_err(DeviceError::new)?;
+            device.calibration.marginal_empty_launch = None;
+            marginal_empty_launch(&mut device).map_err(DeviceError::new)?;
         }
         Ok(device)
     }
@@ -340,21 +334,5 @@ impl Cuda {
     /// Returns the flush before cold samples if the user asks for none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
-    }
-
-    /// Enqueues a delay before the sample of this number.
-    fn delay(&self, duration: Duration, number: usize) -> Result<(), CallError> {
-        match &self.dither {
-            Some(dither) => dither.delay(duration, number, self.stream),
-            None => self.kernels.delay(duration, self.stream),
-        }
-    }
-
-    /// Makes sure that at least this many pairs of events exist.
-    fn want_pairs(&mut self, count: usize) -> Result<(), Failure> {
-        while self.pairs.len() < count {
-            self.pairs.push(EventPair::new()?);
-        }
-        Ok(())
     }
 }

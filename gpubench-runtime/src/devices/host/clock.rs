@@ -214,7 +214,7 @@ mod empty_launch_tests {
 
     use crate::device::{Device, SampleOptions};
     use crate::devices::host::Host;
-    use crate::measure::measure;
+    use crate::method::measure;
     use gpubench_records::failure::Failure;
     use gpubench_records::limits::DeclaredWork;
     use gpubench_records::method::Cache;

@@ -13,11 +13,9 @@ use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
 use self::slowdown::{ByEvents, slowdown};
 use super::driver::{EventPair, wait};
-use super::{
-    Cuda, flush::PersistingL2Disabled, guarded::Guarded, relocation::relocate_inputs,
-    sampling::empty::PRE_LAUNCH_DELAY,
-};
+use super::{Cuda, flush::PersistingL2Disabled, guarded::Guarded};
 use crate::device::{RELOCATIONS_PER_TRACE, TraceOptions, Work};
+use crate::method::{group::PRE_LAUNCH_DELAY, relocation::relocate_inputs};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 

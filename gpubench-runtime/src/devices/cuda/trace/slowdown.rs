@@ -3,8 +3,8 @@
 use super::{LONGEST, begin_prequeued, enqueue, launches::TIMER, wait};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
+use crate::devices::cuda::empty::Empty;
 use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::sampling::empty::Empty;
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
@@ -49,7 +49,7 @@ impl ByEvents {
     /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs more, whatever is launched: the
     /// difference of two groups would contain that, and the difference within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = Empty::bare(device);
+        let mut empty = Empty::new(device.kernels.empty.bare, device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::checked::{CheckedGroups, GroupCost};
 use super::clock::{ClockReadings, USUAL_GROUPS};
-use super::groups::{GroupSize, MIN_GROUPS};
+use super::group_size::{GroupSize, MIN_GROUPS};
 use super::{
     VALIDATION_LAUNCHES, budget::Budget, interrupted, relocation::InputRelocator, stop_policy::StopPolicy,
     warm_up::LastGroup,

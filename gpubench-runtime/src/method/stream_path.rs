@@ -1,5 +1,5 @@
-//! The two paths of samples: graphs, and the stream for launches that graphs cannot capture. On the stream each group is enqueued
-//! anew, after a delay on the GPU: the GPU then never waits for the CPU between an event and the launch.
+//! The path of launches that cannot be recorded. Each group is enqueued anew, after a delay on the device: the device then never waits for
+//! the host between a reading and the launch.
 //!
 //! Some launches take longer to enqueue than the longest delay, such as a copy from pageable memory, whose call waits for the stream. The
 //! GPU waits for the host within such samples, with any delay. Their groups have no delay and as many samples as others: on an H200, a copy
@@ -7,34 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::graph_path::GraphPath;
-use super::samples::{Clock, SamplingState};
-use crate::{device::SampledGroup, devices::cuda::driver::Event};
+use super::group::Groups;
+use crate::device::{Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median};
-
-/// The path on which a case is sampled.
-pub(crate) enum SamplingPath<'a> {
-    Graph(GraphPath<'a>),
-    Stream(SamplingState<'a>, StreamPath),
-}
-
-impl<'a> SamplingPath<'a> {
-    /// Takes a group of this many samples, or of as many as the path takes at once.
-    pub(crate) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
-        match self {
-            Self::Graph(path) => path.group(samples),
-            Self::Stream(state, path) => path.group(state, samples),
-        }
-    }
-
-    pub(crate) fn samples(&mut self) -> &mut SamplingState<'a> {
-        match self {
-            Self::Graph(path) => &mut path.samples,
-            Self::Stream(state, _) => state,
-        }
-    }
-}
 
 /// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
 const LONGEST_QUEUE: usize = 64;
@@ -53,7 +29,7 @@ const PREQUEUED: usize = 3;
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
 /// Enqueues each group on the stream, after a delay that takes about as long as the enqueueing.
-pub(crate) struct StreamPath {
+pub(super) struct StreamPath {
     /// The time it took to enqueue the last group.
     enqueueing: Duration,
     /// The most slots that can be enqueued within the longest delay.
@@ -77,23 +53,19 @@ impl Default for StreamPath {
 
 impl StreamPath {
     /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
-    pub(crate) fn group(
-        &mut self,
-        samples: &mut SamplingState<'_>,
-        count: usize,
-    ) -> Result<SampledGroup, Failure> {
-        let slots = samples.slots(count, self.longest);
-        samples.device.want_pairs(slots)?;
+    pub(super) fn group(&mut self, groups: &mut Groups<'_>, count: usize) -> Result<SampledGroup, Failure> {
+        let slots = groups.slots(count, self.longest);
+        groups.queue.reserve(slots)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
-        if !samples.host_work && self.enqueue_time_exceeding_delay.is_none() {
-            samples.device.kernels.delay(delay, samples.device.stream)?;
+        if !groups.host_work && self.enqueue_time_exceeding_delay.is_none() {
+            groups.queue.hold(delay)?;
         }
-        samples.begin()?;
+        groups.queue.open_group()?;
         let begin = Instant::now();
-        samples.enqueue(0..slots, Clock::Events(Event::record))?;
+        groups.enqueue(0..slots, Clock::Events)?;
         self.enqueueing = begin.elapsed();
-        samples.finish()?;
-        let group = samples.end(0..slots)?;
+        groups.queue.close_group()?;
+        let group = groups.read(0..slots)?;
         if self.enqueue_time_exceeding_delay.is_some() {
             return Ok(group);
         }
@@ -101,22 +73,19 @@ impl StreamPath {
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(2, LONGEST_QUEUE);
         let is_within_delay = self.enqueueing <= LONGEST_DELAY || delay < LONGEST_DELAY;
-        let is_too_long = !samples.host_work && slots == samples.slots(1, 2) && !is_within_delay;
+        let is_too_long = !groups.host_work && slots == groups.slots(1, 2) && !is_within_delay;
         self.too_long = if is_too_long { self.too_long + 1 } else { 0 };
         if self.too_long == GROUPS_EXCEEDING_DELAY {
             self.enqueue_time_exceeding_delay = Some(self.enqueueing);
             self.longest = LONGEST_QUEUE;
-            samples.pre_launch_delay = UNDELAYED_PRE_LAUNCH_DELAY;
+            groups.pre_launch_delay = UNDELAYED_PRE_LAUNCH_DELAY;
         }
         Ok(group)
     }
 
     /// Returns the median event time of a few pre-enqueued launches: each is enqueued while the GPU executes a delay. `None` if the samples
     /// were pre-enqueued too, if enqueueing takes longer than any delay, or if the launch waits for the delay.
-    pub(crate) fn prequeued_time(
-        &mut self,
-        samples: &mut SamplingState<'_>,
-    ) -> Result<Option<Nanoseconds>, Failure> {
+    pub(super) fn prequeued_time(&self, groups: &mut Groups<'_>) -> Result<Option<Nanoseconds>, Failure> {
         let delay = match self.enqueue_time_exceeding_delay.map(|enqueueing| 3 * enqueueing) {
             Some(delay) if delay <= LONGEST_PREQUEUE_DELAY => delay,
             _ => return Ok(None),
@@ -127,16 +96,16 @@ impl StreamPath {
         let delays = delay.as_nanos().div_ceil(LONGEST_DELAY.as_nanos());
         while within_delay < PREQUEUED && exceeding_delay < PREQUEUED {
             for _ in 0..delays {
-                samples.device.kernels.delay(LONGEST_DELAY, samples.device.stream)?;
+                groups.queue.hold(LONGEST_DELAY)?;
             }
             let begin = Instant::now();
-            samples.enqueue(0..1, Clock::Events(Event::record))?;
+            groups.enqueue(0..1, Clock::Events)?;
             // A longer time means that the launch waits for earlier work, or that other programs delayed this thread.
             let is_within_delay = begin.elapsed() < delay;
-            samples.wait()?;
+            groups.queue.wait()?;
             if is_within_delay {
                 within_delay += 1;
-                events.extend(samples.read(0..1)?.events);
+                events.extend(groups.queue.times(&[0], Clock::Events)?);
             } else {
                 exceeding_delay += 1;
             }

@@ -5,8 +5,9 @@ use std::{ffi::c_ulonglong, fmt::Display, marker::PhantomData, ptr};
 
 use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUresult, CUstream};
 
-use crate::devices::cuda::driver::{CallError, check, pointer_attribute};
-use crate::{device::DeviceError, devices::cuda::CudaStream};
+use super::CudaStream;
+use super::driver::{CallError, check, pointer_attribute};
+use crate::device::DeviceError;
 
 /// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
 /// captured or refused; other threads may use the driver freely.

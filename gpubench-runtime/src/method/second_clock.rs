@@ -3,7 +3,7 @@
 use gpubench_records::{GroupOverhead, Timer};
 use gpubench_stats::{Nanoseconds, trimmed_error, trimmed_mean};
 
-use super::groups::MIN_GROUPS;
+use super::group_size::MIN_GROUPS;
 
 /// The part of the correction's variance that does not cancel: the time is the median of all samples, and the correction is from medians
 /// of groups. Without it, 278 of 300 intervals contain the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).

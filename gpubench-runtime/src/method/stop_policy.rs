@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::groups::MIN_SAMPLES;
+use super::group_size::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 

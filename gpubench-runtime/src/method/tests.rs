@@ -7,7 +7,7 @@ mod stopping;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{groups::MIN_SAMPLES, measure};
+use super::{group_size::MIN_SAMPLES, measure};
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, Method, Path, Samples, Sampling, Stage, Step, Timer};

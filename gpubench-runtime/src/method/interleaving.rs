@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{clock::ClockReadings, groups::GroupSize, no_samples, warm_up::warm_up, watch::Watch};
+use super::{clock::ClockReadings, group_size::GroupSize, no_samples, warm_up::warm_up, watch::Watch};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use gpubench_driver::sys::CUstream;
 
+use super::driver::{CallError, DeviceMemory, PinnedWords};
+use super::kernels::{Kernels, SpinKernel};
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, PinnedWords};
-use crate::devices::cuda::kernels::{Kernels, SpinKernel};
 use gpubench_stats::{COARSE, Hertz, Nanoseconds};
 
 /// The most samples between stamps: those of two graphs.

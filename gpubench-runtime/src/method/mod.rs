@@ -1,16 +1,22 @@
 //! The method of a measurement: warm-up, groups of samples, the stop policy. Judges nothing.
 
 mod budget;
+pub(crate) mod calibration;
 mod checked;
 mod clock;
 mod energy;
-mod groups;
+mod flush;
+pub(crate) mod group;
+mod group_size;
 mod interleaving;
 mod interrupted;
-mod relocation;
+mod recorded_path;
+pub(crate) mod relocation;
+mod sampler;
 mod sampling_loop;
 mod second_clock;
 mod stop_policy;
+mod stream_path;
 #[cfg(test)]
 mod tests;
 mod warm_up;
@@ -25,9 +31,12 @@ use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 use self::checked::CheckedGroups;
 use self::clock::ClockReadings;
 
+pub use self::calibration::{median_time, timer};
 pub(crate) use self::energy::energy;
-use self::groups::GroupSize;
+pub use self::flush::choose_flush;
+use self::group_size::GroupSize;
 pub use self::interleaving::{Placement, Rounds, compare};
+pub use self::sampler::{Chosen, pair_sampler, sampler};
 use self::sampling_loop::SampleCollector;
 use self::watch::Watch;
 

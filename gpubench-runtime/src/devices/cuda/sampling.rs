@@ -1,26 +1,17 @@
 //! Chooses the path on which a case is sampled, and samples it: in graphs if CUDA graphs can capture the launch, otherwise on the stream,
 //! with the reason.
 
-pub(crate) mod clocks;
-pub(crate) mod empty;
-pub(crate) mod graph;
-pub(crate) mod graph_path;
-pub(crate) mod path;
-pub(crate) mod samples;
-pub(crate) mod timer;
+use std::any::Any;
 
 use gpubench_driver::{StreamOp, sys::CUstream};
 
-use self::empty::Empty;
-use self::graph::{Capture, Node};
-use self::graph_path::GraphPath;
-use self::path::{SamplingPath, StreamPath};
-use self::samples::{SamplingState, Works};
-use super::flush::{PersistingL2Disabled, choose_flush};
+use super::flush::PersistingL2Disabled;
+use super::graph::{Capture, Node};
 use super::{Cuda, guarded::Guarded, watch::calls};
-use crate::device::{SampleOptions, SampledGroup, Sampler, Work};
-use gpubench_records::{Cache, Failure, Method, Path, Stage, Timer};
-use gpubench_stats::{Nanoseconds, format};
+use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, Sampler, Work};
+use crate::method::{self, Chosen, choose_flush};
+use gpubench_records::{Failure, Method, Path, Stage};
+use gpubench_stats::format;
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
 const UNJOINED: u32 = 904;
@@ -32,33 +23,21 @@ pub(crate) fn sampler<'a>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let mut work = Guarded::compared(work, device);
-    let flush = choose_flush(device, wanted)?;
+    let flush = choose_flush(device, Path::Stream, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let mut method = method(&flush, &chosen);
-    let persisting_l2 = PersistingL2Disabled::begin(flush.flush)?;
-    let mut empty = Empty::matching(device, method.path, wanted.cache);
+    let setting = without_persisting_l2(&method)?;
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, StreamOp::Graph)]));
     let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
-    if let (Err(_), Some(reason), true, false) =
-        (&chosen, &mut method.path_reason, launches_a_graph, is_chosen_by_user)
-    {
-        empty = empty.into_graph()?;
-        reason.push_str("; the overhead of an empty graph is subtracted");
-    }
-    let samples = SamplingState::new(device, Works::InterleavedWithEmpty(work, empty), wanted, flush.flush)?;
-    let path = match chosen {
-        Ok(captured) => {
-            SamplingPath::Graph(GraphPath::new(samples).with_copies(!captured.is_single_operation))
+    let mode = match (&chosen, &mut method.path_reason) {
+        (Ok(captured), _) => LaunchMode { copied: !captured.is_single_operation, ..LaunchMode::RECORDED },
+        (Err(_), Some(reason)) if launches_a_graph && !is_chosen_by_user => {
+            reason.push_str("; the overhead of an empty graph is subtracted");
+            LaunchMode { nested: true, ..LaunchMode::AT_ONCE }
         }
-        Err(_) => SamplingPath::Stream(samples, StreamPath::default()),
+        (Err(_), _) => LaunchMode::AT_ONCE,
     };
-    Ok(Box::new(CudaSampler {
-        path,
-        method,
-        partner: None,
-        relocates_inputs: wanted.relocates_inputs,
-        _persisting_l2: persisting_l2,
-    }))
+    method::sampler(device, Box::new(work), wanted, Chosen { mode, method, setting })
 }
 
 /// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if graphs cannot capture one of them. Both
@@ -68,7 +47,7 @@ pub(crate) fn pair_sampler<'a>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let flush = choose_flush(device, wanted)?;
+    let flush = choose_flush(device, Path::Stream, wanted)?;
     let of_partner = |reason: &str| format!("the launch that it is compared with is there: {reason}");
     let [mut a, mut b] = works.map(|work| Guarded::compared(work, device));
     let both =
@@ -78,24 +57,28 @@ pub(crate) fn pair_sampler<'a>(
             (a, b) => [a, b],
         };
     let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
-    let persisting_l2 = PersistingL2Disabled::begin(flush.flush)?;
-    let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
-    let path = match both {
+    let setting = without_persisting_l2(&method)?;
+    let mode = match &both {
         [Ok(a), Ok(b)] => {
-            let path = GraphPath::new(samples).with_copies(!(a.is_single_operation && b.is_single_operation));
+            let copied = !(a.is_single_operation && b.is_single_operation);
             // Events end early or late by up to 0.5 µs, depending on the grid, which differs between the two.
             let are_kernels = a.kernels == a.operations && b.kernels == b.operations;
-            SamplingPath::Graph(if are_kernels { path.with_stamps()? } else { path })
+            if are_kernels && device.stamps()?.is_some() {
+                LaunchMode { copied: true, clock: Clock::Stamps, ..LaunchMode::RECORDED }
+            } else {
+                LaunchMode { copied, ..LaunchMode::RECORDED }
+            }
         }
-        _ => SamplingPath::Stream(samples, StreamPath::default()),
+        _ => LaunchMode::AT_ONCE,
     };
-    Ok(Box::new(CudaSampler {
-        path,
-        method,
-        partner: Some(partner),
-        relocates_inputs: false,
-        _persisting_l2: persisting_l2,
-    }))
+    let works: [Box<dyn Work + 'a>; 2] = [Box::new(a), Box::new(b)];
+    Ok(method::pair_sampler(device, works, wanted, Chosen { mode, method, setting }, partner))
+}
+
+/// Disables persisting L2 if the samples are flushed.
+fn without_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
+    let disabled = PersistingL2Disabled::begin(method.flush)?;
+    Ok(disabled.map(|disabled| Box::new(disabled) as Box<dyn Any>))
 }
 
 /// The work of a launch in a captured graph.
@@ -214,102 +197,4 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         // A child graph is a node of another kind, and may have several operations.
         is_single_operation: operations == 1 && of_launch.len() == 1,
     }))
-}
-
-struct CudaSampler<'a> {
-    path: SamplingPath<'a>,
-    method: Method,
-    /// The method of the second of two works.
-    partner: Option<Method>,
-    relocates_inputs: bool,
-    _persisting_l2: Option<PersistingL2Disabled>,
-}
-
-impl Sampler for CudaSampler<'_> {
-    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
-        self.path.group(if self.partner.is_some() { 2 * samples } else { samples })
-    }
-
-    fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
-        match &mut self.path {
-            // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
-            SamplingPath::Graph(path) if self.relocates_inputs && self.method.operations == Some(1) => {
-                path.relocate_inputs(allocation_seed)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    fn restore_inputs(&mut self) {
-        if let SamplingPath::Graph(path) = &mut self.path {
-            path.restore_inputs();
-        }
-    }
-
-    fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::calibrated(&mut self.path)
-    }
-
-    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
-        self.restart()?;
-        Ok(timer)
-    }
-
-    fn restart(&mut self) -> Result<(), Failure> {
-        match &mut self.path {
-            // Stamps are no clock for the start of a copy engine.
-            SamplingPath::Graph(path) if self.method.kernel_count == self.method.operations => {
-                path.take_stamps()
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn method(&self) -> Method {
-        self.method.clone()
-    }
-
-    fn partner_method(&self) -> Option<Method> {
-        self.partner.clone()
-    }
-
-    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        if self.path.samples().works.first().resets() {
-            return Ok(None);
-        }
-        match &mut self.path {
-            SamplingPath::Graph(path) => path.back_to_back(launches).map(Some),
-            SamplingPath::Stream(samples, _) => {
-                (0..launches).try_for_each(|_| samples.works.first().launch())?;
-                samples.wait()?;
-                Ok(Some(launches))
-            }
-        }
-    }
-
-    fn min_host_call_time(&mut self) -> Option<Nanoseconds> {
-        let samples = self.path.samples();
-        samples.works.first().min_host_call_time.filter(|_| !samples.host_work)
-    }
-
-    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let SamplingPath::Graph(path) = &mut self.path else { return Ok(None) };
-        // Inputs that need a reset do not allow back-to-back launches.
-        let repeats = path.samples.cache == Cache::Hot && !path.samples.works.first().resets();
-        if repeats { timer::marginal_launch_time(path).map(Some) } else { Ok(None) }
-    }
-
-    fn prequeued_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let overhead = self.timer()?.overhead;
-        let SamplingPath::Stream(samples, path) = &mut self.path else { return Ok(None) };
-        Ok(path.prequeued_time(samples)?.map(|event| event - overhead))
-    }
-
-    fn stream_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let several = self.method.operations.is_some_and(|operations| operations > 1);
-        match &mut self.path {
-            SamplingPath::Graph(path) if several => timer::stream_time(&mut path.samples).map(Some),
-            _ => Ok(None),
-        }
-    }
 }

@@ -9,7 +9,7 @@ use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{budget::Budget, clock::ClockReadings, groups::GroupSize};
+use super::{budget::Budget, clock::ClockReadings, group_size::GroupSize};
 
 /// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;

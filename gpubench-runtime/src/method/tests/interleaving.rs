@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::device::{SampledGroup, Sampler};
-use crate::measure::interleaving::ComparedSamples;
-use crate::measure::{Placement, Rounds, compare};
+use crate::method::interleaving::ComparedSamples;
+use crate::method::{Placement, Rounds, compare};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
 use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
 

@@ -1,0 +1,248 @@
+//! One group of samples, on any queue: for each sample a reset, a flush, and the launch between two readings of a clock. A launch is sampled
+//! alone, interleaved with empty launches, or interleaved with another launch.
+
+use std::{ops::Range, time::Duration};
+
+use crate::device::{
+    Batch, Clock, LaunchMode, Queue, QueueProperties, Readings, SampleOptions, SampledGroup, Work, swapped,
+};
+use gpubench_records::{Cache, Failure, Flush};
+use gpubench_stats::{Nanoseconds, interpolated_median};
+
+use super::LONG;
+
+/// The usual delay before each hot sample; a cold sample has its flush instead. Without it the GPU catches up with the submitted
+/// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
+pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
+
+/// The launches to sample.
+pub(super) struct Works<'a> {
+    pub first: Box<dyn Work + 'a>,
+    pub partner: Partner<'a>,
+}
+
+/// The launches that samples are interleaved with.
+pub(super) enum Partner<'a> {
+    None,
+    /// Empty launches. Their readings contain the errors of the same batch and of its slots.
+    Empty(Box<dyn Work>),
+    /// Those of another case.
+    Case(Box<dyn Work + 'a>),
+}
+
+impl Works<'_> {
+    /// Returns the launch in this slot.
+    fn at(&mut self, slot: usize) -> &mut dyn Work {
+        let is_second = interleaved_slot(slot) % 2 == 1;
+        match &mut self.partner {
+            Partner::Empty(empty) if is_second => &mut **empty,
+            Partner::Case(other) if is_second => &mut **other,
+            _ => &mut *self.first,
+        }
+    }
+
+    /// Returns the slot of a launch in the logical order, with the first of each pair first.
+    fn slot(&self, logical_slot: usize) -> usize {
+        if self.are_interleaved() { interleaved_slot(logical_slot) } else { logical_slot }
+    }
+
+    fn are_interleaved(&self) -> bool {
+        !matches!(self.partner, Partner::None)
+    }
+}
+
+/// Maps a slot of interleaved launches between two orders: the order in which they run, and the logical order, with the first of each
+/// pair first. The map is its own inverse.
+fn interleaved_slot(slot: usize) -> usize {
+    if swapped(slot / 2) { slot ^ 1 } else { slot }
+}
+
+/// Takes groups: the works, the steps before each launch, and the clock around it.
+pub(super) struct Groups<'a> {
+    pub queue: &'a mut dyn Queue,
+    pub works: Works<'a>,
+    pub cache: Cache,
+    pub flush: Flush,
+    /// True if the host's part belongs to the launch.
+    pub host_work: bool,
+    pub mode: LaunchMode,
+    /// The delay before each hot sample.
+    pub pre_launch_delay: Duration,
+    /// The samples enqueued so far.
+    enqueued: usize,
+    /// The shortest sample of the last group.
+    pub shortest: Option<Nanoseconds>,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn new(
+        queue: &'a mut dyn Queue,
+        works: Works<'a>,
+        mode: LaunchMode,
+        flush: Flush,
+        wanted: &SampleOptions,
+    ) -> Self {
+        let SampleOptions { cache, host_work, .. } = *wanted;
+        queue.begin_series();
+        Self {
+            queue,
+            works,
+            cache,
+            flush,
+            host_work,
+            mode,
+            pre_launch_delay: PRE_LAUNCH_DELAY,
+            enqueued: 0,
+            shortest: None,
+        }
+    }
+
+    /// Prepares to time `work` alone.
+    pub(super) fn alone(
+        queue: &'a mut dyn Queue,
+        work: Box<dyn Work + 'a>,
+        mode: LaunchMode,
+        cache: Cache,
+        flush: Flush,
+    ) -> Self {
+        let works = Works { first: work, partner: Partner::None };
+        Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
+    }
+
+    /// Returns the number of slots for a group of `samples` samples, at most `longest`; an even number if launches are interleaved.
+    pub(super) fn slots(&self, samples: usize, longest: usize) -> usize {
+        match self.works.partner {
+            Partner::None => samples.min(longest),
+            Partner::Empty(_) => 2 * samples.min(longest / 2).max(1),
+            Partner::Case(_) => (samples.min(longest) / 2 * 2).max(2),
+        }
+    }
+
+    /// Enqueues a sample in each of these slots, which `clock` times.
+    pub(super) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
+        let Self { queue, works, .. } = self;
+        let QueueProperties { is_coarse, first_launch, .. } = queue.properties();
+        let hot = self.cache == Cache::Hot;
+        let (is_pair, interleaved) = (matches!(works.partner, Partner::Case(_)), works.are_interleaved());
+        // Filling the caches takes a negligible part of a long launch.
+        let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG);
+        if hot && !is_pair && !is_long {
+            works.first.launch()?;
+        }
+        let count = slots.len();
+        for slot in slots {
+            let work = works.at(slot);
+            // The previous launch of a pair may have evicted this one's data. An empty launch evicts nothing.
+            if hot && is_pair {
+                work.launch()?;
+            }
+            work.reset()?;
+            // A launch and its empty launch begin at the same phase of the timer's ticks.
+            let number = self.enqueued + if interleaved { slot / 2 } else { slot };
+            if hot {
+                queue.gap(self.pre_launch_delay, number)?;
+            } else if is_coarse {
+                queue.gap(Duration::ZERO, number)?;
+            }
+            queue.flush(self.flush)?;
+            if self.host_work {
+                // The sample begins with the call, not with work that is still running.
+                queue.wait()?;
+            }
+            // The sample ends before the output is dropped.
+            work.keep_output(true);
+            queue.start(slot, clock)?;
+            work.launch()?;
+            queue.stop(slot, clock)?;
+            work.keep_output(false);
+        }
+        self.enqueued += count;
+        Ok(())
+    }
+
+    /// Records a batch of what `enqueue` enqueues.
+    pub(super) fn record(
+        &mut self,
+        copied: bool,
+        enqueue: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<Batch, Failure> {
+        self.queue.begin()?;
+        let enqueued = enqueue(self);
+        end_recording(self.queue, copied, enqueued)
+    }
+
+    /// Waits for a group, and reads it. Samples are in the order in which they ran; of interleaved launches, the first of each pair comes
+    /// first. Starts are not read if stamps time the samples, since their batch records no events, nor for two interleaved launches,
+    /// whose difference is measured.
+    pub(super) fn read(&mut self, slots: Range<usize>) -> Result<SampledGroup, Failure> {
+        self.queue.wait()?;
+        let slots: Vec<usize> = slots.map(|slot| self.works.slot(slot)).collect();
+        let starts: Vec<usize> = match self.works.partner {
+            Partner::Case(_) => Vec::new(),
+            _ if self.mode.clock == Clock::Stamps => Vec::new(),
+            Partner::None => slots.clone(),
+            Partner::Empty(_) => slots.iter().copied().step_by(2).collect(),
+        };
+        let Readings { times, starts, elapsed, clock } = self.queue.read(&slots, &starts, self.mode.clock)?;
+        let [events, empty_events] = self.split(times);
+        self.shortest = events.iter().copied().reduce(Nanoseconds::min);
+        Ok(SampledGroup { events, empty_events, starts, overhead_by_stamps: None, elapsed, clock })
+    }
+
+    /// Returns the median of a launch without its overhead, according to stamps in the first `slots` slots of a group; `None` if it has no
+    /// empty launches.
+    pub(super) fn read_stamps(
+        &mut self,
+        slots: usize,
+        step: Nanoseconds,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        if !matches!(self.works.partner, Partner::Empty(_)) {
+            return Ok(None);
+        }
+        let slots: Vec<usize> = (0..slots).map(|slot| self.works.slot(slot)).collect();
+        let times = self.queue.times(&slots, Clock::Stamps)?;
+        let [launch, empty] = self.split(times).map(|times| interpolated_median(&times, step));
+        let marginal = self.queue.calibration().marginal_empty_launch.unwrap_or_default().time;
+        Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + marginal))
+    }
+
+    /// Splits times in the logical order into those of launches and those of empty launches.
+    fn split(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
+        match self.works.partner {
+            Partner::Empty(_) => [0, 1].map(|first| times.iter().copied().skip(first).step_by(2).collect()),
+            _ => [times, Vec::new()],
+        }
+    }
+}
+
+/// Records a batch of what `enqueue` enqueues.
+pub(super) fn record(
+    queue: &mut dyn Queue,
+    copied: bool,
+    enqueue: impl FnOnce(&mut dyn Queue) -> Result<(), Failure>,
+) -> Result<Batch, Failure> {
+    queue.begin()?;
+    let enqueued = enqueue(queue);
+    end_recording(queue, copied, enqueued)
+}
+
+fn end_recording(
+    queue: &mut dyn Queue,
+    copied: bool,
+    enqueued: Result<(), Failure>,
+) -> Result<Batch, Failure> {
+    match enqueued {
+        Ok(()) => queue.end(copied),
+        Err(failure) => {
+            queue.abandon();
+            Err(failure)
+        }
+    }
+}
+
+impl Drop for Groups<'_> {
+    /// Ends a recording that a panic of the user's code left open.
+    fn drop(&mut self) {
+        self.queue.abandon();
+    }
+}

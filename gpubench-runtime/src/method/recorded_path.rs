@@ -1,0 +1,215 @@
+//! The path of launches that are recorded: no host work comes between a reading and the launch, and a group costs one submission.
+//!
+//! Every slot in a graph has its own small error, the same in each replay, and so has every graph. On an H200 the slots of one
+//! graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs. So each group is recorded anew, and
+//! empty launches between its samples have the same errors. Graphs are short, since long ones read up to 0.1 µs more.
+//!
+//! While a group runs, the next one is recorded, assuming the same number of samples and the same inputs: otherwise an H200 is idle half of
+//! the time.
+
+use std::ops::Range;
+
+use super::calibration::back_to_back_slopes;
+use super::group::{Groups, record};
+use super::relocation::{can_relocate, relocate_inputs};
+use crate::device::{Batch, Clock, SampledGroup};
+use gpubench_records::Failure;
+use gpubench_stats::{Nanoseconds, interpolated_median, median};
+
+/// The number of groups with samples between stamps, and the longest launch that has such samples. For longer launches, the error of
+/// events is negligible.
+const STAMPED_GROUPS: usize = 16;
+const LONGEST_STAMPED: Nanoseconds = Nanoseconds(2e5);
+/// The most launches in a batch without readings between them.
+const LONGEST_BACK_TO_BACK: usize = 256;
+
+/// Records groups and submits them.
+pub(super) struct RecordedPath<'a> {
+    pub groups: Groups<'a>,
+    /// The number of groups so far.
+    taken: usize,
+    /// The number of samples requested for the last group.
+    asked: usize,
+    /// The slots of the next group, and its batch or the reason why recording it failed.
+    next: Option<(Range<usize>, Result<Batch, Failure>)>,
+    /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
+    previous: Option<Batch>,
+    /// A batch of back-to-back launches, and their number.
+    back_to_back: Option<(Batch, usize)>,
+    /// True if the inputs can be relocated; `None` until that is known.
+    can_relocate: Option<bool>,
+    /// True if the next group's inputs will be relocated.
+    relocates: bool,
+    /// The number of further groups that have samples between stamps, and the resolution of these.
+    stamped_groups_left: usize,
+    stamp_step: Nanoseconds,
+}
+
+impl<'a> RecordedPath<'a> {
+    pub(super) fn new(groups: Groups<'a>) -> Self {
+        Self {
+            groups,
+            taken: 0,
+            asked: 0,
+            next: None,
+            previous: None,
+            back_to_back: None,
+            can_relocate: None,
+            relocates: false,
+            stamped_groups_left: 0,
+            stamp_step: Nanoseconds::ZERO,
+        }
+    }
+
+    /// Takes a group of this many samples, or of as many as a batch holds.
+    pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        let slots = self.slots(samples);
+        self.taken += 1;
+        let batch = match self.next.take() {
+            Some((same, batch)) if same == slots => batch?,
+            other => {
+                let batch = self.record(slots.clone())?;
+                self.release(other.and_then(|(_, batch)| batch.ok()));
+                batch
+            }
+        };
+        self.groups.queue.open_group()?;
+        self.groups.queue.submit(&batch)?;
+        self.groups.queue.close_group()?;
+        let stamped = self.submit_stamped(samples)?;
+        let grows = std::mem::replace(&mut self.asked, samples) != samples;
+        // A batch contains the addresses of its inputs.
+        if !grows && !self.relocates {
+            let slots = self.slots(samples);
+            self.next = Some((slots.clone(), self.record(slots)));
+        }
+        let previous = self.previous.replace(batch);
+        self.release(previous);
+        let mut group = self.groups.read(slots)?;
+        if let Some((batch, slots)) = stamped {
+            self.stamped_groups_left -= 1;
+            let time = self.groups.read_stamps(slots, self.stamp_step)?;
+            let overhead = interpolated_median(&group.events, self.stamp_step).zip(time);
+            let overhead = overhead.map(|(event, time)| (event - time).max(Nanoseconds::ZERO));
+            group.overhead_by_stamps = overhead.filter(|overhead| overhead.is_finite());
+            self.release(Some(batch));
+        }
+        Ok(group)
+    }
+
+    /// Enables samples between stamps for the next groups, if the clocks of stamps and events are fine enough.
+    pub(super) fn take_stamps(&mut self) -> Result<(), Failure> {
+        let step = self.groups.queue.stamps()?;
+        self.stamped_groups_left = if step.is_some() { STAMPED_GROUPS } else { 0 };
+        self.stamp_step = step.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Records and submits a batch of `samples` samples between stamps, each with an empty launch.
+    /// Returns nothing if no more groups have stamps, or if the launch is long.
+    fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
+        let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED);
+        if self.stamped_groups_left == 0 || is_long {
+            return Ok(None);
+        }
+        let slots = self.groups.slots(samples, self.capacity());
+        // Kernels directly after another kernel begin late in a graph that was not copied.
+        let batch = self.groups.record(true, |groups| groups.enqueue(0..slots, Clock::Stamps))?;
+        self.groups.queue.submit(&batch)?;
+        Ok(Some((batch, slots)))
+    }
+
+    /// Makes the inputs again at addresses that depend on `allocation_seed`. Returns false if they keep their addresses.
+    pub(super) fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
+        self.forget_inputs();
+        let Groups { queue, works, .. } = &mut self.groups;
+        let can_relocate = match self.can_relocate {
+            Some(can_relocate) => can_relocate,
+            None => can_relocate(*queue, &mut *works.first, allocation_seed)?,
+        };
+        self.can_relocate = Some(can_relocate);
+        self.relocates = can_relocate && relocate_inputs(*queue, &mut *works.first, allocation_seed)?;
+        Ok(self.relocates)
+    }
+
+    /// Restores the first inputs.
+    pub(super) fn restore_inputs(&mut self) {
+        self.forget_inputs();
+        self.relocates = false;
+        self.groups.works.first.restore_inputs();
+    }
+
+    /// Releases the batches that contain the former addresses of the inputs.
+    fn forget_inputs(&mut self) {
+        let next = self.next.take().and_then(|(_, batch)| batch.ok());
+        self.release(next);
+        let back_to_back = self.back_to_back.take().map(|(batch, _)| batch);
+        self.release(back_to_back);
+    }
+
+    fn release(&mut self, batch: Option<Batch>) {
+        if let Some(batch) = batch {
+            self.groups.queue.release(batch);
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        self.groups.queue.properties().capacity
+    }
+
+    /// Returns the slots of the next group if it has this many samples. Interleaved launches swap their slots in every other batch.
+    fn slots(&self, samples: usize) -> Range<usize> {
+        let first = self.taken % 2 * self.capacity();
+        first..first + self.groups.slots(samples, self.capacity())
+    }
+
+    /// Records a batch of samples in these slots.
+    ///
+    /// Launches of several operations need a copy: on an H200, each kernel of a launch but the first begins 0.37 µs later in a graph that
+    /// was not copied, which no empty launch shows. For launches of a single operation, groups without the copy take less time, and
+    /// their medians deviate by a third (hot) or two thirds (cold) as much.
+    fn record(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
+        self.groups.queue.reserve(slots.end)?;
+        let mode = self.groups.mode;
+        self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
+    }
+
+    /// Launches about `launches` times back-to-back, waits, and returns the exact number.
+    pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
+        let Groups { queue, works, .. } = &mut self.groups;
+        let replays = queue.properties().replays;
+        let length =
+            self.back_to_back.as_ref().map_or(launches.clamp(1, LONGEST_BACK_TO_BACK), |(_, it)| *it);
+        let submissions = launches.div_ceil(length);
+        for _ in 0..submissions {
+            let batch = match self.back_to_back.take() {
+                Some((batch, _)) => batch,
+                None => record(*queue, true, |_| (0..length).try_for_each(|_| works.first.launch()))?,
+            };
+            queue.submit(&batch)?;
+            if replays {
+                self.back_to_back = Some((batch, length));
+            } else {
+                queue.wait()?;
+                queue.release(batch);
+            }
+        }
+        queue.wait()?;
+        Ok(submissions * length)
+    }
+
+    /// Returns the time of one more hot launch among back-to-back launches.
+    pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
+        let Groups { queue, works, .. } = &mut self.groups;
+        let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first.launch());
+        Ok(median(&back_to_back_slopes(*queue, launch)?).unwrap_or_default())
+    }
+}
+
+impl Drop for RecordedPath<'_> {
+    fn drop(&mut self) {
+        self.forget_inputs();
+        let previous = self.previous.take();
+        self.release(previous);
+    }
+}
