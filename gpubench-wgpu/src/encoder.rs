@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use gpubench_core::{CaseError, LaunchStream, StreamSource};
 use wgpu::{
-    Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePass, ComputePassDescriptor, Device,
+    Buffer, BufferDescriptor, BufferUsages, CommandBuffer, CommandEncoder, ComputePass,
+    ComputePassDescriptor, Device,
 };
 
 use crate::errors::DeviceErrors;
@@ -95,13 +96,25 @@ impl Encoder {
         drop(self.0.commands.take());
     }
 
-    fn submit(&self) {
+    /// Ends what was encoded, and returns it.
+    pub(crate) fn take_commands(&self) -> CommandBuffer {
+        self.with(|_| ());
+        let commands = self.0.commands.take().expect("commands are encoded");
+        commands.finish()
+    }
+
+    /// Submits what was encoded, if anything was.
+    pub(crate) fn submit(&self) {
         if let Some(commands) = self.0.commands.take() {
             self.queue().submit([commands.finish()]);
         }
     }
 
-    fn wait(&self) -> Result<(), CaseError> {
+    /// Waits until the queue has done its work.
+    ///
+    /// # Errors
+    /// Returns the first error since the last call, in wgpu's words.
+    pub(crate) fn wait(&self) -> Result<(), CaseError> {
         let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
         self.0.errors.take()?;
         waited.map(drop).map_err(CaseError::new)

@@ -1,12 +1,11 @@
-//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size. Here
-//! a flush is chosen, and verified by timed reads of memory that the cache held.
+//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size.
 
-use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
-use gpubench_runtime::device::{DeviceError, SampleOptions};
-use gpubench_stats::{Bytes, Nanoseconds, format};
+use gpubench_records::Flush;
+use gpubench_runtime::device::DeviceError;
+use gpubench_stats::{Bytes, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
-use super::{Wgpu, sampling::Submissions};
+use super::Wgpu;
 use crate::encoder::{Encoder, buffer};
 use crate::kernel::Kernel;
 
@@ -19,8 +18,6 @@ pub(crate) const OF_WORKGROUP: u64 = 256 * 4 * 16;
 
 /// Kernels that read, fill and copy.
 pub(crate) const SHADERS: &str = include_str!("memory.wgsl");
-/// The number of timed reads, after as many that do not count.
-const READS: usize = 16;
 /// The most memory of which it is seen that it is gone, if the cache's size is assumed: it must fit into the cache that is there.
 const SMALL: Bytes = Bytes(4 << 20);
 
@@ -105,30 +102,16 @@ impl Region {
     }
 }
 
-/// Returns the method with the flush for `wanted`: the user's, or the usual one, with its verification and the doubts about it.
-pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Method, Failure> {
-    let mut method = Method::new(Path::Device);
-    let flush = match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(method),
-        (Cache::Cold, Some(flush @ (Flush::Discard | Flush::Lines))) => {
-            let message = format!(
-                "--flush {flush}: wgpu cannot discard lines of a cache; it has `read`, `write`, `none`"
-            );
-            return Err(Failure::new(Stage::Device, message));
-        }
-        (Cache::Cold, flush) => flush.unwrap_or(USUAL),
-    };
-    let proof = prove(device, flush)?;
-    let swept = device.sweep(flush).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
-    let doubts = [proof.objection(flush, "the cache"), of_size(device, swept)];
-    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
-    method.flush_reason = (!doubts.is_empty()).then(|| doubts.join("; "));
-    method.flush_verification = Some(proof);
-    Ok(method.with_flush(flush))
+/// Makes the memory of which this many quarters of the cache's size are read.
+pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> Region {
+    let size = Bytes(device.cache.size.0 / 4 * quarters as u64);
+    let is_small = quarters == 1 && device.cache.is_assumed;
+    Region::new(&device.encoder, if is_small && size > SMALL { SMALL } else { size })
 }
 
 /// Returns the doubt about the size of the sweep, in words.
-fn of_size(device: &Wgpu, swept: Bytes) -> Option<String> {
+pub(crate) fn doubt_about_size(device: &mut Wgpu) -> Option<String> {
+    let swept = device.sweep(USUAL).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
     let size = device.cache.size;
     if swept.0 < 2 * size.0 {
         let (swept, size) = (format::bytes(swept), format::bytes(size));
@@ -140,39 +123,6 @@ fn of_size(device: &Wgpu, swept: Bytes) -> Option<String> {
         let size = format::bytes(size);
         format!("wgpu does not know the last-level cache: {size} are assumed, {VARIABLE} gives its size")
     })
-}
-
-/// Measures the proof of `flush`.
-fn prove(device: &mut Wgpu, flush: Flush) -> Result<FlushVerification, Failure> {
-    if let Some(proof) = device.proofs.get(&flush) {
-        return Ok(*proof);
-    }
-    let size = device.cache.size;
-    let quarter = Bytes(size.0 / 4);
-    let small = if device.cache.is_assumed && quarter > SMALL { SMALL } else { quarter };
-    let (canary, large) = (
-        Region::new(&device.encoder, small),
-        // A read of the whole cache's size would evict part of itself.
-        Region::new(&device.encoder, Bytes(size.0 / 4 * 3)),
-    );
-    let mut proof = FlushVerification::default();
-    proof.cached_read = read(device, &canary, Flush::None)?;
-    proof.flushed_read = read(device, &canary, flush)?;
-    proof.reference_read = read(device, &canary, Flush::Read)?;
-    proof.large_read = read(device, &large, flush)?;
-    proof.reference_large_read = read(device, &large, Flush::Read)?;
-    device.proofs.insert(flush, proof);
-    Ok(proof)
-}
-
-/// Returns the time of a read of `region` after `flush`.
-fn read(device: &mut Wgpu, region: &Region, flush: Flush) -> Result<Nanoseconds, Failure> {
-    let encoder = device.encoder.clone();
-    let mut work = || {
-        region.read(&encoder);
-        Ok(())
-    };
-    Submissions::alone(device, &mut work, flush).median(READS)
 }
 
 #[cfg(test)]

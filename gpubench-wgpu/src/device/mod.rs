@@ -1,32 +1,28 @@
 //! An adapter as a device of gpubench, with the results that were measured on it so far.
 
-use std::{any::Any, collections::HashMap};
+use std::{any::Any, collections::HashMap, ops::Range};
 
 use gpubench_core::{StreamSource, inventory};
-use gpubench_records::{
-    Cache, DeviceInfo, Failure, Flush, FlushVerification, LaunchInfo, Stage, Timer, Value,
-    device_info::DRIVER,
-};
+use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value, device_info::DRIVER};
 use gpubench_runtime::device::{
-    Available, Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work,
+    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work,
 };
-use gpubench_stats::{Bytes, Nanoseconds};
+use gpubench_stats::Bytes;
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
+use self::empty::EmptyKernel;
 use self::flush::{AssumedCache, Region};
-use self::sampling::{Partner, Submissions};
-use self::timer::EmptyKernel;
-use self::timestamps::{Marks, Span};
+use self::queue::Recorded;
+use self::timestamps::Marks;
 use crate::encoder::Encoder;
 
 mod adapter;
+mod empty;
 mod flush;
 mod peaks;
-mod sampler;
-mod sampling;
+mod queue;
 #[cfg(test)]
 mod tests;
-mod timer;
 mod timestamps;
 
 /// The name of the kind on the command line and in records.
@@ -42,10 +38,15 @@ pub struct Wgpu {
     pub(crate) cache: AssumedCache,
     /// The sweep, once a cold sample needed it.
     pub(crate) sweep: Option<Region>,
-    pub(crate) timers: HashMap<Cache, Timer>,
-    /// The time of one more empty launch in a row of them, with its standard error, once it was measured.
-    pub(crate) marginal_empty_launch: Option<[Nanoseconds; 2]>,
-    pub(crate) proofs: HashMap<Flush, FlushVerification>,
+    pub(crate) calibration: Calibration,
+    /// The batches that were not submitted yet, by their numbers, and the number of all so far.
+    pub(crate) recorded: HashMap<usize, Recorded>,
+    pub(crate) recorded_so_far: usize,
+    pub(crate) is_recording: bool,
+    /// The slots of the last submitted batch.
+    pub(crate) submitted: Range<usize>,
+    /// The clock when the first group of the series began.
+    pub(crate) origin: Option<u64>,
 }
 
 impl DeviceType for Wgpu {
@@ -78,9 +79,12 @@ impl DeviceType for Wgpu {
             encoder,
             empty,
             sweep: None,
-            timers: HashMap::new(),
-            marginal_empty_launch: None,
-            proofs: HashMap::new(),
+            calibration: Calibration::default(),
+            recorded: HashMap::new(),
+            recorded_so_far: 0,
+            is_recording: false,
+            submitted: 0..0,
+            origin: None,
         })
     }
 }
@@ -90,23 +94,6 @@ impl Wgpu {
     pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
         let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
-    }
-
-    /// Submits the commands, waits, and returns the readings of all marks since the last call, in the order of the launches.
-    ///
-    /// # Errors
-    /// Returns the first error since the last call, in wgpu's words.
-    pub(crate) fn read_marks(&mut self) -> Result<Vec<Span>, DeviceError> {
-        let read = self.encoder.with(|commands| self.marks.resolve(commands));
-        self.synchronize()?;
-        let bytes = self.encoder.map(&read).map_err(DeviceError::new)?;
-        self.marks.take(&bytes, self.encoder.queue().get_timestamp_period())
-    }
-
-    /// Drops what was encoded and not submitted, with its marks.
-    pub(crate) fn discard(&mut self) {
-        self.encoder.discard();
-        self.marks.clear();
     }
 
     /// Returns the facts of the adapter, without its peaks.
@@ -213,14 +200,14 @@ impl Device for Wgpu {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        Ok(Box::new(Submissions::new(self, work, Partner::Empty, wanted)?))
+        queue::sampler(self, work, wanted)
     }
 
     fn pair_sampler<'a>(
         &'a mut self,
-        [work, other]: [&'a mut dyn Work; 2],
+        works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        Ok(Box::new(Submissions::new(self, work, Partner::Case(other), wanted)?))
+        queue::pair_sampler(self, works, wanted)
     }
 }

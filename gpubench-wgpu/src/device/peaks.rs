@@ -1,11 +1,13 @@
 //! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds.
 
 use gpubench_records::{Cache, Failure, Flush, Peak, PeakSource, Quantity};
+use gpubench_runtime::device::LaunchMode;
+use gpubench_runtime::method::{median_time, timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate, format};
 use wgpu::{BufferUsages, Features};
 
 use super::flush::{OF_WORKGROUP, Region, SHADERS};
-use super::{Wgpu, adapter::is_software, sampling::Submissions, timer};
+use super::{Wgpu, adapter::is_software};
 use crate::{encoder::buffer, kernel::Kernel};
 
 /// The timed launches, after as many that do not count.
@@ -80,12 +82,12 @@ fn arithmetic(
 
 /// Returns the rate of a launch that does so much; nothing if its time is none.
 fn rate(device: &mut Wgpu, done: u64, encode: impl Fn()) -> Result<Option<Rate>, Failure> {
-    let overhead = timer::of(device, Cache::Hot)?.overhead;
+    let overhead = timer(device, LaunchMode::RECORDED, Cache::Hot)?.overhead;
     let mut work = || {
         encode();
         Ok(())
     };
-    let time = Submissions::alone(device, &mut work, Flush::None).median(LAUNCHES)? - overhead;
+    let time = median_time(device, &mut work, Flush::None, LAUNCHES)? - overhead;
     let rate = done as f64 / time.as_seconds();
     Ok((time > Nanoseconds::ZERO && rate.is_finite()).then_some(Rate(rate)))
 }

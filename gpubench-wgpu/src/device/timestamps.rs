@@ -1,6 +1,8 @@
 //! Timestamps around launches, many in one query set, which are resolved and read back together; and the step of the clock that
 //! they are from.
 
+use std::ops::Range;
+
 use gpubench_runtime::device::DeviceError;
 use gpubench_stats::{Nanoseconds, greatest_common_divisor};
 use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, QueryType};
@@ -10,13 +12,15 @@ use crate::encoder::buffer;
 /// The queries of a set, the most that wgpu allows.
 const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
 /// The most launches that a set has room for.
-pub(crate) const MOST: usize = QUERIES as usize / 2;
+pub(crate) const SLOTS: usize = QUERIES as usize / 2;
 
 pub(crate) struct Marks {
     queries: QuerySet,
     resolved: Buffer,
     read: Buffer,
-    used: u32,
+    /// The slots that were written since the last call of [`Self::take_used`].
+    used: Range<usize>,
+    step: ClockStep,
 }
 
 impl Marks {
@@ -27,41 +31,66 @@ impl Marks {
             queries: device.create_query_set(&QuerySetDescriptor { label: None, ty, count: QUERIES }),
             resolved: buffer(device, size, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
             read: buffer(device, size, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
-            used: 0,
+            used: 0..0,
+            step: ClockStep::default(),
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.used = 0;
+    /// Marks the start of the launch in a slot.
+    pub(crate) fn write_start(&mut self, commands: &mut CommandEncoder, slot: usize) {
+        let first = if self.used.is_empty() { slot } else { self.used.start };
+        self.used = first.min(slot)..self.used.end.max(slot + 1);
+        commands.write_timestamp(&self.queries, 2 * slot as u32);
     }
 
-    /// Marks the begin or the end of a launch.
-    pub(crate) fn write(&mut self, commands: &mut CommandEncoder) {
-        commands.write_timestamp(&self.queries, self.used);
-        self.used += 1;
+    /// Marks its end.
+    pub(crate) fn write_stop(&self, commands: &mut CommandEncoder, slot: usize) {
+        commands.write_timestamp(&self.queries, 2 * slot as u32 + 1);
     }
 
-    /// Encodes the read-back of all timestamps so far, and returns the buffer where they will be.
-    pub(crate) fn resolve(&self, commands: &mut CommandEncoder) -> Buffer {
-        if self.used > 0 {
-            commands.resolve_query_set(&self.queries, 0..self.used, &self.resolved, 0);
-            commands.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, u64::from(self.used) * 8);
+    /// Returns the slots that were written since the last call.
+    pub(crate) fn take_used(&mut self) -> Range<usize> {
+        std::mem::replace(&mut self.used, 0..0)
+    }
+
+    /// Encodes the read-back of the timestamps of these slots.
+    pub(crate) fn resolve(&self, commands: &mut CommandEncoder, slots: &Range<usize>) {
+        if !slots.is_empty() {
+            let queries = 2 * slots.start as u32..2 * slots.end as u32;
+            commands.resolve_query_set(&self.queries, queries, &self.resolved, 0);
+            commands.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, 16 * slots.len() as u64);
         }
-        self.read.clone()
     }
 
-    /// Returns the spans of the launches in the `bytes` of that buffer, and begins anew.
-    pub(crate) fn take(&mut self, bytes: &[u8], period: f32) -> Result<Vec<Span>, DeviceError> {
-        let used = std::mem::take(&mut self.used) as usize;
+    /// Returns the buffer where they are then.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.read
+    }
+
+    /// Returns the spans of these slots from the `bytes` of that buffer.
+    pub(crate) fn spans(
+        &mut self,
+        bytes: &[u8],
+        slots: &Range<usize>,
+        period: f32,
+    ) -> Result<Vec<Span>, DeviceError> {
         let (ticks, _) = bytes.as_chunks::<8>();
-        let ticks = ticks.get(..used).ok_or_else(|| DeviceError::new("a timestamp was not read back"))?;
-        let (launches, _) = ticks.as_chunks::<2>();
+        let ticks = ticks.get(..2 * slots.len());
+        let (launches, _) =
+            ticks.ok_or_else(|| DeviceError::new("a timestamp was not read back"))?.as_chunks::<2>();
         let span = |[begin, end]: &[[u8; 8]; 2]| Span {
             begin: u64::from_le_bytes(*begin),
             end: u64::from_le_bytes(*end),
             period: period.into(),
         };
-        Ok(launches.iter().map(span).collect())
+        let spans: Vec<Span> = launches.iter().map(span).collect();
+        spans.iter().for_each(|span| self.step.add(span));
+        Ok(spans)
+    }
+
+    /// Returns the step of the clock, according to all readings so far.
+    pub(crate) fn step(&self) -> Nanoseconds {
+        self.step.time()
     }
 }
 
@@ -95,17 +124,32 @@ impl Span {
     }
 }
 
-/// Returns the step of the clock: the greatest common divisor, in ticks, of all readings, as a time.
-pub(crate) fn step<'a>(spans: impl IntoIterator<Item = &'a Span>) -> Nanoseconds {
-    let (mut divisor, mut period, mut first) = (0, 1.0, None);
-    for span in spans {
-        let first = *first.get_or_insert(span.begin);
-        period = span.period;
+/// The step of the clock: the greatest common divisor of the distances of all readings.
+#[derive(Default)]
+struct ClockStep {
+    /// The first reading.
+    origin: Option<u64>,
+    /// The step in ticks; 0 without a second reading.
+    ticks: u64,
+    /// The nanoseconds of a tick.
+    period: f64,
+}
+
+impl ClockStep {
+    fn add(&mut self, span: &Span) {
+        let origin = *self.origin.get_or_insert(span.begin);
+        self.period = span.period;
         for reading in [span.begin, span.end] {
-            divisor = greatest_common_divisor(divisor, reading.abs_diff(first));
+            self.ticks = greatest_common_divisor(self.ticks, reading.abs_diff(origin));
         }
     }
-    Nanoseconds(divisor.max(1) as f64 * period)
+
+    fn time(&self) -> Nanoseconds {
+        match self.origin {
+            Some(_) => Nanoseconds(self.ticks.max(1) as f64 * self.period),
+            None => Nanoseconds(1.0),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -126,10 +170,15 @@ mod tests {
 
     #[test]
     fn the_step_divides_the_distances_of_all_readings() {
+        let step = |spans: &[Span]| {
+            let mut step = ClockStep::default();
+            spans.iter().for_each(|span| step.add(span));
+            step.time()
+        };
         // Counters begin anywhere: 7 divides no distance.
         let spans = [span(7, 39, 1.0), span(71, 167, 1.0)];
         assert_eq!(step(&spans), Nanoseconds(32.0));
         assert_eq!(step(&[span(0, 3, 10.0), span(5, 7, 10.0)]), Nanoseconds(10.0));
-        assert_eq!(step([]), Nanoseconds(1.0));
+        assert_eq!(step(&[]), Nanoseconds(1.0));
     }
 }

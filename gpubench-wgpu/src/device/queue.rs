@@ -1,0 +1,210 @@
+//! An adapter as a queue: a batch is one submission, with a timestamp query before and after each timed launch.
+
+use std::{ops::Range, time::Duration};
+
+use gpubench_records::{Failure, Flush, Path, Stage};
+use gpubench_runtime::device::{
+    Batch, Calibration, Clock, DeviceError, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings,
+    SampleOptions, Sampler, Work,
+};
+use gpubench_runtime::method::{self, Chosen};
+use gpubench_stats::Nanoseconds;
+use wgpu::CommandBuffer;
+
+use super::timestamps::{SLOTS, Span};
+use super::{Wgpu, adapter::is_software, flush};
+
+/// The time in which the groups of a calibration end: after a flush on software, few do.
+const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
+
+/// A recorded batch, and the slots that it times.
+pub(crate) struct Recorded {
+    commands: CommandBuffer,
+    slots: Range<usize>,
+}
+
+/// Prepares to sample `work` as `wanted`.
+pub(super) fn sampler<'a>(
+    device: &'a mut Wgpu,
+    work: &'a mut dyn Work,
+    wanted: &SampleOptions,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let chosen = choose(device, wanted)?;
+    method::sampler(device, Box::new(work), wanted, chosen)
+}
+
+/// Prepares to sample both `works` as `wanted`.
+pub(super) fn pair_sampler<'a>(
+    device: &'a mut Wgpu,
+    works: [&'a mut dyn Work; 2],
+    wanted: &SampleOptions,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let chosen = choose(device, wanted)?;
+    let partner = chosen.method.clone();
+    let works = works.map(|work| Box::new(work) as Box<dyn Work + 'a>);
+    Ok(method::pair_sampler(device, works, wanted, chosen, partner))
+}
+
+/// Returns the method of samples as `wanted`.
+fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
+    let refused = |message: String| Err(Failure::new(Stage::Sampling, message));
+    if let Some(path) = wanted.path.filter(|path| *path != Path::Device) {
+        return refused(format!("--path {path}: wgpu's launches are timed by timestamp queries alone"));
+    }
+    if wanted.host_work {
+        let why = "timestamp queries do not see the host's part, which belongs to this launch";
+        return refused(format!("`host_work`: {why}"));
+    }
+    let mut method = method::choose_flush(device, Path::Device, wanted)?;
+    method.path_reason =
+        is_software(&device.info).then(|| "this is a software adapter, and no GPU".to_owned());
+    Ok(Chosen { mode: LaunchMode::RECORDED, method, setting: None })
+}
+
+impl Queue for Wgpu {
+    fn properties(&self) -> QueueProperties {
+        QueueProperties {
+            capacity: SLOTS / 2,
+            has_gaps: false,
+            replays: false,
+            is_coarse: false,
+            is_simulated: false,
+            loads_parameters: false,
+            first_launch: None,
+            calibration_limit: Some(CALIBRATION_LIMIT),
+            last_level_cache: self.cache.size,
+            cache_name: "the cache",
+            usual_flush: flush::USUAL,
+            other_flushes: &[],
+        }
+    }
+
+    fn calibration(&mut self) -> &mut Calibration {
+        &mut self.calibration
+    }
+
+    fn own_launch(&mut self, launch: OwnLaunch) -> Result<Option<Box<dyn Work>>, Failure> {
+        let (empty, encoder) = (self.empty.clone(), self.encoder.clone());
+        let encode: Box<dyn Fn()> = match launch {
+            OwnLaunch::Empty(..) => Box::new(move || empty.bound.launch(&encoder, 1)),
+            OwnLaunch::EmptyRow(launches) => {
+                Box::new(move || empty.unbound.launch_many(&encoder, 1, launches))
+            }
+            OwnLaunch::ReadQuarters(quarters) => {
+                let region = flush::region_to_read(self, quarters);
+                Box::new(move || region.read(&encoder))
+            }
+            OwnLaunch::EmptyCopy(_) | OwnLaunch::ReadHalf => return Ok(None),
+        };
+        Ok(Some(Box::new(move || {
+            encode();
+            Ok(())
+        })))
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
+        // A new buffer is filled before.
+        self.encoder.submit();
+        self.is_recording = true;
+        Ok(())
+    }
+
+    fn end(&mut self, _: bool) -> Result<Batch, Failure> {
+        self.is_recording = false;
+        self.recorded_so_far += 1;
+        let recorded = Recorded { commands: self.encoder.take_commands(), slots: self.marks.take_used() };
+        self.recorded.insert(self.recorded_so_far, recorded);
+        Ok(Batch(self.recorded_so_far))
+    }
+
+    fn abandon(&mut self) {
+        if std::mem::take(&mut self.is_recording) {
+            self.encoder.discard();
+            self.marks.take_used();
+        }
+    }
+
+    fn submit(&mut self, batch: &Batch) -> Result<(), Failure> {
+        let recorded = self.recorded.remove(&batch.0);
+        let Recorded { commands, slots } = recorded.ok_or_else(|| DeviceError::new("a batch ran already"))?;
+        self.submitted = slots;
+        self.encoder.queue().submit([commands]);
+        Ok(())
+    }
+
+    fn release(&mut self, batch: Batch) {
+        self.recorded.remove(&batch.0);
+    }
+
+    fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
+        if let Some(sweep) = self.sweep(flush) {
+            sweep.flush(flush, self.cache.size, &self.encoder);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
+        self.encoder.with(|commands| self.marks.write_start(commands, slot));
+        Ok(())
+    }
+
+    fn stop(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
+        self.encoder.with(|commands| self.marks.write_stop(commands, slot));
+        Ok(())
+    }
+
+    fn close_group(&mut self) -> Result<(), Failure> {
+        self.encoder.with(|commands| self.marks.resolve(commands, &self.submitted));
+        self.encoder.submit();
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), Failure> {
+        Ok(self.encoder.wait().map_err(DeviceError::new)?)
+    }
+
+    fn times(&mut self, slots: &[usize], _: Clock) -> Result<Vec<Nanoseconds>, Failure> {
+        Ok(self.spans(slots)?.iter().map(Span::time).collect())
+    }
+
+    fn read(&mut self, slots: &[usize], starts: &[usize], _: Clock) -> Result<Readings, Failure> {
+        let spans = self.spans(slots)?;
+        let Some(first) = spans.iter().min_by_key(|span| span.begin) else { return Ok(Readings::default()) };
+        let origin = *self.origin.get_or_insert(first.begin);
+        let is_wanted =
+            |(slot, span): (&usize, &Span)| starts.contains(slot).then(|| span.begin_since(origin));
+        Ok(Readings {
+            times: spans.iter().map(Span::time).collect(),
+            starts: slots.iter().zip(&spans).filter_map(is_wanted).collect(),
+            elapsed: spans.iter().map(|span| span.end_since(first)).fold(Nanoseconds::ZERO, Nanoseconds::max),
+            clock: None,
+        })
+    }
+
+    fn begin_series(&mut self) {
+        self.origin = None;
+    }
+
+    fn resolution(&self) -> Option<Nanoseconds> {
+        Some(self.marks.step())
+    }
+
+    fn refuses(&self, flush: Flush) -> Option<String> {
+        matches!(flush, Flush::Discard | Flush::Lines).then(|| {
+            format!("--flush {flush}: wgpu cannot discard lines of a cache; it has `read`, `write`, `none`")
+        })
+    }
+
+    fn doubt(&mut self) -> Option<String> {
+        flush::doubt_about_size(self)
+    }
+}
+
+impl Wgpu {
+    /// Reads the timestamps of these slots of the submitted batch.
+    fn spans(&mut self, slots: &[usize]) -> Result<Vec<Span>, DeviceError> {
+        let bytes = self.encoder.map(self.marks.buffer()).map_err(DeviceError::new)?;
+        let spans = self.marks.spans(&bytes, &self.submitted, self.encoder.queue().get_timestamp_period())?;
+        Ok(slots.iter().map(|slot| spans[slot - self.submitted.start]).collect())
+    }
+}
