@@ -58,6 +58,9 @@ pub mod device {
         method::{Cache, Flush, Method, Path, Timer},
     };
     pub use gpubench_runtime::device::*;
+    pub use gpubench_runtime::method::{
+        AnyWork, Chosen, choose_flush, median_time, pair_sampler, sampler, time_once, timer,
+    };
 }
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and

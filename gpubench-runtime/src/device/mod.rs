@@ -360,41 +360,6 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
     }
 }
 
-/// Borrowed work, so that a sampler may have work of its own or the worker's.
-impl Work for &mut (dyn Work + '_) {
-    fn resets(&self) -> bool {
-        (**self).resets()
-    }
-
-    fn is_checked(&self) -> bool {
-        (**self).is_checked()
-    }
-
-    fn reset(&mut self) -> Result<(), Failure> {
-        (**self).reset()
-    }
-
-    fn launch(&mut self) -> Result<(), Failure> {
-        (**self).launch()
-    }
-
-    fn keep_output(&mut self, keeps: bool) {
-        (**self).keep_output(keeps);
-    }
-
-    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
-        (**self).relocate_inputs(set_allocation_seed)
-    }
-
-    fn restore_inputs(&mut self) {
-        (**self).restore_inputs();
-    }
-
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        (**self).memory(visit)
-    }
-}
-
 /// The readings of a group of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -499,35 +464,36 @@ pub trait Sampler {
         Ok(None)
     }
 
-    /// Returns the time of one more launch among back-to-back launches, with no event between them; `None` if that time
-    /// has no meaning.
+    /// Times the launch in other ways, after the samples. The default has no other way.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        Ok(None)
+    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
+        _ = wanted;
+        Ok(OtherTimes::default())
     }
+}
 
-    /// Returns the shortest time so far of a call of the launch function on the host; `None` if the host waits in it.
-    fn min_host_call_time(&mut self) -> Option<Nanoseconds> {
-        None
-    }
+/// The other ways in which a launch may be timed after its samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OtherTimesWanted {
+    /// True for short launches: back-to-back.
+    pub back_to_back: bool,
+    /// True for launches that are not long: pre-enqueued, and on a stream.
+    pub stream: bool,
+}
 
-    /// Returns the time of a pre-enqueued launch, whose work is all enqueued before the device begins with it, if the samples may contain
-    /// waits for the host.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn prequeued_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        Ok(None)
-    }
-
-    /// Returns the time of a launch of several kernels on a stream, including the gaps between them that a graph does not
-    /// have; `None` if that time has no meaning.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn stream_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        Ok(None)
-    }
+/// The times of a launch in other ways than by its samples. `None` if a time has no meaning for the launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct OtherTimes {
+    /// The time of one more launch among back-to-back launches, with no event between them.
+    pub back_to_back: Option<Nanoseconds>,
+    /// The time of a pre-enqueued launch, whose work is all enqueued before the device begins with it, if the samples may contain waits
+    /// for the host.
+    pub prequeued: Option<Nanoseconds>,
+    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does not have.
+    pub stream: Option<Nanoseconds>,
+    /// The shortest time so far of a call of the launch function on the host, if the host does not wait in it.
+    pub host_call: Option<Nanoseconds>,
 }

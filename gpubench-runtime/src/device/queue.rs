@@ -24,15 +24,6 @@ pub trait Queue: Device {
     /// Returns an error if the device fails.
     fn own_launch(&mut self, launch: OwnLaunch) -> Result<Option<Box<dyn Work>>, Failure>;
 
-    /// Makes sure that the slots below `slots` exist. Called while nothing is recorded.
-    ///
-    /// # Errors
-    /// Returns an error if the device fails.
-    fn reserve(&mut self, slots: usize) -> Result<(), Failure> {
-        _ = slots;
-        Ok(())
-    }
-
     /// Begins to record: until [`Self::end`], launches do not run.
     ///
     /// # Errors

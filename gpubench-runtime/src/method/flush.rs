@@ -1,6 +1,6 @@
 //! Chooses the flush before cold samples, and verifies on this device that it empties the last-level cache.
 
-use super::calibration::{median_time, own_launch};
+use super::{calibration::median_time, group::own_launch};
 use crate::device::{OwnLaunch, Queue, QueueProperties, SampleOptions};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
 
@@ -31,8 +31,11 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
                 return Err(Failure::new(Stage::Device, why));
             }
             let verification = verify(queue, flush)?;
-            let objection = verification.objection(flush, queue.properties().cache_name);
-            (flush, verification, objection.filter(|_| !verification.evicts_cache()))
+            let QueueProperties { cache_name, other_flushes, .. } = queue.properties();
+            let objection = verification.objection(flush, cache_name);
+            // Which flushes leave the cache dirty is known of a device that has several.
+            let is_told = other_flushes.is_empty() || !verification.evicts_cache();
+            (flush, verification, objection.filter(|_| is_told))
         }
         (Cache::Cold, None) => usual(queue)?,
     };

@@ -4,9 +4,10 @@
 use std::{ops::Range, time::Duration};
 
 use crate::device::{
-    Batch, Clock, LaunchMode, Queue, QueueProperties, Readings, SampleOptions, SampledGroup, Work, swapped,
+    Batch, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings, SampleOptions, SampledGroup, Work,
+    swapped,
 };
-use gpubench_records::{Cache, Failure, Flush};
+use gpubench_records::{Cache, Failure, Flush, Stage};
 use gpubench_stats::{Nanoseconds, interpolated_median};
 
 use super::LONG;
@@ -15,9 +16,26 @@ use super::LONG;
 /// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
 pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
 
+/// Work that is borrowed from the worker, or that the sampler owns.
+pub enum AnyWork<'a> {
+    /// Borrowed.
+    Borrowed(&'a mut dyn Work),
+    /// Owned.
+    Owned(Box<dyn Work + 'a>),
+}
+
+impl AnyWork<'_> {
+    fn get(&mut self) -> &mut dyn Work {
+        match self {
+            Self::Borrowed(work) => *work,
+            Self::Owned(work) => &mut **work,
+        }
+    }
+}
+
 /// The launches to sample.
 pub(super) struct Works<'a> {
-    pub first: Box<dyn Work + 'a>,
+    pub first: AnyWork<'a>,
     pub partner: Partner<'a>,
 }
 
@@ -27,17 +45,22 @@ pub(super) enum Partner<'a> {
     /// Empty launches. Their readings contain the errors of the same batch and of its slots.
     Empty(Box<dyn Work>),
     /// Those of another case.
-    Case(Box<dyn Work + 'a>),
+    Case(AnyWork<'a>),
 }
 
 impl Works<'_> {
+    /// Returns the first of them.
+    pub(super) fn first(&mut self) -> &mut dyn Work {
+        self.first.get()
+    }
+
     /// Returns the launch in this slot.
     fn at(&mut self, slot: usize) -> &mut dyn Work {
         let is_second = interleaved_slot(slot) % 2 == 1;
         match &mut self.partner {
             Partner::Empty(empty) if is_second => &mut **empty,
-            Partner::Case(other) if is_second => &mut **other,
-            _ => &mut *self.first,
+            Partner::Case(other) if is_second => other.get(),
+            _ => self.first.get(),
         }
     }
 
@@ -100,7 +123,7 @@ impl<'a> Groups<'a> {
     /// Prepares to time `work` alone.
     pub(super) fn alone(
         queue: &'a mut dyn Queue,
-        work: Box<dyn Work + 'a>,
+        work: AnyWork<'a>,
         mode: LaunchMode,
         cache: Cache,
         flush: Flush,
@@ -127,7 +150,7 @@ impl<'a> Groups<'a> {
         // Filling the caches takes a negligible part of a long launch.
         let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG);
         if hot && !is_pair && !is_long {
-            works.first.launch()?;
+            works.first().launch()?;
         }
         let count = slots.len();
         for slot in slots {
@@ -213,6 +236,13 @@ impl<'a> Groups<'a> {
             _ => [times, Vec::new()],
         }
     }
+}
+
+/// Makes a launch that every queue has.
+pub(super) fn own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
+    queue.own_launch(launch)?.ok_or_else(|| {
+        Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))
+    })
 }
 
 /// Records a batch of what `enqueue` enqueues.

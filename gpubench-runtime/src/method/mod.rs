@@ -1,15 +1,18 @@
 //! The method of a measurement: warm-up, groups of samples, the stop policy. Judges nothing.
 
 mod budget;
-pub(crate) mod calibration;
+mod calibration;
 mod checked;
 mod clock;
+pub(crate) mod dram_stall;
 mod energy;
 mod flush;
 pub(crate) mod group;
 mod group_size;
 mod interleaving;
 mod interrupted;
+pub(crate) mod marginal;
+mod path;
 mod recorded_path;
 pub(crate) mod relocation;
 mod sampler;
@@ -24,16 +27,17 @@ mod watch;
 
 use std::time::Instant;
 
-use crate::device::{Monitor, Sampler};
+use crate::device::{Monitor, OtherTimesWanted, Sampler};
 use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
 use self::checked::CheckedGroups;
 use self::clock::ClockReadings;
 
-pub use self::calibration::{median_time, timer};
+pub use self::calibration::{median_time, time_once, timer};
 pub(crate) use self::energy::energy;
 pub use self::flush::choose_flush;
+pub use self::group::AnyWork;
 use self::group_size::GroupSize;
 pub use self::interleaving::{Placement, Rounds, compare};
 pub use self::sampler::{Chosen, pair_sampler, sampler};
@@ -142,7 +146,9 @@ pub fn measure(
     let time = time.ok_or_else(|| no_samples(checked.faults()))?;
     // The time according to events, without the second clock.
     let cross_check = correction.map(|bias| time.median + bias);
-    let mut samples = Samples {
+    let wanted = OtherTimesWanted { back_to_back: time.median < SHORT, stream: time.median < LONG };
+    let other = sampler.other_times(wanted)?;
+    Ok(Samples {
         method,
         timer: checked.timer,
         warm_up,
@@ -158,10 +164,10 @@ pub fn measure(
         converged,
         time,
         dram_stall: stall,
-        back_to_back: None,
-        stream_time: None,
-        host_call_time: sampler.min_host_call_time().filter(is_number),
-        prequeued_time: None,
+        back_to_back: other.back_to_back.filter(is_number),
+        stream_time: other.stream.filter(is_number),
+        host_call_time: other.host_call.filter(is_number),
+        prequeued_time: other.prequeued.filter(is_number),
         cross_check: cross_check.filter(is_number),
         correction,
         start_intervals: start_intervals(&starts),
@@ -169,15 +175,7 @@ pub fn measure(
         interrupted_times: interrupted,
         interrupted_count: interrupted_events,
         overheads,
-    };
-    if samples.time.median < SHORT {
-        samples.back_to_back = sampler.marginal_launch_time()?.filter(is_number);
-    }
-    if samples.time.median < LONG {
-        samples.prequeued_time = sampler.prequeued_time()?.filter(is_number);
-        samples.stream_time = sampler.stream_time()?.filter(is_number);
-    }
-    Ok(samples)
+    })
 }
 
 /// Returns the time from each start to the next, and 0 for the first.

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use super::calibration::back_to_back_slopes;
 use super::group::{Groups, record};
+use super::marginal::back_to_back_slopes;
 use super::relocation::{can_relocate, relocate_inputs};
 use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
@@ -125,10 +125,10 @@ impl<'a> RecordedPath<'a> {
         let Groups { queue, works, .. } = &mut self.groups;
         let can_relocate = match self.can_relocate {
             Some(can_relocate) => can_relocate,
-            None => can_relocate(*queue, &mut *works.first, allocation_seed)?,
+            None => can_relocate(*queue, works.first(), allocation_seed)?,
         };
         self.can_relocate = Some(can_relocate);
-        self.relocates = can_relocate && relocate_inputs(*queue, &mut *works.first, allocation_seed)?;
+        self.relocates = can_relocate && relocate_inputs(*queue, works.first(), allocation_seed)?;
         Ok(self.relocates)
     }
 
@@ -136,7 +136,7 @@ impl<'a> RecordedPath<'a> {
     pub(super) fn restore_inputs(&mut self) {
         self.forget_inputs();
         self.relocates = false;
-        self.groups.works.first.restore_inputs();
+        self.groups.works.first().restore_inputs();
     }
 
     /// Releases the batches that contain the former addresses of the inputs.
@@ -169,7 +169,6 @@ impl<'a> RecordedPath<'a> {
     /// was not copied, which no empty launch shows. For launches of a single operation, groups without the copy take less time, and
     /// their medians deviate by a third (hot) or two thirds (cold) as much.
     fn record(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
-        self.groups.queue.reserve(slots.end)?;
         let mode = self.groups.mode;
         self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
     }
@@ -184,7 +183,7 @@ impl<'a> RecordedPath<'a> {
         for _ in 0..submissions {
             let batch = match self.back_to_back.take() {
                 Some((batch, _)) => batch,
-                None => record(*queue, true, |_| (0..length).try_for_each(|_| works.first.launch()))?,
+                None => record(*queue, true, |_| (0..length).try_for_each(|_| works.first().launch()))?,
             };
             queue.submit(&batch)?;
             if replays {
@@ -201,7 +200,7 @@ impl<'a> RecordedPath<'a> {
     /// Returns the time of one more hot launch among back-to-back launches.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
         let Groups { queue, works, .. } = &mut self.groups;
-        let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first.launch());
+        let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());
         Ok(median(&back_to_back_slopes(*queue, launch)?).unwrap_or_default())
     }
 }

@@ -2,44 +2,17 @@
 //! ways after the samples.
 
 use std::any::Any;
+use std::time::{Duration, Instant};
 
-use super::calibration::{own_launch, stream_time, timer};
-use super::group::{Groups, Partner, Works};
-use super::recorded_path::RecordedPath;
+use super::calibration::{GROUPS, PAIRS, timer};
+use super::group::{AnyWork, Groups, Partner, Works, own_launch};
+use super::path::SamplingPath;
 use super::stream_path::StreamPath;
-use crate::device::{LaunchMode, OwnLaunch, Queue, SampleOptions, SampledGroup, Sampler, Work};
+use crate::device::{
+    LaunchMode, OtherTimes, OtherTimesWanted, OwnLaunch, Queue, SampleOptions, SampledGroup, Sampler,
+};
 use gpubench_records::{Cache, Failure, Method, Timer};
-use gpubench_stats::Nanoseconds;
-
-/// The path on which a case is sampled.
-pub(super) enum SamplingPath<'a> {
-    Recorded(RecordedPath<'a>),
-    Stream(Groups<'a>, StreamPath),
-}
-
-impl<'a> SamplingPath<'a> {
-    pub(super) fn new(groups: Groups<'a>) -> Self {
-        match groups.mode.recorded {
-            true => Self::Recorded(RecordedPath::new(groups)),
-            false => Self::Stream(groups, StreamPath::default()),
-        }
-    }
-
-    /// Takes a group of this many samples, or of as many as the path takes at once.
-    pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
-        match self {
-            Self::Recorded(path) => path.group(samples),
-            Self::Stream(groups, path) => path.group(groups, samples),
-        }
-    }
-
-    fn groups(&mut self) -> &mut Groups<'a> {
-        match self {
-            Self::Recorded(path) => &mut path.groups,
-            Self::Stream(groups, _) => groups,
-        }
-    }
-}
+use gpubench_stats::{Nanoseconds, median};
 
 struct QueueSampler<'a> {
     path: SamplingPath<'a>,
@@ -67,7 +40,7 @@ pub struct Chosen {
 /// Returns an error if the device fails.
 pub fn sampler<'a>(
     queue: &'a mut dyn Queue,
-    work: Box<dyn Work + 'a>,
+    work: AnyWork<'a>,
     wanted: &SampleOptions,
     chosen: Chosen,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
@@ -79,12 +52,12 @@ pub fn sampler<'a>(
 /// Prepares to sample two interleaved `works` as `chosen`. The second has the method `partner`.
 pub fn pair_sampler<'a>(
     queue: &'a mut dyn Queue,
-    [work, other]: [Box<dyn Work + 'a>; 2],
+    [first, other]: [AnyWork<'a>; 2],
     wanted: &SampleOptions,
     chosen: Chosen,
     partner: Method,
 ) -> Box<dyn Sampler + 'a> {
-    let works = Works { first: work, partner: Partner::Case(other) };
+    let works = Works { first, partner: Partner::Case(other) };
     with_works(queue, works, wanted, chosen, Some(partner))
 }
 
@@ -151,42 +124,61 @@ impl Sampler for QueueSampler<'_> {
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
         let groups = self.path.groups();
-        if groups.works.first.resets() {
+        if groups.works.first().resets() {
             return Ok(None);
         }
         match &mut self.path {
             SamplingPath::Recorded(path) => path.back_to_back(launches).map(Some),
             SamplingPath::Stream(groups, _) => {
-                (0..launches).try_for_each(|_| groups.works.first.launch())?;
+                (0..launches).try_for_each(|_| groups.works.first().launch())?;
                 groups.queue.wait()?;
                 Ok(Some(launches))
             }
         }
     }
 
-    fn min_host_call_time(&mut self) -> Option<Nanoseconds> {
-        let groups = self.path.groups();
-        groups.works.first.min_host_call_time().filter(|_| !groups.host_work)
-    }
-
-    fn marginal_launch_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let SamplingPath::Recorded(path) = &mut self.path else { return Ok(None) };
-        // Inputs that need a reset do not allow back-to-back launches.
-        let repeats = path.groups.cache == Cache::Hot && !path.groups.works.first.resets();
-        if repeats { path.marginal_launch_time().map(Some) } else { Ok(None) }
-    }
-
-    fn prequeued_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
         let overhead = self.timer()?.overhead;
-        let SamplingPath::Stream(groups, path) = &mut self.path else { return Ok(None) };
-        Ok(path.prequeued_time(groups)?.map(|event| event - overhead))
-    }
-
-    fn stream_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let mut times = OtherTimes::default();
         let several = self.method.operations.is_some_and(|operations| operations > 1);
+        let groups = self.path.groups();
+        times.host_call = groups.works.first().min_host_call_time().filter(|_| !groups.host_work);
+        // Inputs that need a reset do not allow back-to-back launches.
+        let repeats = groups.cache == Cache::Hot && !groups.works.first().resets();
         match &mut self.path {
-            SamplingPath::Recorded(path) if several => stream_time(&mut path.groups).map(Some),
-            _ => Ok(None),
+            SamplingPath::Recorded(path) => {
+                if wanted.back_to_back && repeats {
+                    times.back_to_back = Some(path.marginal_launch_time()?);
+                }
+                if wanted.stream && several {
+                    times.stream = Some(stream_time(&mut path.groups)?);
+                }
+            }
+            SamplingPath::Stream(groups, path) if wanted.stream => {
+                times.prequeued = path.prequeued_time(groups)?.map(|event| event - overhead);
+            }
+            SamplingPath::Stream(..) => {}
+        }
+        Ok(times)
+    }
+}
+
+/// The time limit for the additional launches on the stream of a case that is sampled in batches.
+const STREAM_TIME_LIMIT: Duration = Duration::from_millis(500);
+
+/// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
+pub(super) fn stream_time(groups: &mut Groups<'_>) -> Result<Nanoseconds, Failure> {
+    let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
+    let mut path = StreamPath::default();
+    let begin = Instant::now();
+    // The first group measures how long the others take to enqueue, and how many there is time for.
+    path.group(groups, 1)?;
+    let fitting = (STREAM_TIME_LIMIT.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
+    let mut events = Vec::new();
+    for _ in 0..GROUPS {
+        if events.is_empty() || begin.elapsed() < STREAM_TIME_LIMIT {
+            events.extend(path.group(groups, fitting.clamp(1, PAIRS))?.events);
         }
     }
+    Ok(median(&events).unwrap_or_default() - timer.overhead)
 }

@@ -55,7 +55,6 @@ impl StreamPath {
     /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
     pub(super) fn group(&mut self, groups: &mut Groups<'_>, count: usize) -> Result<SampledGroup, Failure> {
         let slots = groups.slots(count, self.longest);
-        groups.queue.reserve(slots)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
         if !groups.host_work && self.enqueue_time_exceeding_delay.is_none() {
             groups.queue.hold(delay)?;

@@ -5,9 +5,10 @@ use std::{any::Any, collections::HashMap, ops::Range};
 use gpubench_core::{StreamSource, inventory};
 use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value, device_info::DRIVER};
 use gpubench_runtime::device::{
-    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, SampleOptions, Sampler, Work,
+    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, Sampler, Work,
 };
-use gpubench_stats::Bytes;
+use gpubench_runtime::method::time_once;
+use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
 use self::empty::EmptyKernel;
@@ -189,6 +190,10 @@ impl Device for Wgpu {
             return Err(Failure::new(Stage::Launch, message));
         }
         Ok(LaunchInfo::default())
+    }
+
+    fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        time_once(self, work, flush::USUAL).map(Some)
     }
 
     fn remark(&mut self) -> Option<String> {

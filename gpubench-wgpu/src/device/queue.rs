@@ -7,7 +7,7 @@ use gpubench_runtime::device::{
     Batch, Calibration, Clock, DeviceError, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings,
     SampleOptions, Sampler, Work,
 };
-use gpubench_runtime::method::{self, Chosen};
+use gpubench_runtime::method::{self, AnyWork, Chosen};
 use gpubench_stats::Nanoseconds;
 use wgpu::CommandBuffer;
 
@@ -30,7 +30,7 @@ pub(super) fn sampler<'a>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let chosen = choose(device, wanted)?;
-    method::sampler(device, Box::new(work), wanted, chosen)
+    method::sampler(device, AnyWork::Borrowed(work), wanted, chosen)
 }
 
 /// Prepares to sample both `works` as `wanted`.
@@ -41,8 +41,7 @@ pub(super) fn pair_sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let chosen = choose(device, wanted)?;
     let partner = chosen.method.clone();
-    let works = works.map(|work| Box::new(work) as Box<dyn Work + 'a>);
-    Ok(method::pair_sampler(device, works, wanted, chosen, partner))
+    Ok(method::pair_sampler(device, works.map(AnyWork::Borrowed), wanted, chosen, partner))
 }
 
 /// Returns the method of samples as `wanted`.
@@ -103,6 +102,8 @@ impl Queue for Wgpu {
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
+        // A launch may have panicked.
+        self.abandon();
         // A new buffer is filled before.
         self.encoder.submit();
         self.is_recording = true;

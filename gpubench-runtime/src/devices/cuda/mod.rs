@@ -43,7 +43,8 @@ use self::relocation::Spacers;
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
 use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
-use crate::method::calibration::{marginal_empty_launch, read_memory};
+use crate::method::dram_stall::read_memory;
+use crate::method::marginal::marginal_empty_launch;
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
     DeviceInfo, Failure, Flush, LaunchInfo, Multiprocessors, Observation, Property, Relaunch, Value,
@@ -140,8 +141,8 @@ impl Cuda {
         };
         // Before any other stream has work.
         marginal_empty_launch(&mut device).map_err(DeviceError::new)?;
-        let reads = read_memory(&mut device).map_err(DeviceError::new)?;
-        if let Some(dither) = Dither::load(reads.resolution, reads.clock)? {
+        let (resolution, clock) = read_memory(&mut device).map_err(DeviceError::new)?;
+        if let Some(dither) = Dither::load(resolution, clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.
             device.calibration.marginal_empty_launch = None;

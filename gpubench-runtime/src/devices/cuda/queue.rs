@@ -39,7 +39,7 @@ impl QueueState {
         Ok(Self {
             capture: None,
             graphs: Vec::new(),
-            pairs: Vec::new(),
+            pairs: (0..2 * LONGEST).map(|_| EventPair::new()).collect::<Result<_, _>>()?,
             whole: EventPair::new()?,
             previous_start: None,
             since_first: Nanoseconds::ZERO,
@@ -102,13 +102,6 @@ impl Queue for Cuda {
                 })
             }
         }))
-    }
-
-    fn reserve(&mut self, slots: usize) -> Result<(), Failure> {
-        while self.queue.pairs.len() < slots {
-            self.queue.pairs.push(EventPair::new()?);
-        }
-        Ok(())
     }
 
     fn begin(&mut self) -> Result<(), Failure> {

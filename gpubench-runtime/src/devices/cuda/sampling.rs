@@ -9,7 +9,7 @@ use super::flush::PersistingL2Disabled;
 use super::graph::{Capture, Node};
 use super::{Cuda, guarded::Guarded, watch::calls};
 use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, Sampler, Work};
-use crate::method::{self, Chosen, choose_flush};
+use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
@@ -37,7 +37,7 @@ pub(crate) fn sampler<'a>(
         }
         (Err(_), _) => LaunchMode::AT_ONCE,
     };
-    method::sampler(device, Box::new(work), wanted, Chosen { mode, method, setting })
+    method::sampler(device, AnyWork::Owned(Box::new(work)), wanted, Chosen { mode, method, setting })
 }
 
 /// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if graphs cannot capture one of them. Both
@@ -71,7 +71,7 @@ pub(crate) fn pair_sampler<'a>(
         }
         _ => LaunchMode::AT_ONCE,
     };
-    let works: [Box<dyn Work + 'a>; 2] = [Box::new(a), Box::new(b)];
+    let works = [a, b].map(|work| AnyWork::Owned(Box::new(work)));
     Ok(method::pair_sampler(device, works, wanted, Chosen { mode, method, setting }, partner))
 }
 

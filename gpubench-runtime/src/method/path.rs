@@ -1,0 +1,37 @@
+//! The two paths of samples: recorded batches, and the stream for launches that cannot be recorded.
+
+use super::group::Groups;
+use super::recorded_path::RecordedPath;
+use super::stream_path::StreamPath;
+use crate::device::SampledGroup;
+use gpubench_records::Failure;
+
+/// The path on which a case is sampled.
+pub(super) enum SamplingPath<'a> {
+    Recorded(RecordedPath<'a>),
+    Stream(Groups<'a>, StreamPath),
+}
+
+impl<'a> SamplingPath<'a> {
+    pub(super) fn new(groups: Groups<'a>) -> Self {
+        match groups.mode.recorded {
+            true => Self::Recorded(RecordedPath::new(groups)),
+            false => Self::Stream(groups, StreamPath::default()),
+        }
+    }
+
+    /// Takes a group of this many samples, or of as many as the path takes at once.
+    pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
+        match self {
+            Self::Recorded(path) => path.group(samples),
+            Self::Stream(groups, path) => path.group(groups, samples),
+        }
+    }
+
+    pub(super) fn groups(&mut self) -> &mut Groups<'a> {
+        match self {
+            Self::Recorded(path) => &mut path.groups,
+            Self::Stream(groups, _) => groups,
+        }
+    }
+}
