@@ -66,7 +66,7 @@ fn little_time_is_one_pair() {
     let ended = repository.ab(&["v100", "v103", "--time", "0.001s", "--markdown", &markdown]).code(0);
     assert_eq!(repository.lines("ran").len(), 2);
     assert!(
-        comparison(&ended).contains("with one process each, differences"),
+        comparison(&ended).contains("two processes of one program may differ by"),
         "one process shows no spread: {}",
         ended.stdout()
     );

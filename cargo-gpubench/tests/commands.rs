@@ -74,7 +74,7 @@ fn a_tuning_is_reported_as_text() {
     _ = project.run(&["report", &lost]).code(1);
     // It is not written over.
     let refused = project.run(&["report", &lost, "--html", &lost]).code(2).stderr();
-    assert!(refused.contains("would be written over"), "{refused}");
+    assert!(refused.contains("would be overwritten"), "{refused}");
 }
 
 /// By the number in the list, from standard input, and as part of a file with several.
@@ -105,7 +105,7 @@ fn a_run_is_read_from_wherever_it_is() {
     let close = project.write("close.json", &slowed(1.01));
     let ended = project.run(&["compare", "main", &close, "--fail-on-regression", "0.6%"]).code(1);
     assert!(
-        ended.stdout().contains("not judged: 2 cases slower by as much, and not beyond doubt: "),
+        ended.stdout().contains("gate failed: 2 cases slower by as much, and not beyond doubt: "),
         "{}",
         ended.stdout()
     );
@@ -301,7 +301,7 @@ name = \"theirs\"
     )
     .expect("it can be written");
     let none = project.run(&["compare"]).code(4).stderr();
-    assert!(none.contains("no complete run of `theirs/kernels`"), "{none}");
+    assert!(none.contains("no earlier complete run of `theirs/kernels`"), "{none}");
     fs::write(
         project.path("Cargo.toml"),
         "[package]
@@ -329,7 +329,8 @@ fn a_change_is_found_and_nothing_else() {
     assert!(found.contains("  faster\n") && !found.contains("  slower\n"), "{found}");
     let found = project.run(&[&["compare", "main", "main"], &gate[..]].concat()).code(0).stdout();
     assert!(
-        found.contains("no answer: two processes may differ by this") && !found.contains("  slower\n"),
+        found.contains("undecided: two processes of one program may differ by this")
+            && !found.contains("  slower\n"),
         "{found}"
     );
     // Within the band nothing matters.
@@ -372,7 +373,7 @@ fn a_gate_passes_only_what_was_compared() {
     assert_snapshot!("gates", told);
     // Noise that nobody knows judges nothing.
     let noise = project.run(&["compare", "main", "main", "--fail-on-regression", "noise"]).code(1).stdout();
-    assert!(noise.contains("not judged: 2 cases whose noise is not known"), "{noise}");
+    assert!(noise.contains("gate failed: 2 cases whose noise is unknown"), "{noise}");
 }
 
 #[test]

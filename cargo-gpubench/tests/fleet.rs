@@ -92,7 +92,7 @@ fn what_counts_as_slow_is_the_users_choice() {
     let without_reads = ["fleet", "runs", "--skip", "sum", "--skip", "dot"];
     project.run(&without_reads).code(0);
     let ended = project.run(&["fleet", "runs", "--", "no such case"]).code(4);
-    let words = "no GPU can be judged: 12 runs in 12 files, without results of a GPU that were selected";
+    let words = "no GPU can be judged: 12 runs in 12 files have no selected result of a GPU";
     assert!(ended.stdout().starts_with(words), "{}", ended.stdout());
     for (arguments, told) in [
         (&["--least", "x"][..], "'x' for '--least <PERCENT>': give a percentage above 0, such as 5%\n"),
@@ -103,7 +103,7 @@ fn what_counts_as_slow_is_the_users_choice() {
         (&["--fdr", "200"], "'200' for '--fdr <PERCENT>': give a percentage above 0 and below 100"),
         (
             &["--json", "runs/gpu0-process0.json"],
-            "runs/gpu0-process0.json would be written over the run that is read from it: give another file\n",
+            "runs/gpu0-process0.json is read as a run, and would be overwritten: give another file\n",
         ),
     ] {
         let refused = project.run(&[&["fleet", "runs"], arguments].concat()).code(2).stderr();

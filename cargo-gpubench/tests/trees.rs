@@ -175,7 +175,7 @@ fn comparisons_at_once_do_not_share_their_runs() {
         let both = ["v103", "v106"].map(|later| scope.spawn(move || compare(later)));
         for (thread, change) in both.into_iter().zip(["+3.0", "+6.0"]) {
             let told = thread.join().expect("it ended");
-            assert!(told.contains(change) && told.contains("processes: 4 now, 4 then"), "{told}");
+            assert!(told.contains(change) && told.contains("processes: 4 now, 4 in the baseline"), "{told}");
         }
     });
     let folder = repository.0.path("repository/target/gpubench/ab");

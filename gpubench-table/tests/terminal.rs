@@ -192,9 +192,9 @@ fn a_batch_of_launches_is_explained() {
     let text = plain(&explain(&run, page(100)));
     let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  path").next());
     assert_snapshot!(time.expect("it is explained"), @"
-    2.144 µs = event time 2.144 µs − overhead 0.500 ns (read around nothing); the timer
-          steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back launches of a sample: one
-          alone is too short for it
+    2.144 µs = event time 2.144 µs − overhead 0.500 ns (what the timer reads without a
+          launch); the timer steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back launches
+          of a sample: one alone is too short for it
     ");
 }
 
@@ -225,7 +225,7 @@ fn names_move_no_cursor() {
 #[test]
 fn nothing_is_left_out_of_a_file() {
     let text = plain(&render(&mixed(), Page::default()));
-    assert!(!text.contains("left out of some tables") && !text.contains('…'), "{text}");
+    assert!(!text.contains("columns left out") && !text.contains('…'), "{text}");
     assert!(
         text.contains("a_name_that_is_longer_than_the_columns_that_most_terminals_have_for_it[n=1048576]")
     );
@@ -387,7 +387,9 @@ fn a_reason_of_several_sizes_is_printed_once() {
     let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
     assert!(reasons.len() == 2 && reasons[0].contains("it takes 4.000 µs, and an empty launch"), "{text}");
     assert!(
-        text.contains("reasons of several cases: [1] 2 cases; figures are those of the first (--explain has those of each)\n"),
+        text.contains(
+            "[1] applies to 2 cases; its figures are those of the first (--explain has those of each)\n"
+        ),
         "{text}"
     );
 }
@@ -408,10 +410,10 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
         let (_, note) = note.split_once("not converged: ").expect("a note");
         note.trim_end_matches("\u{1b}[0m").to_owned()
     };
-    assert_eq!(note(100, None), "the time ended before ± 0.50 % was reached (raise --max-time)");
+    assert_eq!(note(100, None), "the time for samples ended before ± 0.50 % was reached: raise --max-time");
     assert_eq!(
         note(1 << 16, None),
         "the limit of 65,536 samples came before ± 0.50 % was reached (--precision 10% would end sooner)"
     );
-    assert_eq!(note(100, Some(200)), "the time ended before ± 0.50 % was reached (raise --timeout)");
+    assert_eq!(note(100, Some(200)), "the time limit came before ± 0.50 % was reached: raise --timeout");
 }

@@ -243,9 +243,9 @@ mod tests {
             contradicted(&counts(None, Some(16)), None, &seen(32, 8, Some(8))).expect("it claims more");
         assert_eq!(
             reason.to_string(),
-            "traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changes 8 MiB of it, \
-             whatever that holds (a byte counts once, however often it is read or written): does the kernel run over \
-             its whole length?"
+            "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changes 8 MiB of \
+             it, whatever the memory holds before (a byte counts once, however often it is read or written): does the kernel run \
+             over the whole buffer, and is the count right?"
         );
     }
 }

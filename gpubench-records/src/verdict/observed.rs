@@ -100,7 +100,7 @@ mod tests {
         let told = refused(&seen, false).expect("waits are invalid");
         assert!(
             told.starts_with(
-                "waits for the GPU: cuStreamSynchronize and 1 call: a graph cannot capture that"
+                "waits for the GPU: cuStreamSynchronize and 1 more call: a graph cannot capture that"
             ),
             "{told}"
         );

@@ -138,7 +138,7 @@ fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
     assert_eq!(
         [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
         [
-            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap".to_owned()),
+            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lower the clock by --lock-clocks base, or let the GPU cool".to_owned()),
             Some("other processes: 2 had work on the device".to_owned())
         ]
     );
@@ -306,10 +306,12 @@ fn twice_the_bytes_of_a_cold_read_are_impossible() {
     let reasons: Vec<_> = twice.verdict.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(twice.verdict.state, State::Invalid, "{reasons:?}");
     assert!(
-        reasons[0].starts_with("impossible: 32.0 MiB cannot cross the memory in 4.840 µs"),
+        reasons[0].starts_with(
+            "impossible: at least 32.0 MiB of the declared bytes have to cross the memory's bus"
+        ),
         "{reasons:?}"
     );
-    assert!(reasons[1].starts_with("traffic too high: it declares 32 MiB moved"), "{reasons:?}");
+    assert!(reasons[1].starts_with("declared traffic too high: it declares 32 MiB moved"), "{reasons:?}");
     assert_eq!((reasons.len(), twice.declared_work_in_doubt(&h200())), (2, None));
     // Another launch that did write: then they were writes.
     writes.set_changed_when_altered(Some(Bytes(16 << 20)), &h200());
@@ -369,7 +371,7 @@ fn a_broken_clock_is_all_that_is_said() {
     let [reason] = &broken.verdict.reasons[..] else { panic!("{:?}", broken.verdict) };
     assert_eq!(
         reason.to_string(),
-        "broken clock: 1 of 100 event times is below zero: nothing that it read can be used"
+        "broken clock: 1 of 100 event times is below zero: its times cannot be used: update the driver, or measure on another device"
     );
 }
 
@@ -537,7 +539,11 @@ fn a_drift_on_a_shared_processor_is_a_reservation_beyond_the_width_of_a_valid_re
 #[test]
 fn a_drift_is_told_with_its_direction() {
     let told = |change| Reason::Drift(gpubench_stats::Drift { change }).to_string();
-    assert_eq!(told(0.02), "drift: the last third of the samples takes 2.00 % longer than the first");
+    assert_eq!(
+        told(0.02),
+        "drift: the last third of the samples is 2.00 % slower than the first third: the device warms up or slows down, or the work changes: \
+         try a longer --warmup, --lock-clocks, or a `reset`"
+    );
     assert_eq!(told(-0.02), "drift: the last third of the samples takes 2.00 % less than the first");
 }
 
@@ -653,9 +659,8 @@ fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
     let beginning = "CUPTI disagrees: measured 15.43 µs, 18.00 µs according to CUPTI's trace";
     let with = words(Some((1980.0, 100.0)));
-    let of_which =
-        ", of which tracing 1.980 µs ± 100.0 ns: more than 154.3 ns apart after subtraction of tracing: ";
+    let of_which = ", of which tracing adds 1.980 µs ± 100.0 ns: they differ by more than 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
-    assert!(without.starts_with(&format!("{beginning}: more than 154.3 ns apart: ")), "{without}");
+    assert!(without.starts_with(&format!("{beginning}: they differ by more than 154.3 ns: ")), "{without}");
 }

@@ -115,7 +115,7 @@ fn a_gate_is_in_what_others_read() {
         assert_snapshot!(format!("gated-{}", format.name), exported(format, &run));
     }
     let page = exported(HTML, &run);
-    for told in ["not judged: 1 case not comparable", "not judged: 1 case of the baseline not measured"] {
+    for told in ["gate failed: 1 case not comparable", "gate failed: 1 case of the baseline not measured"] {
         assert!(page.contains(told), "{told}");
     }
     let ungated = Run { regression_threshold: None, ..run.clone() };
@@ -130,7 +130,7 @@ fn a_gate_is_in_what_others_read() {
         ..run
     };
     let text = exported(JUNIT, &new);
-    assert!(text.contains("errors=\"1\"") && text.contains("not judged: nothing was compared"), "{text}");
+    assert!(text.contains("errors=\"1\"") && text.contains("gate failed: nothing was compared"), "{text}");
 }
 
 /// Comparisons come before the cases and begin with the outcome of the gate, if there is one. The table of the cases has every change.

@@ -230,7 +230,7 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}{hint}; --list without a filter shows all", but_for(*ignored))]
+    #[error("no benchmark {selection}{}{}", but_for(*ignored), or_list(hint))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,
@@ -242,6 +242,10 @@ pub enum PlanError {
     /// A name or an argument that cannot be used. The message names the flag or the place in the source.
     #[error("{0}")]
     Usage(String),
+}
+
+fn or_list(hint: &str) -> &str {
+    if hint.is_empty() { "; --list without a filter shows all" } else { hint }
 }
 
 fn but_for(ignored: usize) -> String {

@@ -64,8 +64,8 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     _ = target.run(&["told", "compared::plain", "--save-baseline", "main"], &[]).with_code(0);
     let same = target.run(&gate, &[]).with_code(0);
     let row = "compared::told[n=10]  hot   320.0 µs  was 320.0 µs  +0.00 %  (-1.97 to +2.01 %)";
-    same.shows(&format!("{row}  no answer: two processes may differ by this"));
-    same.shows("4 rows: with one process each, differences up to 2.00 % may be chance");
+    same.shows(&format!("{row}  undecided: two processes of one program may differ by this"));
+    same.shows("4 rows: two processes of one program may differ by 2.00 %");
     same.shows("0 regressions of 5.00 % or more");
 
     let slower = target.run(&gate, &[("SUITE_TIME", "106")]).with_code(3);
@@ -94,7 +94,7 @@ fn the_last_complete_run_is_a_baseline() {
         target.run(&arguments, &[("SUITE_TIME", time)])
     };
     let gate = ["--baseline", "last", "--fail-on-regression", "5%"];
-    run(&gate, "100").with_code(2).says_only("no complete run of `");
+    run(&gate, "100").with_code(2).says_only("there is no earlier complete run of `");
     _ = run(&[], "100").with_code(0);
     run(&gate, "106").with_code(3).shows("4 regressions of 5.00 % or more");
     run(&gate, "106").with_code(0).shows("0 regressions of 5.00 % or more");
@@ -108,7 +108,7 @@ fn other_work_is_not_comparable() {
     let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(1);
     ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
     ended.shows("0 regressions of 5.00 % or more");
-    ended.shows("not judged: 4 cases not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
+    ended.shows("gate failed: 4 cases not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
     // Without a gate it is told, and no more.
     _ = target.run(&gate[..3], &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
 }
@@ -184,11 +184,11 @@ fn what_is_new_and_what_is_missing_is_told() {
     // With a gate, that is no success.
     let gate = ["--baseline", "main", "--fail-on-regression", "5%"];
     let ended = target.run(&[&["told", "--cache", "hot"], &gate[..]].concat(), &[]).with_code(1);
-    ended.shows("not judged: 2 cases of the baseline not measured");
+    ended.shows("gate failed: 2 cases of the baseline not measured");
     // Nor is it that nothing is in both.
     let ended = target.run(&[&["placed"], &gate[..]].concat(), &[]).with_code(1);
     ended.shows("0 regressions of 5.00 % or more");
-    ended.shows("not judged: nothing was compared");
+    ended.shows("gate failed: nothing was compared");
 }
 
 /// A run of some cases brings those up to date and leaves the others alone.
@@ -316,7 +316,7 @@ fn what_processes_differ_by_is_noise() {
     // Without a gate nothing is measured again.
     let within = target.run(&gate[..5], &[("SUITE_TIME", "106"), here]).with_code(0);
     within.shows("undecided");
-    within.shows("processes: 1 now, 5 then; what they differ by is in the intervals");
+    within.shows("processes: 1 now, 5 in the baseline; times are means of their medians");
     let then = [320.0, 323.2, 326.4, 329.6, 332.8_f64].map(f64::ln).iter().sum::<f64>() / 5.0;
     let (now, then) = (339.2, then.exp());
     within.shows(&format!("{now:.1} µs  was {then:.1} µs  {:+.2} %", 100.0 * (now / then - 1.0)));
@@ -328,13 +328,13 @@ fn what_processes_differ_by_is_noise() {
 
     // Nor is it what another device's processes differ by.
     let elsewhere = target.run(&gate, &[("SUITE_TIME", "125"), ("CLOCKWORK_UUID", "another")]).with_code(1);
-    elsewhere.shows("not judged: 1 case whose noise is not known");
+    elsewhere.shows("gate failed: 1 case whose noise is unknown");
     elsewhere.shows("not as it was then: another device of its kind");
     // Of one process then and one now nobody knows.
     _ = target.run(&["told[n=10]", "--cache", "hot", "--save-baseline", "one"], &[]).with_code(0);
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "one", "--fail-on-regression", "noise"];
     let unknown = target.run(&gate, &[]).with_code(1);
-    unknown.shows("not judged: 1 case whose noise is not known");
+    unknown.shows("gate failed: 1 case whose noise is unknown");
     // What seems slower is measured again, after which it is.
     target.run(&gate, &[("SUITE_TIME", "125")]).with_code(3).shows("slower, measured again 8 times");
     target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("give a whole number from 1 to 10000");

@@ -127,7 +127,8 @@ fn a_number_of_samples_is_what_it_says() {
             assert_eq!(record.measurement.as_ref().expect("a number").samples.event_times.len(), wanted);
         }
         // A single round tells why it has no difference.
-        let words = "?    undecided against plain[n=10] (too few rounds for an interval)";
+        let words =
+            "?    undecided against plain[n=10] (fewer than 4 rounds have no interval: take more samples)";
         assert_eq!(ended.stdout.contains(words), wanted == 1, "{ended}");
         let answer = comparison(&run, "compared::longer[n=10] hot").answer;
         assert_eq!(answer, if wanted == 1 { Answer::Undecided } else { Answer::Slower }, "{wanted}");
@@ -168,7 +169,7 @@ fn slower_than_it_may_be_is_a_regression() {
         ["longer", "--compare-with", "compared::plain", "--samples", "1", "--fail-on-regression", "50%"];
     let unknown = ended(&arguments).with_code(1);
     unknown.shows("0 regressions of 50.0 % or more");
-    unknown.shows("not judged: 4 cases without an interval of the difference");
+    unknown.shows("gate failed: 4 cases without an interval of the difference");
     gated("2.1%").with_code(0).shows("0 regressions of 2.10 % or more");
     gated("noise").with_code(3).shows("2 regressions beyond noise");
     // Faster is none.
@@ -208,14 +209,14 @@ fn what_does_not_pair_says_why() {
         "compared::plain",
         "`compared::wider[n=1, m=1]` cannot be compared with `compared::plain`: only this has the argument `m`",
     );
-    against("longer", "wider", "only that has the argument `m`; say which by --compare-with 'NAME[m=…]'");
-    against("longer", "blocks", "only that has the argument `BLOCK`");
+    against("longer", "wider", "has an argument `m`: choose its value, as in --compare-with");
+    against("longer", "blocks", "has an argument `BLOCK`: choose its value");
     against("longer", "blocks[BLOCK=64]", "there is no `BLOCK=64` of that");
     against("longer", "blocks[BLOK=128]", "that has no argument `BLOK`");
     against(
         "longer",
         "compared::plain[n=few]",
-        "that does not take these arguments: `few` cannot be a value of `n`",
+        "that does not take these arguments: `few` is no value for `n`",
     );
     against("longer", "on_host", "that does not run on clockwork; only what runs on one device is compared");
     against("longer", "blocks[BLOCK=128", "there is no benchmark of this name");

@@ -52,8 +52,8 @@ fn what_is_computed_takes_its_time() {
     ended.shows("peak FP32 0.43 GFLOP/s (given: gpubench.toml)");
     ended.shows_against(
         "two_devices::beat hot",
-        "invalid: impossible: 1.60 kFLOP cannot be done in 3.200 µs; at the FP32 peak of \
-         0.43 GFLOP/s that takes 3.747 µs: did the kernel run, and in this data type?",
+        "invalid: impossible: 1.60 kFLOP take 3.747 µs at the FP32 peak of 0.43 GFLOP/s, and the launch took 3.200 µs: \
+         did the kernel run in this data type, and is the count right?",
     );
     assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
     assert_eq!(reasons(&run, "beat cold"), []);
@@ -87,8 +87,8 @@ fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
         let ended = ended.with_code(1);
         if measured {
             ended.shows(
-                "960 KiB cannot cross the memory in 0.000 ns; at its measured peak of 12.0 GB/s that takes 81.92 µs, and a \
-                 tenth of that is too long too: did the kernel run?",
+                "at least 960 KiB of the declared bytes have to cross the memory's bus, which takes 81.92 µs at its measured peak \
+                 of 12.0 GB/s (8.192 µs even at ten times that peak), and the launch took 0.000 ns: did the kernel run",
             );
         }
     }
@@ -106,9 +106,10 @@ fn the_table_shows_what_is_impossible() {
     two_devices        time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
       beat  hot    3.200 µs  1.00 ···█···    3.00  cache                 0.50               40
     ! beat  cold   8.000 µs  0.40 ···█···    1.20 240    DRAM            0.20    2.50×      40 [1]
-        [1] invalid: impossible: 6.2 KiB cannot cross the memory in 8.000 µs; at its peak of 0.50 GB/s that takes 12.80 µs: did the kernel run?
+        [1] invalid: impossible: at least 6.2 KiB of the declared bytes have to cross the memory's bus, which takes 12.80 µs at its peak of 0.50 GB/s, and the launch took 8.000 µs: did the kernel run, and is the count right?
 
-    spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+    ± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+    cache as % of peak: faster than memory, so that the cache served the data
 
     peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, by definition)
 

@@ -125,16 +125,16 @@ fn the_table_shows_them() {
       beat              hot    3.200 µs  1.00 ···█···    3.00  25.0  DRAM            0.50               40
       beat              cold   8.000 µs  0.40 ···█···    1.20  10.0  DRAM            0.20    2.50×      40
     ? hair              hot    0.000 ns     ?                                                           40 [1]
-        [1] suspect: below resolution: the timer steps by 32.0 ns
+        [1] suspect: below resolution: the timer resolves 32.00 ns: do more work per launch
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
-        [2] suspect: wide interval: the median is known to ± 33.33 %; a valid result needs ± 5.00 % or less
-        [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
+        [2] suspect: wide interval: the median is known to ± 33.33 %, and a valid result needs ± 5.00 % or less: take more samples, or do more work per launch
+        [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples: the median depends on which is more frequent: look for what alternates (clocks, other programs, alignment, a branch in the launch)
 
     two_devices::inner             time   ± % spread  samples
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
-    spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+    ± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
 
     peak DRAM bandwidth 12.0 GB/s (measured: by definition)
 
@@ -167,7 +167,10 @@ fn less_than_a_step_is_no_time_and_has_no_rates() {
     });
     assert_eq!(step, Some(STEP as f64));
     assert_eq!(measurement(&run, "hair hot").metrics, Default::default());
-    ended.shows_against("two_devices::hair hot", "suspect: below resolution: the timer steps by 32.0 ns");
+    ended.shows_against(
+        "two_devices::hair hot",
+        "suspect: below resolution: the timer resolves 32.00 ns: do more work per launch",
+    );
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
     ended.shows_against(
         "two_devices::tick_tock hot",
-        "suspect: not converged: the time ended before ± 0.50 % was reached",
+        "suspect: not converged: the time for samples ended before ± 0.50 % was reached",
     );
 }
 
@@ -240,7 +243,7 @@ fn exactly_as_many_samples_as_asked_for() {
     for case in ["beat hot", "beat cold", "tick_tock hot"] {
         ended.shows_against(case, "suspect: too few samples: 5, where a 95 % interval of the median needs 6");
     }
-    ended.shows("reasons of several cases: [1] 3 cases");
+    ended.shows("[1] applies to 3 cases");
     ended.shows("3 cases: 0 valid, 3 suspect, 0 invalid");
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
@@ -295,7 +298,9 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let usual = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
     assert!((1e6..12e6).contains(&usual), "{usual}");
     // More time would not help: every second sample takes twice as long.
-    ended.shows("the time ended before ± 0.50 % was reached (two modes: --max-time does not help)");
+    ended.shows(
+        "the time for samples ended before ± 0.50 % was reached: with two modes, more time does not help",
+    );
     // It never comes to the precision that is asked for, and would be given up before that.
     let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;

@@ -71,7 +71,7 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::wrong: benchmark
     options::on_both[S=host::Stream]: benchmark
 
-    36 benchmarks (2 skipped), 36 cases with their cache states
+    36 benchmarks (2 skipped), 36 results (hot and cold are two)
     ");
 }
 
@@ -170,7 +170,7 @@ fn ignored_benchmarks_wait_until_they_are_asked_for() {
     assert_eq!(listed(&["--ignored"]), ["nightly tests::ignored"]);
     run(SUITE, &["--exact", ignored])
         .with_code(4)
-        .says_only("but for 1 that are ignored (--include-ignored takes them along)");
+        .says_only("except 1 that is ignored, which --include-ignored measures too");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn no_row_is_faster_than_its_memory() {
     ended.shows("coprocessor: a thread that computes checksums");
     ended.shows_against(
         "device_of_ones_own::checksum[n=4096] hot",
-        "invalid: impossible: 4 KiB cannot cross the memory in",
+        "invalid: impossible: at least 4 KiB of the declared bytes have to cross",
     );
 }
 

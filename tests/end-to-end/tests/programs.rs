@@ -55,7 +55,7 @@ fn an_error_of_the_engine_has_its_exit_code_and_is_printed_once() {
         (
             "nothing",
             4,
-            "error: no benchmark matches `no_such` on clockwork (--list without a filter shows all)\n",
+            "error: no benchmark matches `no_such` on clockwork; --list without a filter shows all\n",
         ),
         ("wrapped", 4, "error: the second step: no benchmark matches `no_such` on clockwork"),
         ("dance", 1, "error: `dance` is nothing that this program does\n"),

@@ -289,7 +289,7 @@ fn cases_that_are_gone_are_left_out() {
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 cases: 2 valid");
-    let remark = "1 case of it, such as two_devices::sweep[n=1] hot, are not among those that are selected now: left out";
+    let remark = "it has 1 case more, such as two_devices::sweep[n=1] hot, which are not selected now: they stay in that run alone";
     assert!(ended.stderr.contains(remark), "{ended}");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }
@@ -303,7 +303,7 @@ fn other_arguments_are_other_cases() {
     });
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
-    assert!(ended.stderr.contains("1 case of it, such as two_devices::sweep[n=7] hot, "), "{ended}");
+    assert!(ended.stderr.contains("it has 1 case more, such as two_devices::sweep[n=7] hot, "), "{ended}");
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));
 }
 

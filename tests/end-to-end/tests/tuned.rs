@@ -65,7 +65,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     assert_eq!(slower.counts.reads, Some(64));
 
     ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll, where ± 0.50 % does not matter");
-    ended.shows("n=1: 5 variants, 1 skipped in ");
+    ended.shows("n=1: 5 variants and 1 that `skip_if` left out in ");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 }
 

@@ -156,7 +156,7 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
     let once = [("FAULT", &*fault), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&once, &[], &[]);
     measured.ended.shows(&format!(
-        "    [1] valid: second try: measured in a new process, after it had failed in an earlier one ({says}"
+        "    [1] valid: second try: measured in a new process, after its first one failed ({says}"
     ));
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
@@ -345,7 +345,7 @@ fn a_driver_that_does_not_start_is_told() {
 /// A fault by its name on the page, a case that has it, and what its row must say.
 type Fault = (&'static str, &'static str, &'static str);
 
-const NO_WORK: &str = "no work on its stream: the launch enqueued nothing on the stream that it was given";
+const NO_WORK: &str = "no work on its stream: a launch enqueued nothing on the given stream";
 const ASTRAY: &str = "launch (checked launch): cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
                       memory access was encountered";
 const ANOTHER: &str = "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one";

@@ -111,16 +111,15 @@ fn explain_tells_how_each_number_came_about() {
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
-        " µs that a pair of events reads around launches among the samples that only look at a parameter, less the 550.0 ns that one \
-         more empty launch takes; around nothing it reads 1.280 µs; around this launch it reads ",
-        ", according to the GPU's own clock); the timer steps by 32.00 ns",
-        "  bound     ",
-        "according to a second clock",
+        " µs that a pair of events reads around launches that only read a parameter − 550.0 ns of the empty launch itself ",
+        " of correction by the GPU's own clock); the timer steps by 32.00 ns",
+        "  error     at most ",
+        "by a second clock",
         "  path      graph",
-        "  flush     discard; reading a quarter of the cache takes ",
+        "  flush     discard; verified: reading a quarter of the cache takes ",
         "after the sweep (",
         ", steady",
-        "on the device, flushes included, of",
+        "on the device with flushes and empty launches, of",
     ] {
         ended.shows(words);
     }

@@ -166,7 +166,7 @@ fn one_gpu_that_breaks_costs_its_own_rows() {
         let [said] = said[..] else { panic!("{said:?} of {told}") };
         let begins = ["    [1] invalid: ", "    [1] invalid on cuda:1: "];
         assert!(begins.iter().any(|begin| said.starts_with(begin)), "{said}");
-        told.shows("reasons of several cases: [1] 7 cases");
+        told.shows("[1] applies to 7 cases");
         let is_failed =
             |line: &&str| line.starts_with("! ") && line.contains("failed") && line.ends_with("[1]");
         assert_eq!(told.stdout.lines().filter(is_failed).count(), CASES, "{told}");

@@ -106,8 +106,8 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it declares 16 KiB {moves}, and a launch changes nothing in memory, whatever that \
-             holds{reads}: did the kernel run, on these buffers and over their whole length?"
+            "outputs never written: it declares 16 KiB {moves}, and a launch changes no byte, whatever the memory holds before: \
+             did the kernel run, on the declared buffers?{reads}"
         )
     };
     assert_eq!(
@@ -116,14 +116,14 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             ("launches::writes_nothing".to_owned(), says("written", "")),
             (
                 "launches::writes_half".to_owned(),
-                "traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
-                 whatever that holds (a byte counts once, however often it is read or written): does the kernel run over its \
-                 whole length?"
+                "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
+                 whatever the memory holds before (a byte counts once, however often it is read or written): does the kernel run \
+                 over the whole buffer, and is the count right?"
                     .to_owned()
             ),
             (
                 "launches::moves_only_reads".to_owned(),
-                says("moved", " (if it only reads, say `reads` in place of `bytes`)")
+                says("moved", " If it only reads, declare `reads` in place of `bytes`")
             ),
         ]
     );

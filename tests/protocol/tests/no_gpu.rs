@@ -23,16 +23,18 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         let ended = run(GPU_ONLY, arguments).with_code(5);
         assert_eq!(
             ended.stderr,
-            "error: no CUDA device (no-libcuda-here not found); these 3 benchmarks need one\n"
+            "error: no CUDA device (no-libcuda-here not found); these 3 benchmarks need one: `cargo gpubench doctor` says what is missing\n"
         );
         assert_eq!(ended.stdout, "");
     }
     run(GPU_ONLY, &["clears_more"]).with_code(5).says_only("; this benchmark needs one\n");
-    run(GPU_ONLY, &["--include-ignored"]).with_code(5).says_only("; these 4 benchmarks need one\n");
+    run(GPU_ONLY, &["--include-ignored"])
+        .with_code(5)
+        .says_only("; these 4 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
     // What is not there at all needs nothing.
     run(GPU_ONLY, &["no_such"])
         .with_code(4)
-        .says_only("error: no benchmark matches `no_such` (--list without a filter shows all)\n");
+        .says_only("error: no benchmark matches `no_such`; --list without a filter shows all\n");
     run(GPU_ONLY, &["--device", "0"]).with_code(5).says_only("there is no device `0`");
 }
 
@@ -46,7 +48,7 @@ fn a_list_needs_no_device() {
          gpu_only::clears_more[n=1024]: benchmark\n\
          gpu_only::clears_at_night[n=1024]: benchmark\n\
          \n\
-         4 benchmarks, 6 cases with their cache states\n"
+         4 benchmarks, 6 results (hot and cold are two)\n"
     );
     assert_eq!(ended.stderr, "");
 }
@@ -123,7 +125,7 @@ fn what_is_left_out_of_a_suite_for_both_is_said() {
     assert!(!ended.stdout.contains("CUDA device"), "{ended}");
     run(MIXED, &["cuda::saxpy", "--arg", "n=4096,8192"])
         .with_code(5)
-        .says_only("error: no CUDA device (no-libcuda-here not found); these 2 benchmarks need one\n");
+        .says_only("error: no CUDA device (no-libcuda-here not found); these 2 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
     let ended = run(MIXED, &[&["--test"], &COPIES[..]].concat()).with_code(0);
     ended.shows("test gpubench_kernels::cuda::copy[n=4096] ... ignored, no CUDA device");
     ended.shows("test gpubench_kernels::host::copy[n=4096] ... ok");
@@ -136,5 +138,5 @@ fn a_driver_without_a_gpu_says_so() {
     let there = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "0")];
     run_with(GPU_ONLY, &[], &there)
         .with_code(5)
-        .says_only("error: no CUDA device (the driver lists none); these 3 benchmarks need one\n");
+        .says_only("error: no CUDA device (the driver lists none); these 3 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
 }

@@ -52,7 +52,12 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
     // The row before was capped, and sensors still say so: the GPU's own counters do not.
     assert_eq!(reasons(&copies(&[("SLOWED", "7"), ("COUNTED", "1960@0")])), Vec::<String>::new());
     let capped = copies(&[("SLOWED", "7"), low]);
-    assert_eq!(reasons(&capped), ["clocks: multiprocessors ran at 1910 MHz, held down by power cap"]);
+    assert_eq!(
+        reasons(&capped),
+        [
+            "clocks: multiprocessors ran at 1910 MHz, held down by power cap: lower the clock by --lock-clocks base, or let the GPU cool"
+        ]
+    );
     capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
 }
 

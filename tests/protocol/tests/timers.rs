@@ -98,7 +98,7 @@ fn results_are_true(step: &str) {
             }
             let words = |step, part| {
                 format!(
-                    "cuda:0: the timer steps by {step}; averages of samples resolve {part}; shorter launches are below its resolution"
+                    "cuda:0: the timer steps by {step} (averages of samples resolve {part}): do more work per launch for exact times"
                 )
             };
             ended.shows(&match step {
@@ -149,7 +149,7 @@ fn a_fine_timer_needs_none_of_that() {
     }
     let ended = measured.ended.with_code(0);
     assert!(
-        !ended.stdout.contains("the timer steps by 32.00 ns;") && !ended.stdout.contains("averages"),
+        !ended.stdout.contains("the timer steps by 32.00 ns:") && !ended.stdout.contains("averages"),
         "{ended}"
     );
 }

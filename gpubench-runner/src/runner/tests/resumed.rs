@@ -108,8 +108,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told =
-        "resuming then: 2 cases of it, such as a hot, are not among those that are selected now: left out";
+    let told = "resuming then: it has 2 cases more, such as a hot, which are not selected now: they stay in that run alone";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -152,7 +151,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: 1 case of it, such as a against b hot, are not among those that are selected now: left out"
+            "resuming then: it has 1 case more, such as a against b hot, which are not selected now: they stay in that run alone"
         ]
     );
 }
