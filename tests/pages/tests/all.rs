@@ -212,9 +212,8 @@ fn init_for_a_gpu() {
     }
 }
 
-#[test]
-fn first_benchmark() {
-    let mut page = Page::read("docs/first-benchmark.md");
+/// The package that `init` writes, by the commands of the page, up to its first measurement.
+fn first_package(page: &mut Page) -> Project {
     let mut project = Project::new(Measures::Cpu);
     project.set_width(110);
     // It is not published: `cargo gpubench` is the one of the workspace.
@@ -228,7 +227,35 @@ fn first_benchmark() {
     let benchmark = benchmark.replace("NAME", "kernels").replace("LIBRARY", "my_kernels");
     assert_eq!(project.read("benches/kernels.rs"), benchmark);
     project.lock();
+    project
+}
 
+#[test]
+fn first_benchmark_is_as_init_writes_it() {
+    let mut page = Page::read("docs/first-benchmark.md");
+    let project = first_package(&mut page);
+    bindings_can_be_added(&mut page, &project);
+}
+
+/// A line to paste, and two others that its comment names.
+fn bindings_can_be_added(page: &mut Page, project: &Project) {
+    let line = page.take("toml", "gpubench = {").text;
+    for features in ["[\"cudarc\"]", "[\"cust\"]", "[]"] {
+        let manifest = project.read("Cargo.toml");
+        let line = line.replace("[\"cudarc\"]", features);
+        let place = manifest.find("[dependencies]\n").expect("the package has none yet") + 15;
+        let (before, rest) = manifest.split_at(place);
+        project.write("Cargo.toml", &format!("{before}{line}{rest}"));
+        _ = project.run("cargo tree --depth 1");
+        project.write("Cargo.toml", &manifest);
+    }
+}
+
+#[test]
+#[ignore = "slow: .ci/release runs it"]
+fn first_benchmark() {
+    let mut page = Page::read("docs/first-benchmark.md");
+    let project = first_package(&mut page);
     let results = [
         "kernels::saxpy[n=4096] hot",
         "kernels::saxpy[n=4096] cold",
@@ -252,16 +279,6 @@ fn first_benchmark() {
     assert_eq!(ended.code, Some(0), "{ended}");
     are_valid(&run, &results, noise);
 
-    // A line to paste, and two others that its comment names.
-    let line = page.take("toml", "gpubench = {").text;
-    for features in ["[\"cudarc\"]", "[\"cust\"]", "[]"] {
-        let manifest = project.read("Cargo.toml");
-        let line = line.replace("[\"cudarc\"]", features);
-        let place = manifest.find("[dependencies]\n").expect("the package has none yet") + 15;
-        let (before, rest) = manifest.split_at(place);
-        project.write("Cargo.toml", &format!("{before}{line}{rest}"));
-        _ = project.run("cargo tree --depth 1");
-        project.write("Cargo.toml", &manifest);
-    }
+    bindings_can_be_added(&mut page, &project);
     page.is_used_up();
 }
