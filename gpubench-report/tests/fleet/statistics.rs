@@ -127,9 +127,9 @@ fn slow_gpus_of_a_thousand_are_found_and_no_others() {
     }
 }
 
-/// At a rate of 1 %, one fleet of a hundred without a slow GPU has one that is called so.
-#[test]
-fn a_fleet_without_a_slow_gpu_has_none() {
+/// At a rate of 1 %, one fleet of a hundred without a slow GPU has one that is called so. In: numbers of GPUs and of fleets, and the
+/// most findings.
+fn sound_fleets(numbers: [(usize, u64, usize); 2]) {
     let sound = Scenario {
         name: "no GPU is slow",
         gpus: 64,
@@ -138,10 +138,22 @@ fn a_fleet_without_a_slow_gpu_has_none() {
         slow_on_one: 0,
         ..USUAL
     };
-    for (gpus, fleets, most) in [(64, 100, 3), (8, 200, 6)] {
+    for (gpus, fleets, most) in numbers {
         let score = scored(Scenario { gpus, ..sound }, 0..fleets, ours);
         assert!(score.found <= most, "{} of {gpus}: {score:?}", sound.name);
     }
+}
+
+/// A finding in one fleet of ten would be more than these with a probability of 88 % and 98 %.
+#[test]
+fn a_fleet_without_a_slow_gpu_has_none() {
+    sound_fleets([(64, 50, 2), (8, 100, 4)]);
+}
+
+#[test]
+#[ignore = "slow: .ci/release runs it"]
+fn of_many_fleets_without_a_slow_gpu_few_have_one() {
+    sound_fleets([(64, 100, 3), (8, 200, 6)]);
 }
 
 /// The interval that is given for 95 % holds the planted 3 % in about as many fleets: of writes, where GPUs differ little, with
@@ -150,7 +162,7 @@ fn a_fleet_without_a_slow_gpu_has_none() {
 fn intervals_hold_the_planted_effect() {
     let scenario = Scenario { gpus: 64, processes: 3, slow_everywhere: 4, slow_on_one: 0, ..USUAL };
     let (mut held, mut all) = (0, 0);
-    for seed in 0..50 {
+    for seed in 0..25 {
         let fleet = Simulated::new(scenario, seed);
         let result = fleet.judged();
         for gpu in &fleet.slow_everywhere {

@@ -56,14 +56,25 @@ fn alarms(noise: Noise, length: usize, seeds: u64) -> usize {
     (0..seeds).filter(|seed| !changes(&series(*seed, length, noise, |_| 1.0)).is_empty()).count()
 }
 
-#[test]
-fn at_most_one_in_a_hundred_unchanged_series_has_a_change() {
+fn unchanged_series(numbers: [(usize, u64); 3]) {
     for (kind, noise) in KINDS {
-        for (length, seeds) in [(SHORTEST_SERIES, 800), (40, 400), (60, 300)] {
+        for (length, seeds) in numbers {
             let alarms = alarms(noise, length, seeds);
             assert!(alarms as f64 <= 0.01 * seeds as f64, "{kind}: {alarms} of {seeds} series of {length}");
         }
     }
+}
+
+/// An alarm in one of 20 series would be more than these with a probability of 96 % or more, for each kind and length.
+#[test]
+fn at_most_one_in_a_hundred_unchanged_series_has_a_change() {
+    unchanged_series([(SHORTEST_SERIES, 300), (40, 200), (60, 100)]);
+}
+
+#[test]
+#[ignore = "slow: .ci/release runs it"]
+fn at_most_one_in_a_hundred_of_many_unchanged_series_has_a_change() {
+    unchanged_series([(SHORTEST_SERIES, 800), (40, 400), (60, 300)]);
 }
 
 #[test]
@@ -71,7 +82,8 @@ fn a_step_is_found_at_its_place_and_nothing_else() {
     for (length, first, end) in
         [(60, 30, 60), (60, 56, 60), (20, 10, 20), (365, 361, 365), (365, 200, 207), (3650, 2000, 2003)]
     {
-        for seed in 0..5 {
+        // What is long decides in the same way, and takes long.
+        for seed in 0..if length > 60 { 2 } else { 5 } {
             let values =
                 series(seed, length, normal, |at| if (first..end).contains(&at) { 1.03 } else { 1.0 });
             let found = changes(&values);
