@@ -227,11 +227,13 @@ impl StoredRuns {
         if names.len() > SHOWN_NAMES {
             there.push(format!("{} more", names.len() - SHOWN_NAMES));
         }
+        let near = did_you_mean(wanted, &names);
+        let near = if near.is_empty() { "." } else { &near };
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadRunError::Unusable(format!(
-            "there is no file, stored run or baseline `{wanted}`{}. Stored in {}: {there}. Give one of these, a file that --json wrote, \
+            "there is no file, stored run or baseline `{wanted}`{} Stored in {}: {there}. Give one of these, a file that --json wrote, \
              or `{LAST}` (a filter goes after `--`)",
-            did_you_mean(wanted, &names),
+            near,
             self.home.display()
         ))
     }
@@ -422,7 +424,7 @@ mod stored_runs_tests {
             "{folder}: this folder is not a run's, which has a {RECORDS}: give the folder of a run, or a file"
         );
         assert_eq!(told(&folder), other);
-        assert!(told("mian").ends_with(": did you mean `main`?"), "{}", told("mian"));
+        assert!(told("mian").contains("`mian`: did you mean `main`? Stored in "), "{}", told("mian"));
     }
 
     /// The nearest target folder above that has stored something, unless the user names one.

@@ -375,7 +375,8 @@ impl Default for Caller {
 }
 
 const NOTES: &str = "\
-A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). Flags that take lists can be repeated. `-` as a FILE is standard output.
+A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). \
+Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
 the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin \
@@ -391,9 +392,7 @@ Columns:
   % of peak  the share of the limiting peak; or the name of a cache, if hot data from it is faster than memory
   spread     histogram of the samples: the middle cell within 0.2 % of the median, then 1 %, 5 % and beyond
   cold/hot   the cold time over the hot time
-  ? name     suspect: do not rely on the result before you know the reason
-  ! name     invalid: the result is wrong, or there is none
-  [1]        the number of the reason, which is printed below
+  ? ! [1]    suspect, or invalid, for reason [1] below: read it before you rely on the result
 
 Exit codes, the first that applies:
   129, 130, 143  interrupted by a signal

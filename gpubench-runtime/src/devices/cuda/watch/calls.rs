@@ -240,7 +240,7 @@ mod tests {
     fn asking_again_and_again_is_a_wait() {
         let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
         let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
-        let asks = ["asks if work is done: cuStreamQuery and 1 call"];
+        let asks = ["asks if work is done: cuStreamQuery and 1 more call"];
         assert_eq!(observed(&[polled(1), answered.clone()]), asks);
         assert_eq!(observed(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
     }
@@ -265,9 +265,9 @@ mod tests {
         assert_eq!(
             rest,
             [
-                "allocates: cuMemAlloc_v2 and 1 call",
+                "allocates: cuMemAlloc_v2 and 1 more call",
                 "loads code: cuModuleLoadData",
-                "host functions: the device calls 1 function of the host",
+                "host functions: the device calls 1 function on the host",
                 "other streams: 1 piece of work on 1 other stream, which the given one waits for",
                 "allocates in order of a stream: 1 call",
                 "switches the context: cuCtxSetCurrent"
