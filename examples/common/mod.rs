@@ -32,7 +32,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", default_value = "0")]
     pub(crate) device: String,
 
-    /// A rough look: short warm-ups, at most 25 ms of sampling a case
+    /// A rough look: short warm-ups, at most 50 ms of sampling a case
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new())]
     pub(crate) quick: bool,
 

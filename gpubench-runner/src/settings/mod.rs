@@ -89,7 +89,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: to ± 2 %, for at most 25 ms per case (CPU: 300 ms)
+    /// Measure roughly: to ± 2 %, for at most 50 ms per case (CPU: 300 ms)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
@@ -228,10 +228,10 @@ pub struct StatedPeak {
     pub value: String,
 }
 
-/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 25 ms.
+/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
 const QUICK: Sampling = Sampling {
     precision: 0.02,
-    max_time: Nanoseconds::from_seconds(0.025),
+    max_time: Nanoseconds::from_seconds(0.05),
     extended_max_time: Nanoseconds::from_seconds(0.3),
     energy: Some(false),
     ..Sampling::USUAL

@@ -86,7 +86,7 @@ fn a_declaration_that_counters_contradict_is_suspect() {
         (
             "half",
             0.5,
-            "it declares 32 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: is something not counted",
+            "it declares 32 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: is something not declared",
         ),
     ] {
         let record = row(&measured.run, name, Cache::Cold);

@@ -26,7 +26,7 @@ fn a_sort_whose_input_is_put_back_is_valid() {
         let measurement = record.measurement.as_ref().expect("it was measured");
         assert_eq!(measurement.samples.method.path, Path::Graph, "{name}");
     }
-    measured.ended.shows("add `restore = [x]`, which puts such inputs back before each sample, or a `reset`");
+    measured.ended.shows("add `restore = [x]`, which copies it back before each sample, or a `reset`");
 }
 
 /// An event or a stamp of the clock opens each sample, and before that and the flush is a copy over the whole input.

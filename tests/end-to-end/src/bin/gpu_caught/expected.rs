@@ -20,10 +20,10 @@ const ANOTHER: &[&str] = &["another launch: "];
 const OUTPUTS: &[&str] = &["outputs: "];
 const FAILED: &[&str] = &["failed call: "];
 /// What makes later launches faster.
-const LEFT: &[&str] = &["left behind"];
+const LEFT: &[&str] = &["faster on used inputs"];
 const CHECK: &[&str] = &["check"];
 const CHECK_OR_OUTPUTS: &[&str] = &["check", "outputs: ", "another launch: "];
-const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "another launch: ", "left behind", "check ("];
+const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "another launch: ", "faster on used inputs", "check ("];
 const NOTHING: &[&str] = &[];
 
 pub(crate) static GROUPS: &[Group] = &[
