@@ -23,7 +23,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Normal, Uniform};
 
 /// One step of an H200's event timer.
 const STEP: f64 = 32.0;
-const DRAWS: usize = 10_000;
+const DRAWS: usize = 4_000;
 
 /// Standard normal quantiles z(p).
 const Z_75: f64 = 0.674_489_750_196;

@@ -43,7 +43,7 @@ fn does_not_stop_on_noise() {
 /// 94.3, 93.8 % for groups of 16. Independent samples that look correlated by chance cost 2 to 7 % more.
 #[test]
 fn stops_after_the_samples_that_the_noise_needs_and_still_covers() {
-    let runs = 2_000;
+    let runs = 800;
     for group in [1, 16] {
         for (sigma, needed) in [(0.01, 30.0), (0.02, 97.0), (0.03, 217.0)] {
             let mut rng = StdRng::seed_from_u64(6);

@@ -122,15 +122,15 @@ fn several_changes_are_each_found_within_one_value() {
 #[test]
 fn intervals_hold_the_true_size_and_place() {
     let (mut sizes, mut places) = (0, 0);
-    for seed in 0..200 {
+    for seed in 0..100 {
         let found = changes(&series(seed, 80, normal, |at| if at < 50 { 1.0 } else { 1.006 }));
         if let [change] = &found[..] {
             sizes += usize::from(change.interval.0 <= 1.006 && 1.006 <= change.interval.1);
             places += usize::from(change.between.0 <= 50 && 50 <= change.between.1);
         }
     }
-    // 95 % of 200 are 190. Places are chosen by the noise, which makes sizes too large.
-    assert!(sizes >= 180 && places >= 184, "{sizes} and {places} of 200");
+    // Places are chosen by the noise, which makes sizes too large.
+    assert!(sizes >= 90 && places >= 92, "{sizes} and {places} of 100");
 }
 
 #[test]
