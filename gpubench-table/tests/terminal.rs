@@ -193,8 +193,8 @@ fn a_batch_of_launches_is_explained() {
     let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  path").next());
     assert_snapshot!(time.expect("it is explained"), @"
     2.144 µs = event time 2.144 µs − overhead 0.500 ns (what the timer reads without a
-          launch); the timer steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back launches
-          of a sample: one alone is too short for it
+          launch); the timer steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back
+          launches of a sample: one alone is too short for it
     ");
 }
 
@@ -370,7 +370,7 @@ fn a_row_that_further_processes_change_is_printed_again() {
     let (_, rows) = replaced.split_once("measured again, in place of the rows above:\n").expect("a title");
     let marks = rows.lines().filter(|line| line.starts_with("? ")).count();
     assert_eq!(marks, 3, "{replaced}");
-    assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] 3 cases"), "{replaced}");
+    assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] applies to 3 cases"), "{replaced}");
 }
 
 /// Inputs of each size have figures of their own: the reason is the same.
@@ -413,7 +413,7 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
     assert_eq!(note(100, None), "the time for samples ended before ± 0.50 % was reached: raise --max-time");
     assert_eq!(
         note(1 << 16, None),
-        "the limit of 65,536 samples came before ± 0.50 % was reached (--precision 10% would end sooner)"
+        "the limit of 65,536 samples came before ± 0.50 % was reached: ask for less, as by --precision 10%"
     );
     assert_eq!(note(100, Some(200)), "the time limit came before ± 0.50 % was reached: raise --timeout");
 }

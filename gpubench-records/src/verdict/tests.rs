@@ -544,7 +544,11 @@ fn a_drift_is_told_with_its_direction() {
         "drift: the last third of the samples is 2.00 % slower than the first third: the device warms up or slows down, or the work changes: \
          try a longer --warmup, --lock-clocks, or a `reset`"
     );
-    assert_eq!(told(-0.02), "drift: the last third of the samples takes 2.00 % less than the first");
+    assert_eq!(
+        told(-0.02),
+        "drift: the last third of the samples is 2.00 % faster than the first third: the device warms up or slows down, or the work changes: \
+         try a longer --warmup, --lock-clocks, or a `reset`"
+    );
 }
 
 /// The words of reports are those of files.

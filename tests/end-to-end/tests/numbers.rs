@@ -248,7 +248,7 @@ fn exactly_as_many_samples_as_asked_for() {
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
         "tick_tock hot",
-        "suspect: wide interval: the median is known to ± 33.33 %; a valid result needs ± 5.00 % or less",
+        "suspect: wide interval: the median is known to ± 33.33 %, and a valid result needs ± 5.00 % or less",
     );
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
