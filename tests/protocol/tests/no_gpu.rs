@@ -27,7 +27,9 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         );
         assert_eq!(ended.stdout, "");
     }
-    run(GPU_ONLY, &["clears_more"]).with_code(5).says_only("; this benchmark needs one\n");
+    run(GPU_ONLY, &["clears_more"])
+        .with_code(5)
+        .says_only("; this benchmark needs one: `cargo gpubench doctor` says what is missing\n");
     run(GPU_ONLY, &["--include-ignored"])
         .with_code(5)
         .says_only("; these 4 benchmarks need one: `cargo gpubench doctor` says what is missing\n");

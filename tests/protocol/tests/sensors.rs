@@ -85,7 +85,9 @@ fn the_clock_is_counted_behind_every_group() {
     let (reasons, clock, ended) = fallen("1410@0.2", &[]);
     assert_eq!(
         reasons,
-        ["clocks: multiprocessors ran at 1410 MHz to 1980 MHz, the driver does not say by what"]
+        [
+            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lower the clock by --lock-clocks base, or let the GPU cool"
+        ]
     );
     assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), Hertz(1_410_000_000)));
     assert_eq!(clock.before, Some(megahertz(1980, 1980)));
@@ -105,7 +107,9 @@ fn the_clock_is_counted_behind_every_group() {
     assert_eq!((clock.before, clock.during), (Some(megahertz(1410, 1980)), megahertz(1410, 1410)));
     assert_eq!(
         reasons,
-        ["clocks: multiprocessors ran at 1410 MHz to 1980 MHz, the driver does not say by what"]
+        [
+            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lower the clock by --lock-clocks base, or let the GPU cool"
+        ]
     );
 }
 
