@@ -179,7 +179,7 @@ const FIRST: &str = "interrupted::first hot";
 
 /// `program`, which heeds SIGHUP also where these tests run under `nohup`.
 fn heeding_hangups(program: &Path) -> Command {
-    let mut command = command("env");
+    let mut command = command("/usr/bin/env");
     command.arg("--default-signal=HUP").arg(program);
     command
 }
@@ -421,7 +421,7 @@ fn ends_early(arguments: &[&str]) {
 
 /// The suite, started by `env` with one of its flags for signals.
 fn by_env(flag: &str, arguments: &[&str]) -> Command {
-    let mut suite = command("env");
+    let mut suite = command("/usr/bin/env");
     suite.arg(flag).arg(env!("CARGO_BIN_EXE_faults")).args(arguments);
     suite.args(["--quick", "--device", "clockwork", "--cache", "hot"]).stdin(Stdio::null());
     suite
