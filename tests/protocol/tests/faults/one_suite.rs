@@ -115,7 +115,9 @@ fn one_gpu_is_measured_by_one_suite() {
 #[test]
 fn a_lock_outlives_its_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut measuring = suite(&folder, &["cuda::copy", "cuda::fill", "cuda::saxpy", "cuda::sum", "--quiet"]);
+    // For two seconds, within which the file is removed.
+    let cases = ["cuda::copy", "cuda::fill", "cuda::saxpy", "cuda::sum", "--samples", "10000"];
+    let mut measuring = suite(&folder, &[&cases[..], &["--quiet"]].concat());
     let measuring =
         measuring.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
     wait_for_lock(&folder);
