@@ -42,7 +42,7 @@ const NO_NOISE: &[&str] = &[
     "claims",
     "impossible",
     "keeps",
-    "left behind",
+    "faster on used inputs",
     "no work",
     "outputs",
     "reset",

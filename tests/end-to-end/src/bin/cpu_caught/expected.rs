@@ -8,13 +8,13 @@ use gpubench::record::State;
 
 const NOTHING: &[&str] = &[];
 /// What makes later launches faster.
-const LEFT: &[&str] = &["left behind"];
+const LEFT: &[&str] = &["faster on used inputs"];
 const CHECK: &[&str] = &["check"];
 /// Work that is not there, by any of its signs.
 const NO_WORK: &[&str] = &["no work", "black_box", "impossible"];
-const NO_WORK_OR_LEFT: &[&str] = &["no work", "black_box", "impossible", "left behind"];
+const NO_WORK_OR_LEFT: &[&str] = &["no work", "black_box", "impossible", "faster on used inputs"];
 const LESS_WORK: &[&str] =
-    &["no work", "black_box", "impossible", "left behind", "check", "another launch", "outputs"];
+    &["no work", "black_box", "impossible", "faster on used inputs", "check", "another launch", "outputs"];
 const TOO_MUCH: &[&str] = &["impossible", "claims", "black_box", "no work"];
 const ELSEWHERE: &[&str] = &["thread", "work elsewhere", "no work", "black_box", "impossible"];
 
