@@ -40,9 +40,9 @@ pub(crate) static GROUPS: &[Group] = &[
             )
             .naming("`reset`"),
             line(
-                "declares_a_hundred_times",
+                "declares_a_thousand_times",
                 Hot,
-                "declares 100 times the bytes that it moves",
+                "declares 1000 times the bytes that it moves",
                 NotValid,
                 TOO_MUCH,
             ),

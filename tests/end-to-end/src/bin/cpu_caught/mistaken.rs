@@ -130,11 +130,11 @@ fn remembers_undeclared(remembered: &mut Remembered, stream: &host::Stream) {
 /// It moves a hundredth of what it declares.
 #[gpu_bench(
     setup = Ok((vec![0.5; N], vec![0.0; N])),
-    reads = 100 * size_of_val(x),
-    writes = 100 * size_of_val(y),
+    reads = 1000 * size_of_val(x),
+    writes = 1000 * size_of_val(y),
     check = |x, y| assert_eq!(x, y),
 )]
-fn declares_a_hundred_times(x: &[f32], y: &mut [f32], stream: &host::Stream) {
+fn declares_a_thousand_times(x: &[f32], y: &mut [f32], stream: &host::Stream) {
     stream.run(|| y.copy_from_slice(x));
 }
 
