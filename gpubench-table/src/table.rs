@@ -305,7 +305,7 @@ impl TableWriter {
             line += FAKE;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
-        let room = self.page.width() - 1 - width(&numbers);
+        let room = self.page.width().saturating_sub(1 + width(&numbers));
         let fits = width(line.trim_end()) <= room;
         if fits && !numbers.is_empty() {
             let cells = if width(&line) <= room { &line } else { line.trim_end() };

@@ -134,8 +134,10 @@ impl Place {
             folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         others.sort();
         let near = did_you_mean(name, &others);
+        if !near.is_empty() {
+            return LoadRunError::Unusable(format!("there is no baseline `{name}`{near}"));
+        }
         let others = match others[..] {
-            _ if !near.is_empty() => near,
             [] => String::new(),
             _ => format!("; there is `{}`", others.join("`, `")),
         };

@@ -273,8 +273,10 @@ fn act(
 
 /// The pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
 const PAIRS: usize = 3;
-/// While they take no longer than this, there are up to this many pairs: other programs slow single launches of microseconds by any factor.
-const MOST_PAIRS: (usize, Duration) = (24, Duration::from_millis(20));
+/// There are up to this many pairs as long as they take no longer than this: other programs slow single launches of microseconds by any
+/// factor.
+const MOST_PAIRS: usize = 24;
+const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
 /// On a device that cannot restore memory, fresh inputs have other addresses than the inputs of the samples, and a launch on them may be slower
 /// by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
 const SLOWER_ON_NEW_ADDRESSES: f64 = 2.5;
@@ -393,9 +395,8 @@ impl PostSamplingChecks<'_> {
         };
         let mut renewed = false;
         let begin = Instant::now();
-        let (most, time) = MOST_PAIRS;
-        for pair in 1..most {
-            let is_enough = pair >= PAIRS && begin.elapsed() > time;
+        for pair in 1..MOST_PAIRS {
+            let is_enough = pair >= PAIRS && begin.elapsed() > TIME_FOR_MORE_PAIRS;
             if is_enough || !with_left(reuse, left).is_faster() {
                 break;
             }
