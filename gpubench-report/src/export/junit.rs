@@ -95,7 +95,7 @@ fn tests(run: &Run) -> Vec<Test> {
         let mut missing = |name: &str, why: &str| {
             let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
             let test = Test::new(benchmark, name, Outcome::Error);
-            tests.push(Test { text: format!("gate failed: {why}"), ..test });
+            tests.push(Test { text: format!("not judged: {why}"), ..test });
         };
         if gate.cases.is_empty() && gate.missing.is_empty() {
             missing("--fail-on-regression", "nothing was compared");

@@ -65,7 +65,8 @@ pub fn command(program: &str) -> std::process::Command {
     for (name, _) in env::vars_os() {
         let known = name.to_string_lossy();
         let begins = ["GPUBENCH_", "SLURM_"].iter().any(|begin| known.starts_with(begin));
-        let others = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "CUDA_VISIBLE_DEVICES"];
+        let others =
+            ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "CUDA_VISIBLE_DEVICES"];
         if begins || others.contains(&&*known) {
             command.env_remove(name);
         }
