@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What other tools report for the launches of `gpu_caught`: NVBench, Triton's `do_bench`, and Criterion.
 
-    peers/caught.py --json docs/results/h200/caught-peers.json --into docs/what-is-caught.md
-    peers/caught.py --from docs/results/h200/caught-peers.json --into docs/what-is-caught.md
+    peers/caught.py --json docs/results/h200/caught-peers.json --into docs/results/caught.md
+    peers/caught.py --from docs/results/h200/caught-peers.json --into docs/results/caught.md
 
 In: nothing, or what was kept; out: a table. Each launch is timed in a process of its own, for 15 s at most. Needs a
 GPU, torch, triton and `cuda-bench`; and for Criterion the program of peers/criterion (`cargo build --release` there, or

@@ -148,9 +148,9 @@ macro_rules! group {
 
 /// The pages whose examples must compile.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/annotating.md")]
-#[doc = include_str!("../docs/coming-from.md")]
-#[doc = include_str!("../docs/cookbook.md")]
+#[doc = include_str!("../docs/book/attribute.md")]
+#[doc = include_str!("../docs/book/bindings.md")]
+#[doc = include_str!("../docs/book/devices.md")]
 mod pages {}
 
 /// The attribute's own page. Its examples need gpubench, which `gpubench-macros` is built before: as its dev-dependency,

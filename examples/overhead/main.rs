@@ -1,5 +1,5 @@
 //! The time of a launch that does no work: its time by events, less their overhead, and its time among back-to-back
-//! launches. In: a launch's shape; out: a row of the table. The correction that `docs/evidence.md` describes was chosen from
+//! launches. In: a launch's shape; out: a row of the table. The correction that `docs/book/accuracy.md` describes was chosen from
 //! these, and they can be compared with a profiler:
 //!
 //! ```sh

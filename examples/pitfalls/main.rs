@@ -7,7 +7,7 @@
 //! cargo run --example pitfalls -- --scale-down 8 B1 B3        # two of the steps, on small matrices
 //! ```
 //!
-//! `docs/pitfalls.md` tells the same at length, with what an H200 gave.
+//! `docs/book/mistakes.md` tells the same at length, with what an H200 gave.
 
 #![expect(clippy::print_stdout, reason = "prints its results")]
 

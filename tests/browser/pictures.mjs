@@ -1,4 +1,4 @@
-// Takes the pictures of `docs/page.md` of the recorded suite's page. In: the program that writes pages, the browser, the folder of
+// Takes the pictures of `docs/archive/page.md` of the recorded suite's page. In: the program that writes pages, the browser, the folder of
 // what npm installed, one to write the page to, and one for the pictures; out: two PNGs.
 
 import { execFileSync } from "node:child_process";

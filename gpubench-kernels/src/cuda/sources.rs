@@ -1,4 +1,4 @@
-//! Launches exactly as in the texts that this suite repeats (`docs/sources.md`), for comparison with the suite's own. Their
+//! Launches exactly as in the texts that this suite repeats (`docs/book/five-texts.md`), for comparison with the suite's own. Their
 //! inefficiencies are kept.
 
 use cust::error::CudaResult;

@@ -1,5 +1,5 @@
 //! Finds slow GPUs in simulated fleets, whose truth is known: 100 fleets of each scenario, or as many as the first argument
-//! says. Prints the table that `docs/fleet.md` quotes.
+//! says. Prints the table that `docs/contributing/statistics.md` quotes.
 
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 

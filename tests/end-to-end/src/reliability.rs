@@ -1,4 +1,4 @@
-//! `docs/reliability.md`: what every fault costs, as the test of that fault saw it. In: what a test saw; out: a row of the
+//! `docs/results/faults.md`: what every fault costs, as the test of that fault saw it. In: what a test saw; out: a row of the
 //! page, compared with the one that is there, or put there where `GPUBENCH_RELIABILITY=write` is set.
 
 use std::env;
@@ -166,7 +166,11 @@ pub fn row(here: (&str, &str), fault: &str, its_row: &str, others: &str) {
     }
     let page = fs::read_to_string(&path).expect("the page is there");
     let found = page.lines().find(|line| line.starts_with(&format!("| {fault} |")));
-    assert_eq!(found, Some(&*row), "docs/reliability.md is not current: scripts/reliability writes it anew");
+    assert_eq!(
+        found,
+        Some(&*row),
+        "docs/results/faults.md is not current: scripts/reliability writes it anew"
+    );
 }
 
 /// Returns true if rows are written to the page instead of compared with it.
@@ -184,14 +188,14 @@ pub fn quoted(said: &str) -> String {
 /// The page.
 #[must_use]
 pub fn path() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/faults.md")
 }
 
 fn written((file, here): (&str, &str), fault: &str, its_row: &str, others: &str) -> String {
     let test = here.trim_end_matches("::here").rsplit("::").next().unwrap_or_default();
     let name = file.rsplit('/').next().unwrap_or_default();
     let its_row = without_places(its_row).replace('|', "\\|").replace('\n', " ");
-    format!("| {fault} | {its_row} | {others} | [`{test}`](../{file} \"{name}\") |")
+    format!("| {fault} | {its_row} | {others} | [`{test}`](../../{file} \"{name}\") |")
 }
 
 /// Less line numbers, which say nothing of a fault and move with each change.

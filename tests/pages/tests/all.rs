@@ -1,4 +1,4 @@
-//! README, docs/first-benchmark.md and docs/your-kernel.md as a reader follows them: each block of code is pasted, each
+//! README, docs/book/install.md and docs/book/your-kernel.md as a reader follows them: each block of code is pasted, each
 //! command runs, and the output is as the page says. GPU kernels run on the fake driver.
 
 #![cfg(target_os = "linux")]
@@ -11,10 +11,10 @@ use std::os::unix::fs::symlink;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 
-use self::page::{Page, workspace};
+use self::page::{Block, Page, workspace};
 use self::project::{Measures, Project, are_valid};
 
-/// The PTX of the kernel of docs/your-kernel.md, by `scripts/ptx`.
+/// The PTX of the kernel of docs/book/your-kernel.md, by `scripts/ptx`.
 const PTX: &str = include_str!("../../../cargo-gpubench/templates/saxpy.ptx");
 
 /// The fake driver's clock is steady, so that no result is suspect.
@@ -89,45 +89,61 @@ fn compile(project: &Project, commands: &str) {
 #[test]
 #[ignore = "slow: .ci/release runs it"]
 fn your_kernel() {
-    let mut page = Page::read("docs/your-kernel.md");
+    let mut page = Page::read("docs/book/your-kernel.md");
     let mut project = Project::new(Measures::FakeGpu);
-    let mut files: Vec<String> = Vec::new();
-    for block in page.take_files() {
-        let file = block.file.expect("it is a file");
-        project.write(&file, &block.text);
-        files.push(file);
-    }
-    let expected =
-        ["kernels/saxpy.cu", "ptx.py", "Cargo.toml", ".cargo/config.toml", "src/lib.rs", "examples/suite.rs"];
-    assert_eq!(files, expected);
+    let files = page.take_files();
+    let names: Vec<&str> = files.iter().filter_map(|block| block.file.as_deref()).collect();
+    let with_cudarc = ["kernels/saxpy.cu", "ptx.py", "Cargo.toml", "src/lib.rs", "benches/kernels.rs"];
+    assert_eq!(names, [&with_cudarc[..], &[".cargo/config.toml", "src/lib.rs"]].concat());
+    let (with_cudarc, with_cust) = files.split_at(with_cudarc.len());
+    let write = |project: &Project, files: &[Block]| {
+        files.iter().for_each(|block| project.write(block.file.as_ref().expect("it is a file"), &block.text));
+    };
+    write(&project, with_cudarc);
     project.lock();
     // There is no toolkit here.
     _ = page.take("sh", "nvcc -ptx");
     compile(&project, &page.take("sh", "pip install").text);
+    // Recorded, as `scripts/quotes` checks.
+    _ = page.take("text", "my_kernels");
+    let commands = page.take("sh", "cargo bench").text;
+    saxpy_is_measured(&mut project, &commands);
 
-    let commands = page.take("sh", "cargo run");
-    let commands: Vec<&str> = commands.text.lines().collect();
+    let manifest = project.read("Cargo.toml");
+    let (before, rest) = manifest.split_once("[dependencies]\n").expect("dependencies");
+    let (_, after) = rest.split_once("\n[dev-dependencies]\n").expect("and others");
+    let dependencies = page.take("toml", "[dependencies]\ncust").text;
+    project.write("Cargo.toml", &format!("{before}{dependencies}\n[dev-dependencies]\n{after}"));
+    write(&project, with_cust);
+    saxpy_is_measured(&mut project, &commands);
+    page.is_used_up();
+}
+
+/// Asserts that each of the page's two commands measures the page's kernel, and that the second finds a wrong value.
+#[track_caller]
+fn saxpy_is_measured(project: &mut Project, commands: &str) {
+    let commands: Vec<&str> = commands.lines().collect();
     let [everything, briefly] = commands[..] else { panic!("{commands:?}") };
+    project.set("GPUBENCH_FAKE_KERNEL", "");
     for command in [everything, briefly] {
         let (ended, run) = project.measure(command);
         let results = [
-            "my_kernels::saxpy[n=65536] hot",
-            "my_kernels::saxpy[n=65536] cold",
+            "my_kernels::saxpy[n=16384] hot",
+            "my_kernels::saxpy[n=16384] cold",
             "my_kernels::saxpy[n=1048576] hot",
             "my_kernels::saxpy[n=1048576] cold",
-            "my_kernels::saxpy[n=20971520] hot",
-            "my_kernels::saxpy[n=20971520] cold",
+            "my_kernels::saxpy[n=67108864] hot",
+            "my_kernels::saxpy[n=67108864] cold",
         ];
         are_valid(&run, &results, nothing);
         assert_eq!(ended.code, Some(0), "{ended}");
-        ended.shows("6 cases: 6 valid, 0 suspect, 0 invalid");
+        ended.shows("6 results: 6 valid, 0 suspect, 0 invalid");
         for column in ["time", "±", "GB/s", "peak", "DRAM", "GFLOP/s", "cold/hot"] {
             ended.shows(column);
         }
         work_is_that_of(&run, 8, 4, 2);
     }
-    a_wrong_value_is_found(&mut project, briefly, 6);
-    page.is_used_up();
+    a_wrong_value_is_found(project, briefly, 6);
 }
 
 /// Asserts that each result counts this work of one element, on a GPU.
@@ -175,7 +191,7 @@ fn readme() {
     are_valid(&run, &results, nothing);
     assert_eq!(ended.code, Some(0), "{ended}");
     assert_eq!(heads(&ended.stdout), heads(&recorded), "{ended}");
-    ended.shows("6 cases: 6 valid, 0 suspect, 0 invalid");
+    ended.shows("6 results: 6 valid, 0 suspect, 0 invalid");
     for record in &run.records {
         let n: u64 = record.case.args[0].value.parse().expect("a size");
         let counts = record.measurement.as_ref().expect("it was measured").counts;
@@ -218,6 +234,8 @@ fn first_package(page: &mut Page) -> Project {
     project.set_width(110);
     // It is not published: `cargo gpubench` is the one of the workspace.
     _ = page.take("sh", "cargo install --path gpubench/cargo-gpubench");
+    // `init_for_a_gpu` runs these commands.
+    _ = page.take("sh", "cargo gpubench init --binding cudarc");
     let init = page.take("text", "$ cargo gpubench init").text;
     assert!(init.starts_with("$ cargo new --lib my-kernels\n"), "{init}");
     project.set("CARGO_CARGO_NEW_VCS", "none");
@@ -232,7 +250,7 @@ fn first_package(page: &mut Page) -> Project {
 
 #[test]
 fn first_benchmark_is_as_init_writes_it() {
-    let mut page = Page::read("docs/first-benchmark.md");
+    let mut page = Page::read("docs/book/install.md");
     let project = first_package(&mut page);
     bindings_can_be_added(&mut page, &project);
 }
@@ -254,7 +272,7 @@ fn bindings_can_be_added(page: &mut Page, project: &Project) {
 #[test]
 #[ignore = "slow: .ci/release runs it"]
 fn first_benchmark() {
-    let mut page = Page::read("docs/first-benchmark.md");
+    let mut page = Page::read("docs/book/install.md");
     let project = first_package(&mut page);
     let results = [
         "kernels::saxpy[n=4096] hot",
@@ -270,7 +288,7 @@ fn first_benchmark() {
     let recorded = after(&recorded, command);
     // Without the share, further columns fit.
     assert!(heads(&ended.stdout).starts_with(&heads(recorded)), "{ended}");
-    ended.shows("4 cases: ");
+    ended.shows("4 results: ");
 
     let recorded = page.take("text", "$ cargo test").text;
     let command = "cargo test --bench kernels";

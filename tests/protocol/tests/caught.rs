@@ -1,5 +1,5 @@
 //! Launches that deceive, launches that were mistaken once and launches that are as they should be: each has the verdict that it
-//! must have, and `docs/what-is-caught.md` says so.
+//! must have, and `docs/results/caught.md` says so.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,7 +55,7 @@ fn every_launch_is_judged_as_it_should_be_and_the_page_says_so() {
     assert_eq!(ended.code, Some(0), "{ended}");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/what-is-caught.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/caught.md");
     let page = fs::read_to_string(&path).expect("the page is there");
     let (before, rest) = page.split_once(BEGIN).expect("where the tables begin");
     let (there, after) = rest.split_once(END).expect("where they end");
@@ -63,7 +63,7 @@ fn every_launch_is_judged_as_it_should_be_and_the_page_says_so() {
     if is_written() {
         return fs::write(&path, [before, BEGIN, &current, END, after].concat()).expect("it can be written");
     }
-    assert_eq!(there, current, "docs/what-is-caught.md is not current: scripts/reliability writes it anew");
+    assert_eq!(there, current, "docs/results/caught.md is not current: scripts/reliability writes it anew");
 }
 
 /// The management library still reports the power cap of the row before; the device's own counters know of nothing.

@@ -5,7 +5,7 @@
 //! gpu_caught                       # all of them, as a table of 80 columns; exit 1 if one has another verdict
 //! gpu_caught side_stream lazy      # two of them
 //! GPUBENCH_RUNS_DIR=runs gpu_caught  # stores the run, for `cargo gpubench report --explain`
-//! gpu_caught --markdown FILE       # all of them, and the tables of docs/what-is-caught.md in a file
+//! gpu_caught --markdown FILE       # all of them, and the tables of docs/results/caught.md in a file
 //! ```
 
 #![expect(unsafe_code, reason = "calls the driver")]
