@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use gpubench_stats::{Bytes, Nanoseconds, format, units::Range};
+use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
 use crate::work::{Counts, Link};
 use crate::{
@@ -189,7 +189,7 @@ gpubench_stats::stored! {
 
     /// The cases of a resumed run that the earlier run measured.
     #[derive(Eq, thiserror::Error)]
-    #[error("resumed: {kept} of {} were measured by the run of {run}", format::counted(*planned, "case"))]
+    #[error("resumed: {kept} of {} were measured by the run of {run}", format::counted(*planned, "result"))]
     pub struct Resumed {
         /// The name of the earlier run.
         pub run: String,
@@ -378,6 +378,18 @@ impl Record {
     /// Returns the measurements of all processes that measured the case.
     pub fn measurements(&self) -> impl Iterator<Item = &Measurement> {
         self.measurement.iter().chain(&self.other_processes)
+    }
+
+    /// Returns the half-width of its 95 % interval, as a fraction of its time: of the median in one process, or of the prediction for
+    /// one more process from several. Infinite if it is unknown.
+    pub fn half_width(&self) -> f64 {
+        let Some(measured) = &self.measurement else { return f64::INFINITY };
+        let own = measured.samples.time.known_half_width();
+        if self.other_processes.is_empty() {
+            return own;
+        }
+        let medians: Vec<_> = self.measurements().map(Measurement::median).collect();
+        own.max(prediction_half_width(&medians) / measured.median())
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.

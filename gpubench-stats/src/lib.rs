@@ -63,7 +63,7 @@ pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::StopRule;
 pub use self::summary::{
     COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, greatest_common_divisor,
-    interpolated_median, interval_of_mean, timer_step,
+    interpolated_median, interval_of_mean, prediction_half_width, timer_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
 pub use self::units::{

@@ -266,6 +266,13 @@ pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
     Some(Interval { low: mean - half_width, high: mean + half_width })
 }
 
+/// The half-width of the 95 % prediction interval for the median of one more process, from the medians of at least two (Hahn & Meeker,
+/// *Statistical Intervals*, 1991, chapter 4).
+pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {
+    let count = medians.len();
+    student::quantile(CONFIDENCE, count - 1) * standard_error(medians) * ((count + 1) as f64).sqrt()
+}
+
 /// The median of a case in one process, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {

@@ -23,7 +23,7 @@ pub trait LaunchTimer {
     const FLUSHES: &'static [Flush] = &[];
 
     /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
-    /// times, and a hot sample of a launch without a reset has as many launches as make it a hundred steps of the timer long.
+    /// times, and a hot sample of a short launch without a reset has as many launches as make it 10 µs and 100 steps of the timer long.
     const BATCHES: bool = false;
 
     /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a
@@ -32,6 +32,11 @@ pub trait LaunchTimer {
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
+
+    /// Returns the time of an empty launch, which is subtracted from the time of each launch. Called once for the samples of a case.
+    fn empty_launch_time(&mut self) -> Nanoseconds {
+        Nanoseconds::ZERO
+    }
 
     /// Makes the resources of launches ready, such as sleeping threads. Called before each sample, after its flush. Returns false if launches
     /// need a resource that other programs use: the sample then counts as interrupted.

@@ -213,7 +213,7 @@ pub trait Device: Any {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         _ = (works, wanted);
-        Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
+        Err(Failure::new(Stage::Device, "this device cannot interleave two benchmarks"))
     }
 
     /// Makes the addresses of the next inputs depend on `allocation_seed`, a random number, as far as the device can. Inputs of the same

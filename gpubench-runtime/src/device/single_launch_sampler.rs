@@ -199,7 +199,9 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
             self.launches = batch::size(self.device, self.work, timer)?;
         }
         self.interruptions = Interruptions::begin(self.device);
-        Ok(timer.of_batch(self.launches))
+        let mut timer = timer.of_batch(self.launches);
+        timer.overhead += self.device.empty_launch_time();
+        Ok(timer)
     }
 
     fn processor_wait(&mut self) -> Option<f64> {

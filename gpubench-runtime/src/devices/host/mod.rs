@@ -146,6 +146,10 @@ impl LaunchTimer for Host {
         self.spinning_workers.during(|| timed(work))
     }
 
+    fn empty_launch_time(&mut self) -> Nanoseconds {
+        clock::empty_launch_time(&self.stream)
+    }
+
     fn make_ready(&mut self) -> bool {
         self.pool.take_place();
         self.spinning_workers.make_ready(&self.pool)
