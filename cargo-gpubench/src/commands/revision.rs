@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(super) struct Revisions {
     workspace: PathBuf,
     /// The current folder, relative to the repository's.
     folder: PathBuf,
+    /// The folders outside of the repository that its packages depend on.
+    outside: Vec<PathBuf>,
     /// The target folder of the working tree. Benchmark binaries of all revisions share it for what they measure of the machine.
     pub(super) target: PathBuf,
     /// No other comparison uses the work trees until this is dropped.
@@ -72,6 +75,7 @@ impl Revisions {
         Ok(Self {
             folder: if current.is_relative() { current } else { workspace_folder.clone() },
             workspace: workspace_folder,
+            outside: workspace.path_dependencies().filter(|path| !path.starts_with(&root)).collect(),
             target: workspace.target_directory,
             root,
             _lock: lock,
@@ -109,6 +113,9 @@ impl Revisions {
                 let message = format!("{name} cannot be checked out: git's message is above");
                 return Err(CommandError::failed(message));
             }
+            for path in &self.outside {
+                link(path, &self.root, &sources, &self.home())?;
+            }
             // Cargo's settings and toolchains depend on the folder: the user's, if the commit has it.
             let folders = [&self.folder, &self.workspace].map(|folder| sources.join(folder));
             cargo = Cargo {
@@ -135,6 +142,24 @@ impl Revision {
     pub(super) fn build(&self, args: &BuildArgs) -> Result<Built, CommandError> {
         self.cargo.build(&self.targets, args).map_err(|error| not_built(error, &self.name))
     }
+}
+
+/// Links the folder `path` outside of the repository `root` to where a relative path in the work tree `tree` leads to, if that is in `home`.
+fn link(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), CommandError> {
+    let Some(common) = root.ancestors().find(|folder| path.starts_with(folder)) else { return Ok(()) };
+    let below = |path: &Path| path.strip_prefix(common).map(Path::to_owned).unwrap_or_default();
+    let above = tree.ancestors().nth(below(root).components().count());
+    let Some(place) = above.filter(|folder| folder.starts_with(home)).map(|folder| folder.join(below(path)))
+    else {
+        return Ok(());
+    };
+    if place.exists() {
+        return Ok(());
+    }
+    // A link to a folder that is gone.
+    _ = fs::remove_file(&place);
+    let made = place.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| symlink(path, &place));
+    made.map_err(CommandError::at(&place))
 }
 
 /// Names the revision that an error is about. A signal is about none.
@@ -186,8 +211,7 @@ fn commit(root: &Path, name: &str) -> Result<String, CommandError> {
     let commit = format!("{name}^{{commit}}");
     ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
         CommandError::usage(format!(
-            "{name}: the repository has no such commit, tag or branch. `.` is the working tree. Clones in CI often have a branch \
-             only as origin/NAME"
+            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; the working tree is `.`"
         ))
     })
 }
@@ -238,4 +262,29 @@ fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool, CommandError>
     }
     Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
         && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_out_of_the_repository_leads_to_the_same_folder_in_a_work_tree() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let (root, home) = (at("kernels"), at("kernels/target/gpubench"));
+        let tree = home.join("revisions/then/tree");
+        for made in [&tree, &at("gpubench"), &at("other/shared")] {
+            fs::create_dir_all(made).expect("it can be made");
+        }
+        fs::write(at("gpubench/Cargo.toml"), "").expect("it can be written");
+        for _ in 0..2 {
+            for outside in ["gpubench", "other/shared"] {
+                link(&at(outside), &root, &tree, &home).expect("it can be linked");
+            }
+        }
+        assert!(tree.join("../gpubench/Cargo.toml").exists() && tree.join("../other/shared").is_dir());
+        // A path that leads out of the folder for revisions is left alone.
+        link(Path::new("/usr"), &root, &tree, &home).expect("nothing to do");
+    }
 }
