@@ -66,7 +66,8 @@ fn little_time_is_one_pair() {
     let ended = repository.ab(&["v100", "v103", "--time", "0.001s", "--markdown", &markdown]).code(0);
     assert_eq!(repository.lines("ran").len(), 2);
     assert!(
-        comparison(&ended).contains("two processes of one program may differ by"),
+        comparison(&ended)
+            .contains("without --runs 5 on both sides, two runs are assumed to differ by up to"),
         "one process shows no spread: {}",
         ended.stdout()
     );
@@ -157,7 +158,7 @@ fn faults_of_a_commit_are_told() {
 /// The script on the page about `git bisect` finds a slower commit and skips those that do not build.
 #[test]
 fn git_bisect_finds_the_commit() {
-    let page = include_str!("../../docs/over-time.md");
+    let page = include_str!("../../docs/book/compare.md");
     let script =
         page.split_once("```sh\n#!/bin/sh").expect("a script").1.split_once("```").expect("its end").0;
     let script = format!("#!/bin/sh{script}").replace("cargo gpubench", &format!("{PROGRAM} gpubench"));

@@ -92,7 +92,7 @@ fn what_counts_as_slow_is_the_users_choice() {
     let without_reads = ["fleet", "runs", "--skip", "sum", "--skip", "dot"];
     project.run(&without_reads).code(0);
     let ended = project.run(&["fleet", "runs", "--", "no such case"]).code(4);
-    let words = "no GPU can be judged: 12 runs in 12 files have no selected result of a GPU";
+    let words = "no GPU can be judged: 12 runs in 12 files without a selected result of a GPU";
     assert!(ended.stdout().starts_with(words), "{}", ended.stdout());
     for (arguments, told) in [
         (&["--least", "x"][..], "'x' for '--least <PERCENT>': give a percentage above 0, such as 5%\n"),

@@ -31,11 +31,14 @@ fn shares_become_one_run_and_what_is_missing_is_told() {
     let names = [project.write("1.json", &share(1, "n1")), project.write("2.json", &share(2, "n2"))];
     let merged = project.text("merged.json");
     let ended = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(0);
-    assert_eq!(ended.stderr(), "");
+    assert_eq!(ended.stderr(), "wrote PROJECT/merged.json\n");
     assert_snapshot!("merged-shares", project.run(&["report", &merged, "--width", "100"]).code(0).stdout());
     // One never came, or left a file that cannot be read.
     let alone = project.run(&["merge", &names[1], "-o", &merged]).code(1).stderr();
-    assert_eq!(alone, "warning: 2 of 4 cases are missing: share 1/2 left no run\n");
+    assert_eq!(
+        alone,
+        "warning: 2 of 4 cases are missing: share 1/2 left no run\nwrote PROJECT/merged.json\n"
+    );
     fs::write(&names[0], "{\"run\":").expect("it can be written");
     let damaged = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(1).stderr();
     assert_snapshot!("merged-shares-damaged", damaged);

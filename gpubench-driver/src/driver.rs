@@ -97,7 +97,9 @@ impl LoadError {
             Self::NotFound { library, reason, .. } if is_absent(library, reason) => {
                 format!("{} not found", library.display())
             }
-            Self::NotFound { library, .. } => format!("{} cannot be opened", library.display()),
+            Self::NotFound { library, reason, .. } => {
+                format!("{} cannot be opened: {reason}", library.display())
+            }
             Self::TooOld { found, needed, .. } => {
                 format!("the driver supports CUDA {found}, {needed} is needed")
             }

@@ -40,7 +40,7 @@
 //! [cudarc]: https://docs.rs/cudarc
 
 #[cfg(not(unix))]
-compile_error!("gpubench measures on Linux; on macOS it measures the CPU; other systems are not supported");
+compile_error!("gpubench measures on Linux; other systems are not supported");
 
 mod calls;
 #[cfg(feature = "verify")]

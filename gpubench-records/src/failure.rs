@@ -59,7 +59,7 @@ gpubench_stats::stored! {
         #[error("{}", progress(*.0, "first samples", "after", "sample"))]
         Samples(usize),
         /// The measurements after the last sample, with the number of samples.
-        #[error("after all {}", format::counted(*.0, "sample"))]
+        #[error("after {}", format::counted(*.0, "sample"))]
         Afterwards(usize),
     }
 

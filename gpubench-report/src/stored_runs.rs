@@ -197,7 +197,7 @@ impl StoredRuns {
             let stored = format!("{} {}", counted(count, "run"), if count == 1 { "is" } else { "are" });
             let runs = self.runs.display();
             LoadRunError::Unusable(format!(
-                "there is no run {number}: {stored} in {runs}, of which 1 is the newest"
+                "there is no run {number}: {stored} in {runs}; number 1 is the newest"
             ))
         })
     }

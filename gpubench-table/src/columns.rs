@@ -75,7 +75,7 @@ const COLUMNS: &[Column] = &[
     Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
     Column::new("time", TIME, 0, time).always(),
     Column::new("± %", Room::Number(2, 3, 0), 1, |row| {
-        of(row, |it| bare(format::plus_minus(it.samples.time.known_half_width())))
+        of(row, |_| bare(format::plus_minus(row.shown.half_width())))
     })
     .with_title("95 % interval, ± %")
     .always(),
@@ -258,8 +258,8 @@ const CELLS: usize = 7;
 const BANDS: [f64; CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the bar.
-pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % \
-                                  of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left";
+pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples, whose 7 cells end at \
+                                  -5, -1, -0.2, +0.2, +1 and +5 % of the median";
 
 const EMPTY: char = '·';
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

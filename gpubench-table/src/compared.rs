@@ -64,7 +64,7 @@ fn than(compared: &Compared) -> String {
     };
     let why = match ratio {
         Some(_) => "",
-        None if rounds.len() < FEWEST_ROUNDS => " (fewer than 4 rounds have no interval: take more samples)",
+        None if rounds.len() < FEWEST_ROUNDS => " (too few samples for an interval: take more)",
         None => " (times below the timer's resolution for an interval)",
     };
     format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
@@ -97,7 +97,7 @@ fn checked(check: &BaselineComparison, page: Page) -> String {
         text += &styled(&wrapped(&plain(&format!("missing: {missing} was not measured")), "", page), NOTE);
     }
     if !check.remarks.is_empty() {
-        text += &paragraph(&format!("not as it was then: {}", check.remarks.join("; ")), page);
+        text += &paragraph(&format!("changed since the baseline: {}", check.remarks.join("; ")), page);
     }
     for sentence in together::sentences(check) {
         text += &paragraph(&sentence, page);
@@ -123,14 +123,14 @@ fn noise(check: &BaselineComparison) -> String {
     if let Some([now, then]) = processes {
         _ = writeln!(
             text,
-            "processes: {now} now, {then} in the baseline; times are means of their medians, and intervals contain how much they differ"
+            "processes: {now} now, {then} in the baseline; a time is the mean of the processes' medians, and intervals include the variation between processes"
         );
     }
     if unknown > 0 {
         _ = writeln!(
             text,
-            "{}: how much processes on this device differ is unknown (--save-baseline with --runs 5 measures it)",
-            format::counted(unknown, "row")
+            "{}: the spread between runs on this device is unknown (--save-baseline with --runs 5 measures it)",
+            format::counted(unknown, "result")
         );
     }
     text
@@ -155,6 +155,6 @@ fn regressions(run: &Run, page: Page) -> String {
 /// The title of a comparison, with the meaning of its answers.
 fn title(what: &str, band: f64, page: Page) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
-    let meaning = format!(", answers at {confidence:.0} %, where {band} does not matter");
+    let meaning = format!(", {confidence:.0} % intervals; a change within {band} counts as the same");
     heading(&plain(what), &meaning, page)
 }

@@ -69,14 +69,14 @@ pub fn sentences(
     add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
     launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
     add("writes", launch::writes(&measured.counts, launch));
-    launch.observations.iter().for_each(|seen| add("beside", Some(seen.to_string())));
+    launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
     add("host", launch::host(samples));
     add("of peak", info.and_then(|info| of_peaks(measured, info)));
     add("roof", limit(record, measured));
     add("launch", launch_bound(measured));
     add("processes", processes(record));
-    add("in turn", record.compared.as_deref().map(in_turn));
+    add("paired", record.compared.as_deref().map(in_turn));
     lines
 }
 
@@ -107,6 +107,7 @@ fn time(measured: &Measurement) -> String {
         resolution: step,
         averaged_resolution,
         empty_launch_time,
+        empty_span,
         marginal_empty_launch,
         reads_parameter,
         timestamp_kernels,
@@ -142,10 +143,11 @@ fn time(measured: &Measurement) -> String {
         (Some(empty), None) => {
             format!("half of the {empty} that a pair of events reads around an empty launch")
         }
+        (None, _) if own > empty_span => "what the timer reads around an empty launch".to_owned(),
         (None, _) => "what the timer reads without a launch".to_owned(),
     };
     let averages = averaged_resolution.map_or_else(String::new, |resolution| {
-        format!(", and averages of samples that begin at all places of a step resolve {resolution}")
+        format!(", and the average of samples with dithered starts resolves {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
@@ -159,7 +161,7 @@ fn error(measured: &Measurement) -> Option<String> {
     );
     let share = format::percent(error / measured.median());
     Some(format!(
-        "at most {error} ({share}): half of the interval + the timer's resolution + {gap}, the difference from {other} by a second clock"
+        "at most {error} ({share}): half of the interval + twice the timer's resolution + {gap}, the difference from {other} by the cross-check"
     ))
 }
 
@@ -204,11 +206,11 @@ fn flush(measured: &Measurement) -> String {
 /// The proof of a flush.
 fn proved(proof: &FlushVerification) -> String {
     let read = format!(
-        "reading a quarter of the cache takes {} after it, {} from the cache, {} after a sweep of twice the cache",
+        "reading a quarter of the cache takes {} after the flush, {} from a full cache, {} from an empty one",
         proof.flushed_read, proof.cached_read, proof.reference_read
     );
     let dirt = format!(
-        "reading three quarters takes {}, {} after the sweep",
+        "reading three quarters takes {}, {} from an empty one",
         proof.large_read, proof.reference_large_read
     );
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
@@ -274,7 +276,9 @@ fn sampling(measured: &Measurement) -> String {
     let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
-            format!(" (correlated, so worth {effective:.0} independent ones, which the interval allows for)")
+            format!(
+                " (correlated, for which the interval is widened: as good as {effective:.0} independent ones)"
+            )
         }
         _ => String::new(),
     };
@@ -284,8 +288,8 @@ fn sampling(measured: &Measurement) -> String {
     };
     let moves = match (measured.samples.relocations, measured.samples.groups) {
         (0, _) => String::new(),
-        (moves, groups) if moves == groups => ", each with its inputs at another place".to_owned(),
-        (moves, _) => format!(", with inputs at {} places", moves + 1),
+        (moves, groups) if moves == groups => ", each with its inputs in another allocation".to_owned(),
+        (moves, _) => format!(", with inputs in {} allocations", moves + 1),
     };
     format!(
         "{count}{worth} in {}{moves}; {} on the device with flushes and empty launches, of {} wall time ({}){left_out}",
@@ -324,9 +328,7 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
     let Some(binding) = &metrics.roofline else {
-        return Some(format!(
-            "{has}; which peak limits it is unknown, since one of memory and arithmetic has none"
-        ));
+        return Some(format!("{has}; no ridge point without both peaks, of memory and of arithmetic"));
     };
     let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
         .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
@@ -336,10 +338,14 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
     let reached = format::percent(binding.fraction);
     Some(match binding.quantity {
         Quantity::Compute(_) => {
-            format!("{compute} binds: {has} is above the ridge of {meet}; {reached} of its peak")
+            format!(
+                "{compute} would limit it: {has} is above the ridge point of {meet}; {reached} of the {compute} peak"
+            )
         }
         _ => {
-            format!("{memory} binds: {has} is below the ridge of {meet} to {compute}; {reached} of its peak")
+            format!(
+                "{memory} would limit it: {has} is below the ridge point of {meet} ({compute}); {reached} of the {memory} peak"
+            )
         }
     })
 }

@@ -22,7 +22,7 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 pub fn unjudged(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = gate.unjudged().into_iter().map(shown).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
-        lines.push("gate failed: nothing was compared: does the baseline have these cases?".to_owned());
+        lines.push("gate failed: nothing was compared: does the baseline have these results?".to_owned());
     }
     lines
 }
@@ -30,7 +30,7 @@ pub fn unjudged(gate: &Gate) -> Vec<String> {
 fn shown((why, names): (Unjudged, Vec<String>)) -> String {
     let more = if names.len() > NAMES { ", …" } else { "" };
     let shown = names[..names.len().min(NAMES)].join(", ");
-    let cases = format::counted(names.len(), "case");
+    let cases = format::counted(names.len(), "result");
     format!("gate failed: {cases} {}: {shown}{more}{}", words(why), remedy(why))
 }
 

@@ -22,7 +22,8 @@ pub fn header(run: &Run, page: Page) -> String {
         // Writing to a string cannot fail.
         _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room));
         if info.fake {
-            text += &styled(&wrapped("FAKE: a stand-in for tests. Its times are made up", "  ", page), NOTE);
+            text +=
+                &styled(&wrapped("FAKE: a fake driver for tests. Its times are invented", "  ", page), NOTE);
         }
         text += &properties(info, page);
     }

@@ -4,7 +4,7 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
+    Cache, CuptiPass, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
     counts::ResultCounts, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
@@ -21,7 +21,7 @@ fn skipped(run: &Run) -> String {
     let line = |((benchmark, why), names): ((&str, &str), Vec<String>)| -> String {
         let why = plain(why);
         if names.len() > NAMED_CASES {
-            let cases = format::counted(names.len(), "case");
+            let cases = format::counted(names.len(), "result");
             return format!("skipped {}, {cases}: {why}\n", plain(benchmark));
         }
         names.iter().map(|name| format!("skipped {name}: {why}\n")).collect()
@@ -43,13 +43,14 @@ pub fn methods(run: &Run) -> String {
     }
     let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     if cold.any(roof::is_above_memory) {
-        text += "cold rows above 100 % of the memory's bandwidth: its peak is too low (`--measure-peaks` measures it again), or declared bytes are too many\n";
+        text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
     text += &coarse_timers(run);
-    text += &no_energy(run);
+    text += &unavailable(run, "no energy", no_energy);
+    text += &unavailable(run, "no time by CUPTI", not_traced);
     // Where the user chose the path there is nothing to explain.
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
@@ -91,7 +92,7 @@ fn ways(run: &Run) -> String {
 /// The names of few cases, or the number of many.
 fn cases(records: &[&Record]) -> String {
     if records.len() > NAMED_CASES {
-        return format::counted(records.len(), "case");
+        return format::counted(records.len(), "result");
     }
     let names: Vec<String> = records.iter().map(|record| plain(&record.case.name())).collect();
     names.join(", ")
@@ -140,16 +141,27 @@ fn coarse_timers(run: &Run) -> String {
     grouped(timers).into_iter().map(line).collect()
 }
 
-/// Why energy that was asked for is not known, each reason once with the number of its rows.
-fn no_energy(run: &Run) -> String {
-    let unknown = run.measured().enumerate().filter_map(|(row, (_, measured))| match &measured.energy {
-        Some(Energy::Unavailable(why)) => Some((why, row)),
-        _ => None,
-    });
-    let line = |(why, rows): (&String, Vec<usize>)| {
-        format!("no energy for {}: {why}\n", format::counted(rows.len(), "row"))
+/// Why `what` was asked for and is not known, each reason once with the number of its results.
+fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a String>) -> String {
+    let unknown = run.measured().enumerate().filter_map(|(at, (_, measured))| Some((reason(measured)?, at)));
+    let line = |(why, results): (&String, Vec<usize>)| {
+        format!("{what} for {}: {why}\n", format::counted(results.len(), "result"))
     };
     grouped(unknown).into_iter().map(line).collect()
+}
+
+fn no_energy(measured: &Measurement) -> Option<&String> {
+    match &measured.energy {
+        Some(Energy::Unavailable(why)) => Some(why),
+        _ => None,
+    }
+}
+
+fn not_traced(measured: &Measurement) -> Option<&String> {
+    match measured.verification.as_ref()?.cupti.as_ref()? {
+        CuptiPass::Failed(why) => Some(why),
+        CuptiPass::Traced(_) => None,
+    }
 }
 
 /// The number of rows over `link`, and of those that have no share because its peak is not known.
@@ -160,8 +172,8 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
         |measured: &&Measurement| measured.metrics.share(&Quantity::moved_over(Some(link))).is_some();
     let (shared, unshared): (Vec<_>, Vec<_>) = rows.partition(shared);
     let line = |rows: Vec<&Measurement>, what: &str| {
-        let count = format::counted(rows.len(), "row");
-        if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
+        let count = format::counted(rows.len(), "result");
+        if rows.is_empty() { String::new() } else { format!("{link} link: {count} copy over it, {what}\n") }
     };
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
@@ -200,12 +212,12 @@ fn flushed(method: &Method) -> String {
 pub fn no_records(run: &Run) -> Option<String> {
     let planned = match run.planned_cases {
         0 => None,
-        1 => Some("the planned case was not measured".to_owned()),
-        planned => Some(format!("none of {planned} planned cases was measured")),
+        1 => Some("the planned result was not measured".to_owned()),
+        planned => Some(format!("none of {planned} planned results was measured")),
     };
     let skipped = match run.counts().skipped {
         0 => None,
-        skipped => Some(format!("{} skipped", format::counted(skipped, "case"))),
+        skipped => Some(format!("{} skipped", format::counted(skipped, "result"))),
     };
     let instead: Vec<String> = planned.into_iter().chain(skipped).collect();
     let words = if instead.is_empty() { String::new() } else { format!(": {}", instead.join(", ")) };
@@ -224,12 +236,12 @@ pub fn summary(run: &Run) -> String {
         }
         _ => String::new(),
     };
-    let cases = format::counted(results, "case") + &share;
+    let cases = format::counted(results, "result") + &share;
     let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
     let skipped = match skipped {
         0 => String::new(),
-        skipped => format!(", {} skipped", format::counted(skipped, "case")),
+        skipped => format!(", {} skipped", format::counted(skipped, "result")),
     };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{failed}{skipped}, in {:.1} s\n",

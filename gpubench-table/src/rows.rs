@@ -264,16 +264,20 @@ impl Notes {
 
     /// The words of a reason against `record`. What ended its samples, and what would give more, is in no reason.
     fn words(&self, reason: &Reason, record: &Record) -> String {
-        let Reason::NotConverged { requested, .. } = reason else { return reason.to_string() };
+        let Reason::NotConverged { reached, requested } = reason else { return reason.to_string() };
         let wanted = format::precision(*requested);
         let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
         let (end, remedy) = match self.sampling.samples {
-            Some(_) => ("the time limit came", "raise --timeout"),
+            Some(_) => ("the time limit ended", "raise --timeout"),
             None if has_modes => ("the time for samples ended", "with two modes, more time does not help"),
+            None if *reached > 10.0 * requested => (
+                "the time for samples ended",
+                "the times vary too much: stop other programs, or do more work per launch",
+            ),
             None if taken < MAX_AUTOMATIC_SAMPLES => ("the time for samples ended", "raise --max-time"),
-            None => ("the limit of 65,536 samples came", "ask for less, as by --precision 10%"),
+            None => ("the maximum of 65,536 samples came", "ask for less, as by --precision 10%"),
         };
         format!("not converged: {end} before {wanted} was reached: {remedy}")
     }
@@ -283,10 +287,10 @@ impl Notes {
     pub(super) fn shared(&self) -> Option<String> {
         let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> = shared
-            .map(|(note, rows)| format!("[{}] applies to {}", note + 1, format::counted(rows, "case")))
+            .map(|(note, rows)| format!("[{}] applies to {}", note + 1, format::counted(rows, "result")))
             .collect();
         let others = match self.have_other_figures {
-            true => "; its figures are those of the first (--explain has those of each)",
+            true => "; its figures are those of the first (--csv and --markdown have those of each)",
             false => "",
         };
         (!counts.is_empty()).then(|| format!("{}{others}", counts.join(", ")))

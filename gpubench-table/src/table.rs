@@ -56,6 +56,8 @@ pub struct TableWriter {
     cache: Option<&'static str>,
     /// True if a row was of several devices.
     has_ranges: bool,
+    /// True if several processes measured a row.
+    has_processes: bool,
     /// The verdict and the number of processes of each record as its row has them.
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
@@ -114,6 +116,7 @@ impl TableWriter {
             has_bars: false,
             cache: None,
             has_ranges: false,
+            has_processes: false,
             printed: HashMap::new(),
         }
     }
@@ -176,7 +179,7 @@ impl TableWriter {
         if replaced.is_empty() {
             return String::new();
         }
-        let mut text = paragraph("measured again, in place of the rows above:", self.page);
+        let mut text = paragraph("measured again; these results replace those above:", self.page);
         self.group = None;
         if self.labels.len() > 1 {
             for record in replaced.iter().flatten() {
@@ -286,6 +289,7 @@ impl TableWriter {
     fn row(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.of(row);
         self.has_ranges |= row.has_several_devices();
+        self.has_processes |= !row.shown.other_processes.is_empty();
         self.cache = self.cache.or_else(|| roof::cache_of(row.shown));
         let mark = match row.state() {
             State::Valid => "  ",
@@ -342,9 +346,14 @@ impl TableWriter {
         if self.has_bars {
             lines.push(SPREAD_MEANING.to_owned());
         }
+        if self.has_processes {
+            lines.push(
+                "± % of several processes: half of the 95 % prediction interval for the median of one more process".to_owned(),
+            );
+        }
         if let Some(cache) = self.cache {
             lines.push(format!(
-                "{cache} as % of peak: faster than memory, so that the {cache} served the data"
+                "{cache} in place of a % of peak: the {cache} served the data, faster than memory can"
             ));
         }
         if !self.dropped.is_empty() {

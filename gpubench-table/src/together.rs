@@ -1,6 +1,6 @@
 //! The answers of a comparison in words, for the terminal, Markdown and the page.
 
-use gpubench_records::{Answer, AssumedSpread, BaselineComparison, Finding};
+use gpubench_records::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Finding};
 use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
 /// Returns the number of results with each answer, in words.
@@ -24,17 +24,21 @@ fn assumption(check: &BaselineComparison) -> Option<String> {
     });
     let differences = format::from_to(Range::of(allowed.clone())?, format::percent);
     Some(format!(
-        "{}: two processes of one program may differ by {differences}, which is assumed (measure both with --runs 5 to know it)",
-        format::counted(allowed.count(), "row")
+        "{}: without --runs 5 on both sides, two runs are assumed to differ by up to {differences}",
+        format::counted(allowed.count(), "result")
     ))
 }
 
 /// The sentence on the decisions of all rows. Nothing for one row, and for runs whose rows were each decided alone.
 fn decided_together(check: &BaselineComparison) -> Option<String> {
     let rows = check.tested_together.filter(|rows| *rows > 1)?;
+    let differs = |line: &&CaseFinding| {
+        matches!(line.finding, Finding::Compared { answer: Answer::Slower | Answer::Faster, .. })
+    };
+    check.findings.iter().find(differs)?;
     let rate = 100.0 * DECISION_ERROR;
     Some(format!(
-        "answers: of those called slower or faster, at most {rate:.0} % are so by chance, over all {rows} results"
+        "of the results called slower or faster, at most {rate:.0} % are expected to be wrong (false discovery rate over {rows} results)"
     ))
 }
 
@@ -48,10 +52,10 @@ pub fn result(finding: &Finding) -> String {
     };
     let answer = match assumed {
         Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
-            "undecided: two processes of one program may differ by this".to_owned()
+            "undecided: two runs can differ that much".to_owned()
         }
         Some(AssumedSpread::Any) => {
-            "undecided: suspect, from one process (measure both with --runs 5)".to_owned()
+            "undecided: suspect, from one run (measure both with --runs 5)".to_owned()
         }
         _ => answer.to_string(),
     };

@@ -250,7 +250,7 @@ fn rows_one_after_the_other_are_the_table() {
     }
 }
 
-/// Four GPUs of one host, as `docs/evidence.md` has them: one reads its memory 4.5 % slower.
+/// Four GPUs of one host, as `docs/book/accuracy.md` has them: one reads its memory 4.5 % slower.
 fn four_gpus() -> Run {
     let mut run = stored("docs/results/h200/suite.json");
     run.records.truncate(6);
@@ -367,10 +367,11 @@ fn a_row_that_further_processes_change_is_printed_again() {
         run.records[number].other_processes.extend(again);
     }
     let replaced = plain(&end(&run, &mut table, page));
-    let (_, rows) = replaced.split_once("measured again, in place of the rows above:\n").expect("a title");
+    let (_, rows) =
+        replaced.split_once("measured again; these results replace those above:\n").expect("a title");
     let marks = rows.lines().filter(|line| line.starts_with("? ")).count();
     assert_eq!(marks, 3, "{replaced}");
-    assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] applies to 3 cases"), "{replaced}");
+    assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] applies to 3 results"), "{replaced}");
 }
 
 /// Inputs of each size have figures of their own: the reason is the same.
@@ -385,10 +386,13 @@ fn a_reason_of_several_sizes_is_printed_once() {
     }
     let text = plain(&render(&run, Page::default()));
     let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
-    assert!(reasons.len() == 2 && reasons[0].contains("it takes 4.000 µs, and an empty launch"), "{text}");
+    assert!(
+        reasons.len() == 2 && reasons[0].contains("it takes 4.000 µs more than an empty launch"),
+        "{text}"
+    );
     assert!(
         text.contains(
-            "[1] applies to 2 cases; its figures are those of the first (--explain has those of each)\n"
+            "[1] applies to 2 results; its figures are those of the first (--csv and --markdown have those of each)\n"
         ),
         "{text}"
     );
@@ -399,7 +403,7 @@ fn a_reason_of_several_sizes_is_printed_once() {
 fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
     let mut run = small("clockwork");
     run.records.truncate(1);
-    run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.1, requested: 0.005 }]);
+    run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.04, requested: 0.005 }]);
     let note = |taken: usize, fixed: Option<usize>| {
         let mut run = run.clone();
         run.sampling.samples = fixed;
@@ -413,7 +417,7 @@ fn a_case_that_has_not_converged_says_what_ended_it_and_what_helps() {
     assert_eq!(note(100, None), "the time for samples ended before ± 0.50 % was reached: raise --max-time");
     assert_eq!(
         note(1 << 16, None),
-        "the limit of 65,536 samples came before ± 0.50 % was reached: ask for less, as by --precision 10%"
+        "the maximum of 65,536 samples came before ± 0.50 % was reached: ask for less, as by --precision 10%"
     );
-    assert_eq!(note(100, Some(200)), "the time limit came before ± 0.50 % was reached: raise --timeout");
+    assert_eq!(note(100, Some(200)), "the time limit ended before ± 0.50 % was reached: raise --timeout");
 }

@@ -40,7 +40,7 @@ const NOT_WITH_TUNE: [&str; 16] = [
 struct TuneArgs {
     /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
     ///
-    /// A variant that is slower by more than the equivalence margin leaves the race; one within it is a tie.
+    /// A variant that is slower than the fastest by more than 0.5 % (the equivalence margin) is dropped; within it, it is a tie.
     #[arg(
         long,
         hide_short_help = true,
@@ -114,8 +114,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     Ok(tuning.exit())
 }
 
-const NOTHING_TO_TUNE: &str =
-    "--tune: no selected benchmark has `tune(…)` in its attribute, such as `tune(BLOCK)`";
+const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark names parameters to tune: write `tune(BLOCK)` in the attribute of one whose parameter `BLOCK` has several values";
 
 /// A problem on a device, in one state of the cache.
 struct Problem {

@@ -23,15 +23,14 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
     for benchmark in &tuning.benchmarks {
         let TunedBenchmark { benchmark: name, device, cache, tuned_axes, problems, .. } = benchmark;
         let margin = format::plus_minus(tuning.method.equivalence_margin);
-        let rest =
-            format!(" on {device}, {cache}: {}, where {margin} does not matter", tuned_axes.join(", "));
+        let rest = format!(" on {device}, {cache}: {}; a tie is within {margin}", tuned_axes.join(", "));
         let mut text = heading(&printable(name), &printable(&rest), page);
         text.extend(problems.iter().map(|raced| problem(raced, page)));
         parts.push(text);
     }
     parts.push(paragraph(
         &format!(
-            "All intervals of a race are right together with a confidence of {}; a tie is within the margin, and undecided means that more time is needed.",
+            "{} simultaneous intervals; an undecided variant needs more time (--budget)",
             format::percent(1.0 - tuning.method.error)
         ),
         page,
@@ -81,7 +80,7 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
     }
     let count = |standing| Some(problem.of(standing).count()).filter(|count| *count > 0);
     if let Some(behind) = count(Standing::LeftBehind) {
-        remarks.push(format!("{behind} left behind: far slower when measured alone"));
+        remarks.push(format!("{behind} eliminated: far slower when measured alone"));
     }
     if let Some(missing) = count(Standing::NotMeasured) {
         let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };

@@ -26,7 +26,7 @@ pub(super) struct AbArgs {
     /// The earlier revision: a commit, a tag, a branch, or `.` for the working tree
     #[arg(value_name = "REV")]
     then: String,
-    /// The revision that is compared with it [default: `.`, the working tree with uncommitted changes]; name it before a FILTER
+    /// The revision that is compared with it [default: `.`, the working tree with uncommitted changes]; required before a FILTER
     #[arg(value_name = "REV2", default_value = ".", hide_default_value = true)]
     now: String,
     /// Run only benchmarks whose names contain one of these

@@ -72,7 +72,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
             dependency.insert("features", Array::from_iter([feature]).into());
         }
         manifest.table("dev-dependencies")?.insert(name, value(dependency));
-        changes.push(format!("{name} beside it"));
+        changes.push(format!("{name} with it"));
     }
     manifest.add_bench(bench)?;
     changes.push(format!("a bench target `{bench}`"));
@@ -83,7 +83,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
     }
     if manifest.leave_unoptimized() {
         changes.push(
-            "[profile.bench.package] entries that build the parts of gpubench which only print and store without optimisation, for a faster build"
+            "[profile.bench.package] entries for a faster build: no optimisation for the parts of gpubench that only print and store"
                 .to_owned(),
         );
     }

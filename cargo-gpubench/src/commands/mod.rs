@@ -43,9 +43,15 @@ pub(crate) enum Cargo {
                   A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run, the name \
                   of a baseline, or `last`. A file with a list of runs means all of them; FILE#2 is the second.\n\
                   A FILE `-` is standard output, which then carries nothing else.\n\
-                  Exit codes: 0 done, 1 a benchmark failed or is invalid, a result could not be judged, or results could not be \
-                  written, 2 wrong usage, 3 a regression or a slow GPU, 4 nothing matched, no stored run, or no GPU judged, 5 a \
-                  device is missing, 130 or 143 interrupted."
+                  \n\
+                  Exit codes:\n  \
+                  0              done\n  \
+                  1              a benchmark failed or is invalid, or a result could not be judged or written\n  \
+                  2              wrong usage\n  \
+                  3              a regression, or a slow GPU\n  \
+                  4              nothing matched, no stored run, or no GPU judged\n  \
+                  5              a device is missing\n  \
+                  129, 130, 143  interrupted by a signal"
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
@@ -131,7 +137,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
-            let last = || last_run(&stored, args).map_err(|error| error.within("the later run"));
+            let last = || last_run(&stored, args).map_err(|error| error.within("nothing to compare"));
             let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }

@@ -137,7 +137,9 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     let shown = folder.display();
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
-        CommandError::usage(format!("no history in {shown}: {error}. {make}. A filter goes after the folder"))
+        CommandError::usage(format!(
+            "no history in {shown}: {error}. {make}. If {shown} is a filter, give the folder before it"
+        ))
     })?;
     if history.is_empty() {
         history.faults.iter().for_each(|fault| output::warn(fault));

@@ -65,11 +65,11 @@ pub(super) struct MergeArgs {
 /// The differences that matter in a comparison.
 #[derive(Args)]
 pub(super) struct LimitArgs {
-    /// The equivalence margin: times that differ by less count as equal [default: as measured with, 0.5%]
+    /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
-    /// Exit with 3 if a result is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
-    /// more than processes of the same program differ
+    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: by more than
+    /// processes of the same program differ from each other
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }
@@ -89,7 +89,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Leave out results with other values of an argument than these, such as n=1024,4096
+    /// Take only results with these values of an argument, such as n=1024,4096, and those without this argument
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 
@@ -97,7 +97,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, help_heading = "Selection")]
     cache: Option<CacheStates>,
 
-    /// Take only results of these devices: numbers, names or UUIDs, separated by commas
+    /// Take only results of these devices: `0`, `cuda:0`, a kind such as `cuda`, or a UUID, separated by commas
     #[arg(long, help_heading = "Selection")]
     device: Option<String>,
 }
@@ -241,5 +241,6 @@ pub(super) fn merge(
         join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
     results.write(&run)?;
+    results.name_files();
     Ok(if missing.is_none() { exit } else { Exit::Failed })
 }

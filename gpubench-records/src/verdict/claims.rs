@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changes 8 MiB of \
-             it, whatever the memory holds before (a byte counts once, however often it is read or written): does the kernel run \
+             it, tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
              over the whole buffer, and is the count right?"
         );
     }

@@ -38,7 +38,7 @@ gpubench_stats::stored! {
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
-            "outputs never written: it declares {declared} {}, and a launch changes no byte, whatever the memory holds before: did the \
+            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, tried with different contents: did the \
              kernel run, on the declared buffers?{}",
             if *.may_be_read { "moved" } else { "written" },
             if *.may_be_read { " If it only reads, declare `reads` in place of `bytes`" } else { "" }
@@ -59,7 +59,7 @@ gpubench_stats::stored! {
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
         #[error(
-            "faster on used inputs: a launch on fresh inputs takes {}, and the next one on the same inputs {}: if it changes an input \
+            "faster on used inputs: timed alone, a launch on fresh inputs takes {}, and the next one on the same inputs {}: if it changes an input \
              `x`, add `restore = [x]`, which copies it back before each sample, or a `reset`; if it changes none, measure again",
             .0.fresh,
             .0.used
@@ -67,14 +67,14 @@ gpubench_stats::stored! {
         FasterOnUsedInputs(Reuse),
         /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
         #[error(
-            "outputs: the check passes for the first launch on its inputs and fails for a later one ({0}), although device memory was \
-             the same: in `reset`, put back what the launch function keeps on the host"
+            "outputs: the check passes for the first launch and fails for a later one ({0}), although device memory was \
+             put back in between: in `reset`, put back what the launch function keeps on the host"
         )]
         LaterOutputsFail(Failure),
         /// `setup` failed when it was called again after the samples.
         #[error(
             "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked ({0}): let `setup` \
-             make the same inputs each time"
+             succeed each time, with the same inputs"
         )]
         SetupNotRepeatable(Failure),
         /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
@@ -90,11 +90,11 @@ gpubench_stats::stored! {
         },
         /// The launch declares work, and takes no longer than an empty launch.
         #[error(
-            "no work left: it takes {time}, and an empty launch {empty}: the compiler may have removed the work (pass inputs and \
+            "no work left: it takes {time} more than an empty launch ({empty}): the compiler may have removed the work (pass inputs and \
              results through `std::hint::black_box` in `stream.run`), or the case is too small"
         )]
         NoLongerThanEmpty {
-            /// Its time.
+            /// Its time, from which that of an empty launch is subtracted.
             time: Nanoseconds,
             /// The time of an empty launch.
             empty: Nanoseconds,
@@ -151,8 +151,8 @@ gpubench_stats::stored! {
         },
         /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
         #[error(
-            "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out: \
-             measure while they rest, or raise --max-time"
+            "interrupted: other programs used the CPU during {interrupted} of {samples} samples, too many to leave out: \
+             stop these programs, or raise --max-time for more samples"
         )]
         Interrupted {
             /// The number of samples that were interrupted.
@@ -175,19 +175,19 @@ gpubench_stats::stored! {
         },
         /// The two methods of timing a launch give two times.
         #[error(
-            "methods disagree: {time}, and {cross_check} according to a second clock: rely on neither, measure again without other \
+            "methods disagree: {time}, and {cross_check} according to the cross-check: rely on neither: measure again without other \
              programs, or do more work per launch"
         )]
         MethodsDisagree {
             /// The median of the samples.
             time: Nanoseconds,
-            /// The time according to the second clock.
+            /// The time according to the second method.
             cross_check: Nanoseconds,
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
             "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's \
-             frequency may have changed in between: measure again with --lock-clocks; if it stays, later launches do other work",
+             frequency may have changed in between: measure again with --lock-clocks; if they still disagree, later launches do other work",
             .slowdown.map_or_else(String::new, |slowdown| format!(", of which tracing adds {slowdown}"))
         )]
         CuptiDisagrees {
@@ -212,10 +212,10 @@ gpubench_stats::stored! {
         },
         /// Other operations were executed than the launch declares.
         #[error(
-            "flops mismatch: it declares {}, and {} were executed in its data type according to the GPU's counters: does a fused \
-             multiply-add count as 2, and does the kernel run over its whole length?",
+            "flops mismatch: it declares {}, and {} were executed in its data type according to the GPU's counters: {}",
             format::operations(*.declared),
-            format::operations(*.counted)
+            format::operations(*.counted),
+            if .counted > .declared { "count a fused multiply-add as 2" } else { "does the kernel process all of its input?" }
         )]
         FlopsMismatch {
             /// The operations that it declares.
@@ -249,13 +249,13 @@ gpubench_stats::stored! {
             throttle_reasons: Vec<String>,
         },
         /// Other processes had work on the device.
-        #[error("other processes: {count} had work on the device")]
+        #[error("other processes: {} used the device during sampling: stop them, and measure again", format::counted(*.count as usize, "process"))]
         OtherProcesses {
             /// The number of them.
             count: u32,
         },
         /// The time is at or below zero, or less than the timer can resolve.
-        #[error("below resolution: the timer resolves {resolution}: do more work per launch")]
+        #[error("below resolution: the time is below one step of the timer, {resolution}: do more work per launch")]
         BelowResolution {
             /// The timer's resolution.
             resolution: Nanoseconds,
@@ -342,7 +342,7 @@ fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> Stri
     let hint = if counted > declared {
         "is something not declared, or is the same data fetched from memory several times?"
     } else {
-        "does the kernel run over its whole length, and is nothing counted twice?"
+        "does the kernel process all of its input, or is something counted twice?"
     };
     let stays = if min_traffic < declared {
         format!(" (of which {min_traffic} cannot stay in the L2)")
@@ -365,8 +365,8 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
         DeclaredBytes::Moved => ("moved", "is something counted twice?"),
     };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changes {changed} of \
-         it, whatever the memory holds before (a byte counts once, however often it is read or written): {hint}"
+        "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changed {changed} of \
+         it, tried with different contents (a byte counts once, however often it is read or written): {hint}"
     )
 }
 
@@ -374,7 +374,7 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
 fn impossible(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let (measured_peak, even) = if *measured {
-        ("measured peak", format!(" ({} even at ten times that peak)", *least_time / 10.0))
+        ("measured peak", format!(" ({} even if that is ten times too low)", *least_time / 10.0))
     } else {
         ("peak", String::new())
     };

@@ -3,7 +3,7 @@
 //! The logarithm of a median time is the centre of its case, plus effects of the host, the GPU and the process on the roof that
 //! binds the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature: the question is not whether an effect
 //! is zero, but whether the GPU belongs to the others. `effects` pools cases and processes; here each GPU is compared with the
-//! others by Student's t, and slow ones are found at a false discovery rate. `docs/fleet.md` has the reasons.
+//! others by Student's t, and slow ones are found at a false discovery rate. `docs/contributing/statistics.md` has the reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 

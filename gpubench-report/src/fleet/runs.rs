@@ -130,7 +130,10 @@ impl FleetRun {
             match info.text(UUID) {
                 _ if records.is_empty() => {}
                 None => {
-                    let why = format!("{} has no UUID, which tells GPUs apart: left out", info.device);
+                    let why = format!(
+                        "{} has no UUID and cannot be told from other GPUs: left out, give runs measured on GPUs",
+                        info.device
+                    );
                     missing.push((why, None));
                 }
                 Some(uuid) => {

@@ -19,12 +19,12 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
     let mut text = String::new();
     if report.groups.is_empty() {
-        let why = if report.missing.is_empty() {
-            " have no selected result of a GPU: give runs measured on GPUs"
-        } else {
-            ""
+        let why = match report {
+            FleetReport { files: 0, .. } => "no run file found: give the files that `cargo bench -- --json FILE` wrote, or a folder of them".to_owned(),
+            _ if report.missing.is_empty() => format!("{read} without a selected result of a GPU"),
+            _ => read.clone(),
         };
-        text += &heading("no GPU can be judged", &format!(": {read}{why}"), page);
+        text += &heading("no GPU can be judged", &format!(": {why}"), page);
     }
     let section = |title: &str, body: &str| match body {
         "" => String::new(),
@@ -40,9 +40,12 @@ pub fn render(report: &FleetReport, page: Page) -> String {
         text += &section("not enough data", &listed(lacks(group), page));
     }
     let missing = report.missing.iter().map(|sentence| format!("  {sentence}\n"));
-    text += &section("missing", &listed(missing, page));
+    text += &section("left out", &listed(missing, page));
+    if report.groups.is_empty() {
+        return text;
+    }
     let rules = format!(
-        "\n{read}. Slow: by at least {}, and unlike the other GPUs; on average {} of those called slow may be wrong",
+        "\n{read}. Slow: by at least {}, and unlike the other GPUs; false discovery rate {}",
         percent(report.least),
         percent(report.false_discoveries)
     );
@@ -59,7 +62,7 @@ fn answer(group: &FleetGroup, page: Page) -> String {
         1 => format!("1 of {all} {model} is slow"),
         slow => format!("{slow} of {all} {model} are slow"),
     };
-    let fake = if group.fake { " (FAKE: stand-ins for tests, whose times are made up)" } else { "" };
+    let fake = if group.fake { " (FAKE: a fake driver for tests, whose times are invented)" } else { "" };
     let cases = group.roofs.iter().map(|of| of.cases.len()).sum();
     let (hosts, cases) = (counted(group.hosts.len(), "host"), counted(cases, "case"));
     let size = format!(" ({hosts}, {cases}, {})", plain(&group.build));

@@ -47,7 +47,10 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
         Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, times, result }
     });
     let margin = format::plus_minus(check.equivalence_margin);
-    let title = format!("Against baseline {}, where {margin} does not matter", plain(&check.baseline));
+    let title = format!(
+        "Against baseline {}, where a change within {margin} counts as the same",
+        plain(&check.baseline)
+    );
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
     let others: Vec<String> = others.collect();

@@ -24,8 +24,8 @@ type Column = (&'static str, bool, Cell);
 /// The columns after the name, of which the page has those that have a figure.
 const COLUMNS: [Column; 7] = [
     ("time", false, |_, it| Some((format::time(it.median()), it.median().as_f64()))),
-    ("95 % interval", true, |_, it| {
-        let half = it.samples.time.known_half_width();
+    ("95 % interval", true, |record, _| {
+        let half = record.half_width();
         Some((format::plus_minus(half), half))
     }),
     ("GB/s", true, |_, it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),

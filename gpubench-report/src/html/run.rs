@@ -18,7 +18,7 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
         @for info in &run.devices {
             p.device {
                 b { (plain(&info.device)) } ": " (plain(&info.name))
-                @if info.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
+                @if info.fake { " " strong.bad { "FAKE: a fake driver for tests. Its times are invented" } }
             }
         }
         p.soft { (plain(remarks::summary(run).trim())) }

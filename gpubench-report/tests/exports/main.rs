@@ -115,7 +115,8 @@ fn a_gate_is_in_what_others_read() {
         assert_snapshot!(format!("gated-{}", format.name), exported(format, &run));
     }
     let page = exported(HTML, &run);
-    for told in ["gate failed: 1 case not comparable", "gate failed: 1 case of the baseline not measured"] {
+    for told in ["gate failed: 1 result not comparable", "gate failed: 1 result of the baseline not measured"]
+    {
         assert!(page.contains(told), "{told}");
     }
     let ungated = Run { regression_threshold: None, ..run.clone() };
@@ -205,14 +206,14 @@ fn gated() -> Run {
     run
 }
 
-/// The page on the command line lists the formats as the help does.
+/// The page on files lists the formats as the help does.
 #[test]
 fn the_formats_are_documented() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/command-line.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/files.md");
     let page = fs::read_to_string(page).expect("it is there");
     for format in FORMATS {
-        let row = format!("--{}` | {} |", format.name, format.description);
-        assert!(page.contains(&row), "docs/command-line.md lacks {row}");
+        let row = format!("--{} <FILE>` | {} |", format.name, format.description);
+        assert!(page.contains(&row), "docs/book/files.md lacks {row}");
     }
 }
 

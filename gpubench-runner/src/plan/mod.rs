@@ -225,8 +225,8 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
 pub enum PlanError {
     /// No annotated function is linked.
     #[error(
-        "this program has no benchmarks. A crate whose benchmarks are to run must be named, so that it is linked: \
-         gpubench::main!(my_kernels)"
+        "this program has no benchmarks: annotate a function with `#[gpu_bench]`, or name the crate that has benchmarks: \
+         `gpubench::main!(my_kernels)`"
     )]
     Empty,
     /// Filters, skips or devices leave nothing.

@@ -67,9 +67,9 @@ impl ResumedRecords {
         }
         if let Some((case, with)) = others.iter().min() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
-            let (cases, cache) = (format::counted(others.len(), "case"), case.cache);
+            let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "it has {cases} more, such as {name} {cache}, which are not selected now: they stay in that run alone"
+                "it also has {cases}, such as {name} {cache}, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)"
             ));
         }
         resumed

@@ -70,13 +70,13 @@ pub(crate) enum WorkerExit {
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It did not open its device in time, and was killed.
-    #[error("took longer than {} s over its device, and was killed", .0.as_secs_f64())]
+    #[error("took longer than {} s to open its device, and was killed", .0.as_secs_f64())]
     OpenTimedOut(Duration),
     /// It sent an invalid reply.
-    #[error("the process said what is no reply: {0}")]
+    #[error("the process sent an invalid reply: {0}")]
     InvalidReply(io::Error),
     /// It was killed and does not exit.
-    #[error("the process was killed and does not end: the driver may hold it")]
+    #[error("the process was killed and has not ended: the driver may hold it")]
     StillRunning,
     /// The user asked to stop.
     #[error("interrupted")]
@@ -99,7 +99,9 @@ impl LostWorker {
 
     /// Returns the failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
-        let mut failure = Failure::new(Stage::Worker, &self.exit);
+        let is_crash = matches!(self.exit, WorkerExit::Exited(status) if children::is_crash(status));
+        let remedy = if is_crash { ": a debugger shows the place, with --in-process" } else { "" };
+        let mut failure = Failure::new(Stage::Worker, format_args!("{}{remedy}", self.exit));
         failure.step = self.step;
         failure
     }

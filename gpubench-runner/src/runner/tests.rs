@@ -333,11 +333,11 @@ fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
     assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
     let done = measured(&plan, &[Fault::EndsOver("fake"), Fault::EndsOver("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
-    assert_eq!(said, "device `fake`: the process was ended by signal SIGKILL");
+    assert_eq!(said, "device `fake`: the process was ended by SIGKILL");
     assert_eq!(done.script.asked.len(), 2);
     let done = measured(&plan, &[Fault::EndsOpening("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
-    assert_eq!(said, "device `fake`: took longer than 60 s over its device, and was killed");
+    assert_eq!(said, "device `fake`: took longer than 60 s to open its device, and was killed");
     assert_eq!(done.script.asked.len(), 1, "it would take its limit twice");
 }
 

@@ -78,13 +78,13 @@ pub struct Settings {
     #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
-    /// Measure on 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU) or all; a list has commas
+    /// Measure on these devices: 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU) or all, separated by commas
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
     /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
     ///
-    /// 3/8 is the third of eight shares. `split`: the share of this task, which Slurm numbers. `replicate`: every task measures all cases, on
+    /// 3/8 is the third of eight shares. `split`: the share that has the number of this Slurm task. `replicate`: every task measures all cases, on
     /// its own GPUs. `none`: all cases on all GPUs, whatever Slurm says.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
@@ -93,7 +93,7 @@ pub struct Settings {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
-    /// Sample until `± %` is this small [default: 0.5%, on a CPU 2%]
+    /// Sample until `± %` is this small, or one step of the timer [default: 0.5%, on a CPU 2%]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<Percent>,
 
@@ -171,7 +171,7 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// PERCENT may be `noise`: slower by more than the runs of the baseline differ. Exit with 1 if the samples of a case cannot tell.
+    /// `noise` as PERCENT is the difference between the runs of the baseline. Exit with 1 if a case has too much noise to decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 

@@ -66,7 +66,9 @@ impl Settings {
             }
         }
         if let Some(name) = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)) {
-            return Err(format!("--save-baseline `{name}`: `last` and numbers name runs; give another name"));
+            return Err(format!(
+                "--save-baseline `{name}`: no baseline can be called `last` or a number, which mean stored runs: give another name"
+            ));
         }
         let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
         refuse(is_nameless, "--compare-with: give the name of a benchmark")?;
@@ -162,7 +164,7 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &OPERATIONS,
-            "a data type takes GFLOP/s, TFLOP/s or PFLOP/s, above 0; a bandwidth is called memory, l2, h2d, d2h or p2p",
+            "bandwidths are called memory, l2, h2d, d2h and p2p; any other name is a data type, whose peak is above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
         ),
         _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };
@@ -210,11 +212,11 @@ mod tests {
             (Settings { baseline: some(".."), ..usual() }, "--baseline `..`: give a name, or a path"),
             (
                 Settings { save_baseline: some("last"), ..usual() },
-                "--save-baseline `last`: `last` and numbers name runs",
+                "--save-baseline `last`: no baseline can be called `last` or a number",
             ),
             (
                 Settings { save_baseline: some("12"), ..usual() },
-                "--save-baseline `12`: `last` and numbers name runs",
+                "--save-baseline `12`: no baseline can be called `last` or a number",
             ),
             (
                 Settings { fail_on_regression: Some(Threshold::Noise), ..usual() },

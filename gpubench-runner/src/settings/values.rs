@@ -218,8 +218,8 @@ impl FromStr for ShareChoice {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give SHARE/SHARES, such as 1/2 or 2/2; or `split` or `replicate`, \
-                     where a scheduler numbers the tasks; or `none`";
+        let wrong = "give SHARE/SHARES, the first at most the second, such as 1/2 or 2/2; `split` or \
+                     `replicate`, whose numbers come from a scheduler; or `none`";
         let mode = |text: &str| match text {
             "replicate" => Some(ShareMode::Replicate),
             "split" => Some(ShareMode::Split),

@@ -9,7 +9,7 @@ use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::{select, settings::Settings};
 use gpubench_records::exit::Exit;
 use gpubench_records::text::printable;
-use gpubench_runtime::{JobStatus, device::Available, registry};
+use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
 use serde_json::json;
 
@@ -54,11 +54,13 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(text(&planner.share.narrow(plan), format))
+    let is_ignored =
+        |job: &Job| entries.iter().any(|entry| entry.options.ignore && entry.path() == job.benchmark);
+    Ok(text(&planner.share.narrow(plan), format, is_ignored))
 }
 
 /// Writes one line for each job of `plan`.
-fn text(plan: &Plan, format: TextFormat) -> String {
+fn text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for (job, status) in &plan.jobs {
@@ -67,9 +69,8 @@ fn text(plan: &Plan, format: TextFormat) -> String {
             (TextFormat::Pretty, JobStatus::Skipped(why)) => {
                 writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
             }
-            (TextFormat::Pretty | TextFormat::Terse, _) => {
-                writeln!(text, "{name}: benchmark")
-            }
+            (TextFormat::Pretty, _) if is_ignored(job) => writeln!(text, "{name}: benchmark (ignored)"),
+            (TextFormat::Pretty | TextFormat::Terse, _) => writeln!(text, "{name}: benchmark"),
             (TextFormat::Json, _) => {
                 let (name, device, caches) = (json!(job.to_string()), json!(job.device), json!(job.caches));
                 let skipped = match status {
@@ -84,7 +85,7 @@ fn text(plan: &Plan, format: TextFormat) -> String {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, results) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "result"));
-        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (hot and cold are two)");
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (hot and cold count separately)");
     }
     text
 }

@@ -88,8 +88,8 @@ impl<'a> Prepared<'a> {
     /// Returns a sentence if no case is this task's.
     pub(super) fn empty_share(&self) -> Option<String> {
         let task = self.setup.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
-        let cases = counted(task.cases.unwrap_or_default(), "case");
-        Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
+        let cases = counted(task.cases.unwrap_or_default(), "result");
+        Some(format!("share {}/{}: no result is left for this task ({cases} in all)", task.number, task.of))
     }
 
     /// Measures the plan until it is done or a signal comes. Samples are dropped once they are in a file, if `drops_samples` and nothing

@@ -87,7 +87,7 @@ impl<'a> Planner<'a> {
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
             let benchmarks = match planned.absent.len() {
                 1 => "this benchmark needs one".to_owned(),
-                number => format!("these {number} benchmarks need one"),
+                number => format!("the {number} selected benchmarks need one"),
             };
             let message = format!("{why}; {benchmarks}: `cargo gpubench doctor` says what is missing");
             return Err(SuiteError::new(message, super::Exit::NoDevice));

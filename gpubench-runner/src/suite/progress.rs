@@ -113,7 +113,7 @@ impl RunEvents for Progress<'_> {
                 self.line.add_total(plan.cases());
                 if !std::mem::replace(&mut self.is_again, true) && !self.is_quiet {
                     let seem = if plan.cases() == 1 { "seems" } else { "seem" };
-                    let cases = format::counted(plan.cases(), "case");
+                    let cases = format::counted(plan.cases(), "result");
                     self.say(&format!("measuring {cases} again, which {seem} slower than the baseline"));
                 }
             }

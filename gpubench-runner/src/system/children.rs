@@ -7,7 +7,9 @@ use std::sync::{Arc, Once};
 use std::{env, io, os::fd::OwnedFd};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
+use signal_hook::consts::{
+    SIGABRT, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGSEGV, SIGTERM,
+};
 
 use super::stopping::is_ignored;
 
@@ -89,10 +91,17 @@ pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Describes the exit of a process.
 pub(crate) fn describe_exit(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("the process was ended by signal {}", signal_name(signal)),
+        (Some(signal), _) => {
+            format!("the process was ended by {}", signal_name(signal))
+        }
         (None, Some(code)) => format!("the process exited with code {code}"),
         (None, None) => "the process ended".to_owned(),
     }
+}
+
+/// Returns true if the process crashed: a debugger shows where.
+pub(crate) fn is_crash(status: ExitStatus) -> bool {
+    status.signal().is_some_and(|signal| [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal))
 }
 
 fn signal_name(signal: i32) -> String {

@@ -86,8 +86,10 @@ fn reasons(run: &Run) -> String {
 /// The cases of a run that was compared with a baseline.
 fn checked(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
-    let mut text =
-        format!("**Against baseline {}**, where {band} does not matter\n\n", escaped(&check.baseline));
+    let mut text = format!(
+        "**Against baseline {}**, where a change within {band} counts as the same\n\n",
+        escaped(&check.baseline)
+    );
     text += &row(["case", "cache", "time", "was", "change", "answer"]);
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {

@@ -26,7 +26,7 @@ impl Format {
     /// JSON, which [`Run::parse`] reads again.
     pub const JSON: Self = Self {
         name: "json",
-        description: "Write everything, raw samples too, as JSON, which is read again as a stored run",
+        description: "Write everything, raw samples too, as JSON, which can be given as a RUN",
         write: |run, out| run.write(out),
     };
     /// CSV with a line for each result.

@@ -64,8 +64,8 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     _ = target.run(&["told", "compared::plain", "--save-baseline", "main"], &[]).with_code(0);
     let same = target.run(&gate, &[]).with_code(0);
     let row = "compared::told[n=10]  hot   320.0 µs  was 320.0 µs  +0.00 %  (-1.97 to +2.01 %)";
-    same.shows(&format!("{row}  undecided: two processes of one program may differ by this"));
-    same.shows("4 rows: two processes of one program may differ by 2.00 %");
+    same.shows(&format!("{row}  undecided: two runs can differ that much"));
+    same.shows("4 results: without --runs 5 on both sides, two runs are assumed to differ by up to 2.00 %");
     same.shows("0 regressions of 5.00 % or more");
 
     let slower = target.run(&gate, &[("SUITE_TIME", "106")]).with_code(3);
@@ -108,7 +108,7 @@ fn other_work_is_not_comparable() {
     let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(1);
     ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
     ended.shows("0 regressions of 5.00 % or more");
-    ended.shows("gate failed: 4 cases not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
+    ended.shows("gate failed: 4 results not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
     // Without a gate it is told, and no more.
     _ = target.run(&gate[..3], &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
 }
@@ -146,7 +146,7 @@ fn each_difference_that_matters_is_told() {
     // These are told, and compared all the same.
     let (shown, found) = against("{\"bytes\":32768}", "{\"bytes\":65536}");
     assert!(matches!(found, Finding::Compared { answer: Answer::Undecided, .. }), "{found:?}");
-    assert!(shown.contains("not as it was then: another cache"), "{shown}");
+    assert!(shown.contains("changed since the baseline: another cache"), "{shown}");
     let (_, found) = against("\"opt_level\":\"", "\"opt_level\":\"another ");
     assert!(matches!(found, Finding::Compared { .. }), "the host is not measured: {found:?}");
     // What one side alone tells is told too.
@@ -154,7 +154,7 @@ fn each_difference_that_matters_is_told() {
         "{\"name\":\"hands\"",
         "{\"name\":\"clocks\",\"value\":{\"text\":\"locked\"}},{\"name\":\"hands\"",
     );
-    assert!(shown.contains("not as it was then: clocks locked then, not told now"), "{shown}");
+    assert!(shown.contains("changed since the baseline: clocks locked then, not told now"), "{shown}");
     // Nor is what did not hold then.
     let (_, found) = against("\"state\":\"valid\"", "\"state\":\"invalid\"");
     assert_eq!(found, Finding::NoTime("invalid then".to_owned()));
@@ -184,7 +184,7 @@ fn what_is_new_and_what_is_missing_is_told() {
     // With a gate, that is no success.
     let gate = ["--baseline", "main", "--fail-on-regression", "5%"];
     let ended = target.run(&[&["told", "--cache", "hot"], &gate[..]].concat(), &[]).with_code(1);
-    ended.shows("gate failed: 2 cases of the baseline not measured");
+    ended.shows("gate failed: 2 results of the baseline not measured");
     // Nor is it that nothing is in both.
     let ended = target.run(&[&["placed"], &gate[..]].concat(), &[]).with_code(1);
     ended.shows("0 regressions of 5.00 % or more");
@@ -282,8 +282,8 @@ fn what_seems_slower_is_measured_again_before_it_is_a_regression() {
     let rows: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("  told[n=10]  hot")).collect();
     let [first, last] = rows[..] else { panic!("two rows: {ended}") };
     assert!(first.contains("352.0   µs") && last.contains("3: 323.2 µs to 352.0 µs"), "{ended}");
-    ended.shows("measured again, in place of the rows above:");
-    assert_eq!(ended.stderr, "measuring 1 case again, which seems slower than the baseline\n");
+    ended.shows("measured again; these results replace those above:");
+    assert_eq!(ended.stderr, "measuring 1 result again, which seems slower than the baseline\n");
     let [record] = &run.records[..] else { panic!("one row: {run:?}") };
     assert_eq!((record.remeasured, record.other_processes.len()), (2, 2), "nothing is lost");
 
@@ -305,7 +305,7 @@ fn what_processes_differ_by_is_noise() {
     assert_eq!(ended.stderr, "saved 1 result as baseline `main`\n");
     ended.shows("processes medians of 5 processes: 320.0 µs to 332.8 µs; the middle one is shown");
     // The row itself says so too.
-    let row = ended.stdout.lines().find(|line| line.starts_with("  told[n=10]  hot  326.4   µs  0.01"));
+    let row = ended.stdout.lines().find(|line| line.starts_with("  told[n=10]  hot  326.4   µs  4.71"));
     assert!(row.is_some_and(|row| row.contains("5: 320.0 µs to 332.8 µs")), "{ended}");
     let [record] = &run.records[..] else { panic!("one case: {run:?}") };
     assert_eq!(record.measurement.as_ref().expect("a number").median().0, 326_400.0);
@@ -328,13 +328,13 @@ fn what_processes_differ_by_is_noise() {
 
     // Nor is it what another device's processes differ by.
     let elsewhere = target.run(&gate, &[("SUITE_TIME", "125"), ("CLOCKWORK_UUID", "another")]).with_code(1);
-    elsewhere.shows("gate failed: 1 case whose noise is unknown");
-    elsewhere.shows("not as it was then: another device of its kind");
+    elsewhere.shows("gate failed: 1 result whose noise is unknown");
+    elsewhere.shows("changed since the baseline: another device of its kind");
     // Of one process then and one now nobody knows.
     _ = target.run(&["told[n=10]", "--cache", "hot", "--save-baseline", "one"], &[]).with_code(0);
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "one", "--fail-on-regression", "noise"];
     let unknown = target.run(&gate, &[]).with_code(1);
-    unknown.shows("gate failed: 1 case whose noise is unknown");
+    unknown.shows("gate failed: 1 result whose noise is unknown");
     // What seems slower is measured again, after which it is.
     target.run(&gate, &[("SUITE_TIME", "125")]).with_code(3).shows("slower, measured again 8 times");
     target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("give a whole number from 1 to 10000");
@@ -348,7 +348,7 @@ fn a_stored_run_of_several_processes_is_what_the_suite_showed() {
     let runs = target.path("runs");
     let each = [("SUITE_PROCESSES", text(folder.path())), ("GPUBENCH_RUNS_DIR", text(&runs))];
     let ended = target.run(&["told", "--cache", "hot", "--runs", "3"], &each).with_code(0);
-    ended.shows("2 cases: 2 valid");
+    ended.shows("2 results: 2 valid");
     let mut kept = fs::read_dir(&runs).expect("it is there").flatten();
     let records = kept.next().expect("a run").path().join("records.jsonl");
     let stored = gpubench_report::stored_runs::load(&records).expect("it can be read");

@@ -36,7 +36,7 @@ fn every_answer_comes_out() {
     let (ended, run) =
         clocked(&["longer", "blocks", "placed", "--compare-with", "compared::plain[n=10]", "--quick"]);
     insta::assert_snapshot!(block(&ended.with_code(0).stdout), @"
-     compared::plain, answers at 99 %, where ± 0.50 % does not matter
+     compared::plain, 99 % intervals; a change within ± 0.50 % counts as the same
       longer[n=1]              hot   32.64 µs  against 320.0 µs  -89.80 %  (-89.81 to -89.79 %)  faster than plain[n=10]
       longer[n=1]              cold  32.64 µs  against 320.0 µs  -89.80 %  (-89.81 to -89.79 %)  faster than plain[n=10]
       longer[n=10]             hot   326.4 µs  against 320.0 µs   +2.00 %    (+1.99 to +2.01 %)  slower than plain[n=10]
@@ -127,8 +127,7 @@ fn a_number_of_samples_is_what_it_says() {
             assert_eq!(record.measurement.as_ref().expect("a number").samples.event_times.len(), wanted);
         }
         // A single round tells why it has no difference.
-        let words =
-            "?    undecided against plain[n=10] (fewer than 4 rounds have no interval: take more samples)";
+        let words = "?    undecided against plain[n=10] (too few samples for an interval: take more)";
         assert_eq!(ended.stdout.contains(words), wanted == 1, "{ended}");
         let answer = comparison(&run, "compared::longer[n=10] hot").answer;
         assert_eq!(answer, if wanted == 1 { Answer::Undecided } else { Answer::Slower }, "{wanted}");
@@ -169,7 +168,7 @@ fn slower_than_it_may_be_is_a_regression() {
         ["longer", "--compare-with", "compared::plain", "--samples", "1", "--fail-on-regression", "50%"];
     let unknown = ended(&arguments).with_code(1);
     unknown.shows("0 regressions of 50.0 % or more");
-    unknown.shows("gate failed: 4 cases without an interval of the difference");
+    unknown.shows("gate failed: 4 results without an interval of the difference");
     gated("2.1%").with_code(0).shows("0 regressions of 2.10 % or more");
     gated("noise").with_code(3).shows("2 regressions beyond noise");
     // Faster is none.

@@ -194,7 +194,7 @@ fn cargo_bench_hands_its_flags_to_the_suite() {
     let flags = ["--profile=dev", "--features=bench", "--", "--quick", "--device=host", "ask_cuda"];
     let benched = cargo(&shared_target(), "bench", &flags, &[REQUIREMENT, ("GPUBENCH_RUNS_DIR", "none")]);
     let shown = String::from_utf8(benched.stdout.clone()).expect("a suite writes UTF-8");
-    assert!(benched.status.success() && shown.contains("1 case: "), "{shown}{}", told(&benched));
+    assert!(benched.status.success() && shown.contains("1 result: "), "{shown}{}", told(&benched));
     assert!(!shown.contains("running 0 tests"), "{shown}");
 }
 

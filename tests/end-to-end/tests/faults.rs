@@ -80,13 +80,13 @@ const LOSSES: [Fault; 9] = [
     (
         "`abort` in a launch",
         "aborts_when_hot hot",
-        &["worker (first launches of the warm-up): ", "ended by signal SIGABRT"],
+        &["worker (first launches of the warm-up): ", "ended by SIGABRT"],
     ),
-    ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
+    ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by SIGABRT"]),
     ("`exit(0)` in a launch", "exits hot", &["worker (checked launch): ", "exited with code 0"]),
-    (FORKS, "forks hot", &["worker (", "the process was ended by signal SIGKILL"]),
-    ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by signal SIGSEGV"]),
-    ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
+    (FORKS, "forks hot", &["worker (", "the process was ended by SIGKILL"]),
+    ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by SIGSEGV"]),
+    ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by SIGABRT"]),
     (
         "a launch that never ends",
         "never_ends hot",
@@ -128,7 +128,7 @@ fn every_fault_has_its_row_and_the_rest_is_measured() {
     }
     let kept = record(&run, &format!("faults::{KEPT}"));
     let [Reason::FailedAfterwards(failure)] = &kept.verdict.reasons[..] else { panic!("{:?}", kept.verdict) };
-    assert!(failure.to_string().contains("ended by signal SIGABRT"), "{failure}");
+    assert!(failure.to_string().contains("ended by SIGABRT"), "{failure}");
     assert_eq!(kept.measurement.as_ref().map(|measured| measured.median().0), Some(3_200.0));
     let expected: HashSet<String> = FAILURES
         .iter()
@@ -140,7 +140,7 @@ fn every_fault_has_its_row_and_the_rest_is_measured() {
         .collect();
     assert_eq!(cases(&run).into_iter().collect::<HashSet<_>>(), expected);
     assert_eq!(run.records.len(), expected.len());
-    ended.shows("28 cases: 4 valid, 0 suspect, 24 invalid");
+    ended.shows("28 results: 4 valid, 0 suspect, 24 invalid");
     for (fault, case, _) in FAILURES.iter().chain(&LOSSES) {
         // The last of several cases is on the page. The copy ends its worker at any step.
         if *fault != FORKS
@@ -188,8 +188,8 @@ fn a_forked_copy_launches_nothing() {
     let told =
         "a launch forked this process and returned in both: have the copy end or become another program";
     assert!(ended.stderr.contains(told), "{ended}");
-    assert!(reason(&run, "faults::forks hot").contains("ended by signal SIGKILL"));
-    row(here!(), FORKS, "its process is ended by signal SIGKILL, and standard error names the fork", OTHERS);
+    assert!(reason(&run, "faults::forks hot").contains("ended by SIGKILL"));
+    row(here!(), FORKS, "its process is ended by SIGKILL, and standard error names the fork", OTHERS);
     is_measured(&run, "faults::good hot");
 }
 
@@ -214,7 +214,7 @@ const PRINTING: [&str; 8] = ["args", "condition", "setup", "counts", "launch", "
 fn what_is_printed_goes_to_standard_error() {
     let ended = prints(&["good", "--quick", "--device", "clockwork"]);
     prints_to_standard_error_only(&ended);
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    ended.shows("2 results: 2 valid, 0 suspect, 0 invalid");
     row(here!(), "printing from everywhere", "measured; what was printed is on standard error", OTHERS);
 }
 
@@ -222,7 +222,7 @@ fn what_is_printed_goes_to_standard_error() {
 fn so_it_does_in_process() {
     let ended = prints(&["good", "--quick", "--device", "clockwork", "--in-process"]);
     prints_to_standard_error_only(&ended);
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    ended.shows("2 results: 2 valid, 0 suspect, 0 invalid");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn ten_thousand_failing_cases_are_ten_thousand_rows() {
         "faults::one_of_many_fails[n=9998] hot",
         "invalid: launch (checked launch): 9998 is even",
     );
-    ended.shows("10000 cases: 0 valid, 0 suspect, 10000 invalid");
+    ended.shows("10000 results: 0 valid, 0 suspect, 10000 invalid");
     assert!(took < Duration::from_secs(60), "{took:?}");
     row(here!(), "10,000 failing cases", "a row each, in less than a minute and 512 MiB", "–");
 }

@@ -42,7 +42,7 @@ fn step(folder: &Path, cases: usize, arguments: &[&str]) -> Cost {
     let shown = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{said}");
     // Short launches of a clock in coarse steps are not all valid.
-    let totals = shown.contains(&format!("{cases} cases: ")) && shown.contains(", 0 invalid, in ");
+    let totals = shown.contains(&format!("{cases} results: ")) && shown.contains(", 0 invalid, in ");
     assert!(
         totals || shown.lines().count() == cases,
         "{arguments:?}: {}",

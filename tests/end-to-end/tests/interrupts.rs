@@ -88,7 +88,7 @@ impl Waiting {
         let (ended, folder) = self.end();
         let ended = ended.with_code(code);
         are_gone(&processes);
-        ended.shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+        ended.shows("1 result (2 more were planned): 1 valid, 0 suspect, 0 invalid");
         assert!(ended.stderr.contains("error: interrupted (--resume goes on with what is left)"), "{ended}");
         // A part of a run is no baseline.
         assert!(!json.with_file_name("baseline.json").exists(), "{ended}");
@@ -113,7 +113,7 @@ fn rows_are_printed_while_the_run_goes_on() {
     waiting.suite.stdout = Some(stdout.into_inner());
     waiting.signal(Signal::INT);
     let (ended, _folder) = waiting.end();
-    ended.with_code(130).shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+    ended.with_code(130).shows("1 result (2 more were planned): 1 valid, 0 suspect, 0 invalid");
 }
 
 /// On several devices a row waits until the module before its own is complete. It is printed too where a signal comes first, or where
@@ -142,7 +142,7 @@ fn rows_that_wait_for_another_module_are_printed_at_the_end() {
     let ended = ended.with_code(130);
     ended.shows("interrupted::other on clockwork");
     ended.shows("  amid ");
-    ended.shows("3 cases (2 more were planned): 3 valid, 0 suspect, 0 invalid");
+    ended.shows("3 results (2 more were planned): 3 valid, 0 suspect, 0 invalid");
 
     let mut waiting = start();
     waiting.kill_workers();
@@ -230,7 +230,7 @@ fn sighup_that_is_ignored_ends_nothing() {
     let told = "trap '' HUP; \"$@\"";
     shell.args(["-c", told, "sh", SUITE, "hangs_up", "first", "then[n=1]", "--quick"]);
     let ended: Ended = shell.output().expect("sh is everywhere").into();
-    ended.with_code(0).shows("3 cases: 3 valid, 0 suspect, 0 invalid");
+    ended.with_code(0).shows("3 results: 3 valid, 0 suspect, 0 invalid");
     let mut heeding = heeding_hangups(SUITE.as_ref());
     let ended: Ended = heeding.args(["hangs_up", "then", "--quick"]).output().expect("it starts").into();
     let ended = ended.with_code(129);
@@ -326,9 +326,9 @@ fn a_worker_that_is_killed_costs_its_case() {
     let child = waiting.child.clone();
     let (ended, folder) = waiting.end();
     let ended = ended.with_code(1);
-    let reason = "worker (checked launch): the process was ended by signal SIGKILL";
+    let reason = "worker (checked launch): the process was ended by SIGKILL";
     ended.shows_against("interrupted::waits hot", &format!("invalid: {reason}"));
-    ended.shows("3 cases: 2 valid, 0 suspect, 1 invalid");
+    ended.shows("3 results: 2 valid, 0 suspect, 1 invalid");
     are_gone(&[child]);
     assert_eq!(stored_in(&folder).len(), 3);
     row(here!(), "worker killed from outside, twice", &quoted(reason), "all measured");
@@ -347,8 +347,8 @@ fn a_suite_that_is_killed_leaves_its_records_and_no_process() {
     let runs = waiting.folder.path().join("runs");
     let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
     let ended = run_with(SUITE, &["first", "then[n=1]", "--quick", "--resume"], &environment).with_code(0);
-    ended.shows("resumed: 1 of 2 cases were measured by the run of ");
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    ended.shows("resumed: 1 of 2 results were measured by the run of ");
+    ended.shows("2 results: 2 valid, 0 suspect, 0 invalid");
     row(
         here!(),
         "supervisor killed",
@@ -390,7 +390,7 @@ fn a_suite_that_is_built_anew_meanwhile_goes_on() {
     fs::write(&program, "no program").expect("it can be written");
     waiting.kill_workers();
     let (ended, _folder) = waiting.end();
-    ended.with_code(1).shows("3 cases: 2 valid, 0 suspect, 1 invalid");
+    ended.with_code(1).shows("3 results: 2 valid, 0 suspect, 1 invalid");
     row(
         here!(),
         "suite built anew while it runs",
@@ -431,5 +431,5 @@ fn by_env(flag: &str, arguments: &[&str]) -> Command {
 #[test]
 fn the_end_of_a_worker_is_known_whatever_signals_are_ignored() {
     let ended: Ended = by_env("--ignore-signal=CHLD", &["aborts"]).output().expect("it starts").into();
-    ended.with_code(1).shows("the process was ended by signal SIGABRT");
+    ended.with_code(1).shows("the process was ended by SIGABRT");
 }

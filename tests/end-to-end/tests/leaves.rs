@@ -56,7 +56,7 @@ fn an_alarm_costs_no_row() {
     let [reason @ Reason::SecondTry(_)] = &record.verdict.reasons[..] else { panic!("{:?}", record.verdict) };
     assert_eq!(record.verdict.state, State::Valid);
     let told = reason.to_string();
-    assert!(told.contains("worker (checked launch): the process was ended by signal SIGALRM"), "{told}");
+    assert!(told.contains("worker (checked launch): the process was ended by SIGALRM"), "{told}");
     ended.shows(&format!("    [1] valid: {told}"));
     row(
         here!(),
@@ -115,7 +115,7 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
         (
             "`abort` that comes once",
             "aborts_once",
-            "worker (checked launch): the process was ended by signal SIGABRT",
+            "worker (checked launch): the process was ended by SIGABRT: a debugger shows the place, with --in-process",
         ),
     ] {
         let record = record(&run, &format!("leaves::{name} hot"));
@@ -126,5 +126,5 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
         ended.shows(&format!("] valid: {told}"));
         row(here!(), fault, &format!("measured: {}", quoted(&told)), OTHERS);
     }
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    ended.shows("2 results: 2 valid, 0 suspect, 0 invalid");
 }

@@ -88,7 +88,7 @@ fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
         if measured {
             ended.shows(
                 "at least 960 KiB of the declared bytes have to cross the memory's bus, which takes 81.92 µs at its measured peak \
-                 of 12.0 GB/s (8.192 µs even at ten times that peak), and the launch took 0.000 ns: did the kernel run",
+                 of 12.0 GB/s (8.192 µs even if that is ten times too low), and the launch took 0.000 ns: did the kernel run",
             );
         }
     }
@@ -108,7 +108,7 @@ fn the_table_shows_what_is_impossible() {
     ! beat  cold   8.000 µs  0.40 ···█···    1.20 240    DRAM            0.20    2.50×      40 [1]
         [1] invalid: impossible: at least 6.2 KiB of the declared bytes have to cross the memory's bus, which takes 12.80 µs at its peak of 0.50 GB/s, and the launch took 8.000 µs: did the kernel run, and is the count right?
 
-    ± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+    ± %: half of the 95 % interval of the median; spread: a histogram of the samples, whose 7 cells end at -5, -1, -0.2, +0.2, +1 and +5 % of the median
     cache as % of peak: faster than memory, so that the cache served the data
 
     peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, by definition)
@@ -116,6 +116,6 @@ fn the_table_shows_what_is_impossible() {
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`
 
-    2 cases: 1 valid, 0 suspect, 1 invalid
+    2 results: 1 valid, 0 suspect, 1 invalid
     ");
 }

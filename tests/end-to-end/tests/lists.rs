@@ -41,13 +41,13 @@ fn a_list_costs_its_own_benchmark_whatever_it_does() {
     }
     for (fault, name, reason) in [
         ("`exit(0)` in `args`", "list_exits", "args: the process exited with code 0"),
-        ("`abort` in `args`", "list_aborts", "args: the process was ended by signal SIGABRT"),
+        ("`abort` in `args`", "list_aborts", "args: the process was ended by SIGABRT"),
         (
             "`args` that never end",
             "list_hangs",
             "args: took longer than 1 s, and was killed (--timeout sets the limit)",
         ),
-        ("`abort` in `skip_if`", "condition_aborts", "args: the process was ended by signal SIGABRT"),
+        ("`abort` in `skip_if`", "condition_aborts", "args: the process was ended by SIGABRT"),
     ] {
         let case = format!("lists::{name} hot");
         let record = record(&run, &case);

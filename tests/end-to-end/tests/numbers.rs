@@ -125,7 +125,7 @@ fn the_table_shows_them() {
       beat              hot    3.200 µs  1.00 ···█···    3.00  25.0  DRAM            0.50               40
       beat              cold   8.000 µs  0.40 ···█···    1.20  10.0  DRAM            0.20    2.50×      40
     ? hair              hot    0.000 ns     ?                                                           40 [1]
-        [1] suspect: below resolution: the timer resolves 32.00 ns: do more work per launch
+        [1] suspect: below resolution: the time is below one step of the timer, 32.00 ns: do more work per launch
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
         [2] suspect: wide interval: the median is known to ± 33.33 %, and a valid result needs ± 5.00 % or less: take more samples, or do more work per launch
         [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples: the median depends on which is more frequent: look for what alternates (clocks, other programs, alignment, a branch in the launch)
@@ -134,14 +134,14 @@ fn the_table_shows_them() {
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
-    ± %: half of the 95 % interval of the median; spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+    ± %: half of the 95 % interval of the median; spread: a histogram of the samples, whose 7 cells end at -5, -1, -0.2, +0.2, +1 and +5 % of the median
 
     peak DRAM bandwidth 12.0 GB/s (measured: by definition)
 
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`
 
-    6 cases: 4 valid, 2 suspect, 0 invalid
+    6 results: 4 valid, 2 suspect, 0 invalid
     ");
 }
 
@@ -169,7 +169,7 @@ fn less_than_a_step_is_no_time_and_has_no_rates() {
     assert_eq!(measurement(&run, "hair hot").metrics, Default::default());
     ended.shows_against(
         "two_devices::hair hot",
-        "suspect: below resolution: the timer resolves 32.00 ns: do more work per launch",
+        "suspect: below resolution: the time is below one step of the timer, 32.00 ns: do more work per launch",
     );
 }
 
@@ -243,14 +243,14 @@ fn exactly_as_many_samples_as_asked_for() {
     for case in ["beat hot", "beat cold", "tick_tock hot"] {
         ended.shows_against(case, "suspect: too few samples: 5, where a 95 % interval of the median needs 6");
     }
-    ended.shows("[1] applies to 3 cases");
-    ended.shows("3 cases: 0 valid, 3 suspect, 0 invalid");
+    ended.shows("[1] applies to 3 results");
+    ended.shows("3 results: 0 valid, 3 suspect, 0 invalid");
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
         "tick_tock hot",
         "suspect: wide interval: the median is known to ± 33.33 %, and a valid result needs ± 5.00 % or less",
     );
-    ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
+    ended.shows("3 results: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
     let (_, run) = measured(&["s::beat", "--cache", "hot", "--samples", "70000"]);
     assert_eq!(measurement(&run, "beat hot").samples.event_times.len(), 70_000);

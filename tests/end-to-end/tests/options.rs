@@ -71,7 +71,7 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::wrong: benchmark
     options::on_both[S=host::Stream]: benchmark
 
-    36 benchmarks (2 skipped), 36 results (hot and cold are two)
+    36 benchmarks (2 skipped), 36 results (hot and cold count separately)
     ");
 }
 
@@ -200,7 +200,7 @@ fn what_is_skipped_says_why_and_fails_nothing() {
     let even = |n| (format!("options::odd[n={n}]"), "only odd sizes");
     assert_eq!(skipped, [even(2), even(4)]);
     ended.shows("skipped options::odd[n=2]: only odd sizes");
-    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid, 2 cases skipped, in ");
+    ended.shows("2 results: 2 valid, 0 suspect, 0 invalid, 2 results skipped, in ");
 
     // Nothing else is asked for, and that is well.
     let (ended, run) = measure(SUITE, &[&CLOCKWORK[..], &["odd[n=2]"]].concat());
@@ -269,7 +269,7 @@ fn bytes_over_a_link_are_not_held_against_the_memory() {
     assert_eq!((up.link, across.link), (Some(Link::H2d), Some(Link::D2d)));
     assert!(up.metrics.bandwidth.is_some() && up.metrics.bandwidth == across.metrics.bandwidth);
     assert_eq!((up.metrics.peak_fractions.len(), across.metrics.peak_fractions.len()), (0, 1));
-    ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
+    ended.with_code(0).shows("h2d link: 1 result copy over it, whose peak is not known");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! A device of a crate of its own, which knows nothing of gpubench but its public items: its suite measures, lists and refuses
-//! as those of gpubench's devices do. `docs/your-device.md` shows the crate.
+//! as those of gpubench's devices do. `docs/contributing/device.md` shows the crate.
 
 use end_to_end::running::{SettingsFile, measure, record, run, run_with};
 use gpubench_records::device_info::Quantity;
@@ -70,7 +70,7 @@ fn what_it_cannot_do_is_told_in_the_row() {
         (&["--path", "graph"], "--path graph: this device times one launch at a time, and has no other path"),
         (
             &["--compare-with", "device_of_ones_own::checksum[n=65536]"],
-            "this device does not time two benchmarks in turn",
+            "this device cannot interleave two benchmarks",
         ),
     ] {
         let quick = ["--quick", "--color", "never", "n=4096"];

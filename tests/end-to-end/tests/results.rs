@@ -178,7 +178,7 @@ fn output_that_cannot_be_written_is_an_error() {
     let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "/dev/full"]].concat();
     let ended = run_with(SUITE, &arguments, &[]).with_code(1);
     assert!(ended.stderr.contains("--json /dev/full: "), "{ended}");
-    ended.shows("2 cases: 2 valid");
+    ended.shows("2 results: 2 valid");
     row(
         here!(),
         "JSON file full",
@@ -199,7 +199,7 @@ fn a_run_that_no_longer_fits_the_disk_is_measured_to_its_end() {
         run_with("sh", &arguments, &[("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))]).with_code(1);
     let says = "warning: this run is no longer kept: File too large (os error 27)\n";
     assert_eq!(ended.stderr, says);
-    ended.shows("3 cases: 3 valid, 0 suspect, 0 invalid");
+    ended.shows("3 results: 3 valid, 0 suspect, 0 invalid");
     let run =
         fs::read_dir(&runs).expect("runs are kept").next().expect("one").expect("it can be read").path();
     let stored = fs::read_to_string(run.join("records.jsonl")).expect("UTF-8");
@@ -219,8 +219,8 @@ fn a_run_whose_file_is_removed_meanwhile_is_told_to_be_lost() {
     let runs = folder.path().join("runs");
     let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
     for (names, shown) in [
-        (&["removes_the_runs"] as &[_], "1 case: 1 valid"),
-        (&["removes_the_runs", "one_thing[what=nothing]"], "2 cases: 2 valid"),
+        (&["removes_the_runs"] as &[_], "1 result: 1 valid"),
+        (&["removes_the_runs", "one_thing[what=nothing]"], "2 results: 2 valid"),
     ] {
         let arguments = [&["--quick", "--device", "clockwork"], names].concat();
         let ended = run_with(LEAVES, &arguments, &environment).with_code(1);
@@ -274,7 +274,7 @@ fn a_run_that_cannot_be_kept_is_measured_all_the_same() {
     let ended = run("installed");
     let says = "warning: this run is not kept: --runs-dir ";
     assert!(ended.stderr.starts_with(says) && ended.stderr.contains("Not a directory"), "{ended}");
-    ended.shows("1 case: ");
+    ended.shows("1 result: ");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_run_can_be_written_in_several_formats() {
     let (json, csv, markdown) = (path("run.json"), path("run.csv"), path("run.md"));
     let files = ["--json", &*json, "--csv", &*csv, "--markdown", &*markdown];
     let ended = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat"], &files].concat(), &[]).with_code(0);
-    ended.shows("2 cases: 2 valid");
+    ended.shows("2 results: 2 valid");
     let read = |path: &str| fs::read_to_string(path).expect("it was written");
     assert_eq!(Run::parse(read(&json).as_bytes()).expect("a run").records.len(), 2);
     assert_eq!(read(&csv).lines().count(), 3);

@@ -81,8 +81,8 @@ impl Runs {
     /// Asserts that the run has all cases, of which so many were kept, on standard output and on disk.
     #[track_caller]
     fn has_all(&self, ended: &Ended, kept: usize) {
-        ended.shows("3 cases: 3 valid, 0 suspect, 0 invalid");
-        let note = format!("resumed: {kept} of 3 cases were measured by the run of ");
+        ended.shows("3 results: 3 valid, 0 suspect, 0 invalid");
+        let note = format!("resumed: {kept} of 3 results were measured by the run of ");
         assert_eq!(ended.stdout.contains(&note), kept > 0, "{ended}");
         let mut stored = cases(&self.latest());
         stored.sort_by_key(|case| ALL.iter().position(|other| other == case));
@@ -128,14 +128,14 @@ fn a_complete_run_is_just_reported() {
     let first = runs.latest();
     let ended = runs.resume().with_code(0);
     assert_eq!(ended.stderr, "");
-    ended.shows("3 cases: 3 valid, 0 suspect, 0 invalid");
-    ended.shows("resumed: 3 of 3 cases were measured by the run of ");
+    ended.shows("3 results: 3 valid, 0 suspect, 0 invalid");
+    ended.shows("resumed: 3 of 3 results were measured by the run of ");
     assert_eq!(runs.names().len(), 1, "nothing is stored twice");
     assert_eq!(runs.latest(), first);
     // By its name, and without the device, which is that run's.
     let name = &runs.names()[0];
     let ended = runs.run(&["sweep", "--quick", &format!("--resume={name}")]).with_code(0);
-    ended.shows("resumed: 3 of 3 cases");
+    ended.shows("resumed: 3 of 3 results");
     row(here!(), "a run that is complete", "reported", "nothing is measured");
 }
 
@@ -288,8 +288,8 @@ fn cases_that_are_gone_are_left_out() {
     let runs = Runs::new();
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
-    ended.shows("2 cases: 2 valid");
-    let remark = "it has 1 case more, such as two_devices::sweep[n=1] hot, which are not selected now: they stay in that run alone";
+    ended.shows("2 results: 2 valid");
+    let remark = "it also has 1 result, such as two_devices::sweep[n=1] hot, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)";
     assert!(ended.stderr.contains(remark), "{ended}");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }
@@ -363,7 +363,7 @@ fn what_had_no_device_or_too_little_time_is_tried_again() {
     let runs = Runs::new();
     let ended = runs.resume_after(|lines| fail(&mut lines[2], "launch")).with_code(1);
     assert_eq!(ended.stderr, "");
-    ended.shows("resumed: 3 of 3 cases");
+    ended.shows("resumed: 3 of 3 results");
     ended.shows_against("two_devices::sweep[n=2] hot", "invalid: launch: was lost");
 
     let runs = Runs::new();

@@ -64,7 +64,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     );
     assert_eq!(slower.counts.reads, Some(64));
 
-    ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll, where ± 0.50 % does not matter");
+    ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll; a tie is within ± 0.50 %");
     ended.shows("n=1: 5 variants and 1 that `skip_if` left out in ");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 }
@@ -156,7 +156,7 @@ fn races_name_the_truth() {
     assert!(right(3, "better", the_better_wins) > 0.99);
 }
 
-/// Run by `cargo test -p end-to-end --test all -- --ignored races_at_length --nocapture`; its figures are in docs/tuning.md.
+/// Run by `cargo test -p end-to-end --test all -- --ignored races_at_length --nocapture`; its figures are in docs/book/tuning.md.
 #[test]
 #[ignore = "takes minutes"]
 #[expect(clippy::print_stdout, reason = "its figures are what it is run for")]

@@ -24,7 +24,7 @@ fn every_binding_is_watched_alike() {
         &["--quick", "::saxpy", "--skip", "sources", "--arg", n, "--device", "cuda:0"],
         &[],
     );
-    measured.ended.shows("12 cases: 12 valid, 0 suspect, 0 invalid");
+    measured.ended.shows("12 results: 12 valid, 0 suspect, 0 invalid");
     for n in [16_384, 262_144] {
         let seen = ["gpubench_kernels::cuda", "kernels_with_c", "kernels_with_cudarc"].map(|module| {
             let record = record(&measured, &format!("{module}::saxpy[n={n}]"));

@@ -87,9 +87,9 @@ fn clocks_are_locked_for_all_cases_whatever_becomes_of_them() {
     in_order(&log);
     let ended = ended.with_code(1);
     ended.shows(" · clocks locked to 1500 MHz");
-    ended.shows("the process was ended by signal SIGABRT");
+    ended.shows("the process was ended by SIGABRT");
     ended.shows("panicked at ");
-    ended.shows("4 cases: 2 valid, 0 suspect, 2 invalid");
+    ended.shows("4 results: 2 valid, 0 suspect, 2 invalid");
 }
 
 /// A process that measures by itself takes its reports along when it crashes, and leaves no lock.
@@ -108,7 +108,7 @@ fn signals_reset_clocks() {
         kill_process(locked.pid(), signal).expect("it runs");
         let (ended, log) = locked.end();
         in_order(&log);
-        ended.with_code(code).shows("1 case (");
+        ended.with_code(code).shows("1 result (");
     }
 }
 
@@ -193,7 +193,7 @@ fn clocks_that_cannot_be_reset_are_told() {
     let arguments = ["clears", "--lock-clocks", "1500"];
     let (ended, _) = Locked::start(&arguments, &[("GPUBENCH_FAKE_UNLOCK", "999")]).end();
     let ended = ended.with_code(1);
-    ended.shows("2 cases: 2 valid");
+    ended.shows("2 results: 2 valid");
     let told = "error: clocks may still be locked: cuda:0: ";
     assert!(ended.stderr.contains(told) && ended.stderr.contains("nvidia-smi --reset-gpu-clocks"), "{ended}");
 }

@@ -208,7 +208,7 @@ fn a_fault_of_cupti_costs_the_check_alone() {
             "refuses:39",
             "returned 39 (CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED): another tool traces this program",
         ),
-        ("dies", "the process was ended by signal SIGABRT"),
+        ("dies", "the process was ended by SIGABRT"),
     ] {
         let measured =
             verified(LAUNCHES, &["::kernels", "--arg", "KERNELS=2", "--explain"], &[("CUPTI", fault)]);

@@ -88,7 +88,7 @@ fn a_limit_on_the_size_of_files_ends_no_worker() {
     limited.args(["-c", "ulimit -f 32; exec \"$@\"", "sh", KERNELS]).args(asked);
     limited.env("GPUBENCH_LIBCUDA", library());
     let ended: Ended = limited.output().expect("sh is everywhere").into();
-    ended.with_code(0).shows("1 case: 1 valid, 0 suspect, 0 invalid");
+    ended.with_code(0).shows("1 result: 1 valid, 0 suspect, 0 invalid");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn explain_tells_how_each_number_came_about() {
         " µs that a pair of events reads around launches that only read a parameter − 550.0 ns of the empty launch itself ",
         " of correction by the GPU's own clock); the timer steps by 32.00 ns",
         "  error     at most ",
-        "by a second clock",
+        "by the cross-check",
         "  path      graph",
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "after the sweep (",

@@ -112,11 +112,11 @@ fn names_of_both_devices_run_where_there_is_a_gpu() {
     for (name, device) in [(&*gpu, "cuda:0: NVIDIA H200"), (&*cpu, "host: ")] {
         started(&[name], &["--test"]).shows("test result: ok. 1 passed; 0 failed");
         let ended = started(&[name], &["--quick", "--cache", "hot", "--bench"]);
-        ended.shows("1 case: ");
+        ended.shows("1 result: ");
         assert!(ended.stdout.lines().any(|line| line.starts_with(device)), "{ended}");
     }
     // Of several names those of the default device are measured, and all are tested.
-    started(&[&gpu, &cpu], &["--quick", "--cache", "hot"]).shows("1 case: 1 valid");
+    started(&[&gpu, &cpu], &["--quick", "--cache", "hot"]).shows("1 result: 1 valid");
     started(&[&gpu, &cpu], &["--test"]).shows("test result: ok. 2 passed; 0 failed");
 }
 
@@ -134,11 +134,11 @@ fn a_run_on_both_is_resumed() {
     // Of each GPU's seven cases the last three are left.
     let part: Vec<&str> = kept.iter().copied().chain(["--skip", "saxpy,sum"]).collect();
     let ended = run_with(KERNELS, &part, &environment).with_code(0);
-    ended.shows("6 cases: 6 valid");
+    ended.shows("6 results: 6 valid");
     let resumed: Vec<&str> = kept[..6].iter().copied().chain(["--resume", "last"]).collect();
     let ended = run_with(KERNELS, &resumed, &environment).with_code(0);
-    ended.shows("resumed: 6 of 14 cases were measured by the run of");
-    ended.shows("14 cases: 14 valid, 0 suspect, 0 invalid");
+    ended.shows("resumed: 6 of 14 results were measured by the run of");
+    ended.shows("14 results: 14 valid, 0 suspect, 0 invalid");
 }
 
 /// A fault of one GPU is told in its rows alone, and once below the table.
@@ -166,7 +166,7 @@ fn one_gpu_that_breaks_costs_its_own_rows() {
         let [said] = said[..] else { panic!("{said:?} of {told}") };
         let begins = ["    [1] invalid: ", "    [1] invalid on cuda:1: "];
         assert!(begins.iter().any(|begin| said.starts_with(begin)), "{said}");
-        told.shows("[1] applies to 7 cases");
+        told.shows("[1] applies to 7 results");
         let is_failed =
             |line: &&str| line.starts_with("! ") && line.contains("failed") && line.ends_with("[1]");
         assert_eq!(told.stdout.lines().filter(is_failed).count(), CASES, "{told}");
@@ -316,7 +316,7 @@ fn links_are_measured_between_all_pairs_in_both_directions() {
         let share = row.metrics.share(&Quantity::PeerToPeer).expect("NVLink's peak is known");
         assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);
     }
-    measured.ended.shows("p2p: 24 rows over that link, compared with its peak");
+    measured.ended.shows("p2p link: 24 results copy over it, compared with its peak");
 }
 
 #[test]

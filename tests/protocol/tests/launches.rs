@@ -35,7 +35,7 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     // It is captured as a child graph.
     let method = &of(&measured, "graph_of_its_own").samples.method;
     assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(2)));
-    measured.ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
+    measured.ended.with_code(0).shows("h2d link: 1 result copy over it, whose peak is not known");
 }
 
 /// Work that is missing in a time is told, longer or shorter than the rest.
@@ -81,7 +81,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");
-    ended.shows("7 cases: 2 valid, 0 suspect, 5 invalid");
+    ended.shows("7 results: 2 valid, 0 suspect, 5 invalid");
 }
 
 /// The changes of the checked launch, and the result of write detection for those without.
@@ -106,7 +106,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it declares 16 KiB {moves}, and a launch changes no byte, whatever the memory holds before: \
+            "outputs never written: it declares 16 KiB {moves}, and a launch changes no byte, tried with different contents: \
              did the kernel run, on the declared buffers?{reads}"
         )
     };
@@ -117,7 +117,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             (
                 "launches::writes_half".to_owned(),
                 "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
-                 whatever the memory holds before (a byte counts once, however often it is read or written): does the kernel run \
+                 tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
                  over the whole buffer, and is the count right?"
                     .to_owned()
             ),
@@ -151,7 +151,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
 
     let ended = measured.ended.with_code(0);
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
-    ended.shows("11 cases: 8 valid, 3 suspect, 0 invalid");
+    ended.shows("11 results: 8 valid, 3 suspect, 0 invalid");
     ended.shows(
         "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it declares 16 KiB written",
     );

@@ -99,7 +99,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
             && row.trim_end().ends_with("fake [1][2]"),
         "{row}"
     );
-    ended.shows("2 cases: 1 valid, 0 suspect, 1 invalid");
+    ended.shows("2 results: 1 valid, 0 suspect, 1 invalid");
 }
 
 /// A clock may be a quarter above what the driver tells.
@@ -127,7 +127,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "DRAM binds: 0.17 flop/byte is below the ridge of 13.9 flop/byte to FP32; ";
+    let binds = "DRAM would limit it: 0.17 flop/byte is below the ridge point of 13.9 flop/byte (FP32); ";
     // One is launch-bound, and one is faster than the memory.
     assert_eq!((lines(binds), run.records.len()), (2, 4), "{ended}");
     assert_eq!(lines("faster than memory: L2 serves this, and has no known peak"), 1, "{ended}");

@@ -23,7 +23,7 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         let ended = run(GPU_ONLY, arguments).with_code(5);
         assert_eq!(
             ended.stderr,
-            "error: no CUDA device (no-libcuda-here not found); these 3 benchmarks need one: `cargo gpubench doctor` says what is missing\n"
+            "error: no CUDA device (no-libcuda-here not found); the 3 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n"
         );
         assert_eq!(ended.stdout, "");
     }
@@ -32,7 +32,7 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         .says_only("; this benchmark needs one: `cargo gpubench doctor` says what is missing\n");
     run(GPU_ONLY, &["--include-ignored"])
         .with_code(5)
-        .says_only("; these 4 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only("; the 4 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
     // What is not there at all needs nothing.
     run(GPU_ONLY, &["no_such"])
         .with_code(4)
@@ -48,9 +48,9 @@ fn a_list_needs_no_device() {
         "gpu_only::clears[n=1024]: benchmark\n\
          gpu_only::clears[n=1048576]: benchmark\n\
          gpu_only::clears_more[n=1024]: benchmark\n\
-         gpu_only::clears_at_night[n=1024]: benchmark\n\
+         gpu_only::clears_at_night[n=1024]: benchmark (ignored)\n\
          \n\
-         4 benchmarks, 6 results (hot and cold are two)\n"
+         4 benchmarks, 6 results (hot and cold count separately)\n"
     );
     assert_eq!(ended.stderr, "");
 }
@@ -121,7 +121,7 @@ fn what_is_left_out_of_a_suite_for_both_is_said() {
     let ended = run(MIXED, &arguments).with_code(0);
     let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark needs one and is left out";
     assert_eq!(ended.stdout.lines().next(), Some(note), "{ended}");
-    ended.shows("1 case: ");
+    ended.shows("1 result: ");
     // Who asks for the CPU hears of nothing else.
     let ended = run(MIXED, &[&arguments[..], &["--device", "host"]].concat()).with_code(0);
     assert!(!ended.stdout.contains("CUDA device"), "{ended}");
@@ -140,5 +140,5 @@ fn a_driver_without_a_gpu_says_so() {
     let there = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "0")];
     run_with(GPU_ONLY, &[], &there)
         .with_code(5)
-        .says_only("error: no CUDA device (the driver lists none); these 3 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only("error: no CUDA device (the driver lists none); the 3 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
 }

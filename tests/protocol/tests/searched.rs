@@ -39,7 +39,7 @@ fn on(program: &str, arguments: &[&str], asked: (&str, &str)) -> Ended {
 #[test]
 fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
     for (fault, what, words) in [
-        ("driver that aborts when it starts", "aborts", "the process was ended by signal SIGABRT"),
+        ("driver that aborts when it starts", "aborts", "the process was ended by SIGABRT"),
         ("driver that exits when it starts", "exits", "the process exited with code 0"),
     ] {
         let says = format!("; no CUDA device ({words})");
@@ -55,7 +55,7 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
         }
         // Who asks for the CPU needs no driver.
         let host = [&COPIES[..], &["--device", "host"]].concat();
-        on(MIXED, &host, ("INIT", what)).with_code(0).shows("1 case: ");
+        on(MIXED, &host, ("INIT", what)).with_code(0).shows("1 result: ");
         on(GPU_ONLY, &["--list"], ("INIT", what)).with_code(0).shows("4 benchmarks");
         row(
             here!(),

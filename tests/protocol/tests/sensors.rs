@@ -58,13 +58,16 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
             "clocks: multiprocessors ran at 1910 MHz, held down by power cap: lower the clock by --lock-clocks base, or let the GPU cool"
         ]
     );
-    capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
+    capped.ended.with_code(0).shows("1 result: 0 valid, 1 suspect, 0 invalid");
 }
 
 #[test]
 fn another_process_on_the_gpu_makes_a_row_suspect() {
     assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());
-    assert_eq!(reasons(&copies(&[("PROCESSES", "3")])), ["other processes: 2 had work on the device"]);
+    assert_eq!(
+        reasons(&copies(&[("PROCESSES", "3")])),
+        ["other processes: 2 processes used the device during sampling: stop them, and measure again"]
+    );
 }
 
 /// The clock falls after 0.3 s of the device's time, among the samples, and sensors do not notice; nor would they be asked where they
@@ -176,6 +179,6 @@ fn energy_that_is_not_known_is_told_with_the_reason() {
         let [Some(Energy::Unavailable(told)), None] = &energies[..] else { panic!("{energies:?}") };
         assert!(told.contains(why), "{told}");
         assert_eq!(measured.run.records[0].verdict.reasons, []);
-        measured.ended.with_code(0).shows(&format!("no energy for 1 row: {told}"));
+        measured.ended.with_code(0).shows(&format!("no energy for 1 result: {told}"));
     }
 }

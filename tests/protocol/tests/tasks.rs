@@ -119,7 +119,10 @@ fn a_split_has_each_case_once() {
         let started = Started { node: "n1", task: [number, "5"], gpus: "0", more: &[] };
         let ended = job.start(&["--share", "split"], &started).with_code(0);
         if number == "4" {
-            assert_eq!(ended.stderr, "warning: share 5/5: no case is left for this task (7 cases in all)\n");
+            assert_eq!(
+                ended.stderr,
+                "warning: share 5/5: no result is left for this task (7 results in all)\n"
+            );
             assert_eq!(ended.stdout, "");
         }
     }
@@ -164,11 +167,11 @@ fn a_task_that_is_started_again_resumes_its_own_run() {
     fs::rename(&path, job.runs().join(name.replacen("20", "21", 1))).expect("it can be renamed");
     let again = start("0", "n1", &[("SLURM_RESTART_COUNT", "1")]);
     assert!(again.stderr.contains("its last line is cut off: that case is measured again"), "{again}");
-    again.shows(&format!("resumed: {kept} of {} cases were measured by the run of ", run.planned_cases));
+    again.shows(&format!("resumed: {kept} of {} results were measured by the run of ", run.planned_cases));
     assert_eq!(job.stored().len(), 3, "the interrupted run stays");
     // Each case is whole in the last run of its task; a third start measures nothing.
     let done = start("0", "n1", &[("SLURM_RESTART_COUNT", "2")]);
-    done.shows(&format!("resumed: {0} of {0} cases", run.planned_cases));
+    done.shows(&format!("resumed: {0} of {0} results", run.planned_cases));
     let counts = job.counts();
     assert_eq!(counts.len(), CASES, "{counts:?}");
 }
@@ -183,7 +186,7 @@ fn a_task_that_comes_back_on_another_gpu_measures_there() {
         job.start(&["--resume"], &started).with_code(0)
     };
     _ = start("n1", "0");
-    start("n2", "1").shows("resumed: 7 of 7 cases");
+    start("n2", "1").shows("resumed: 7 of 7 results");
     assert_eq!(job.stored().len(), 1);
     let name = job.stored().into_keys().next().expect("a run");
     let file = job.runs().join(name).join("records.jsonl");

@@ -181,7 +181,7 @@ fn explain_names_the_resolution() {
         timed(&["::lasts", "--explain", "--cache", "hot", "--arg", "ns=2300"], "1024", ("86", "6"), true);
     let ended = measured.ended.with_code(0);
     ended.shows(
-        "the timer steps by 1.024 µs, and averages of samples that begin at all places of a step resolve 64.00 ns",
+        "the timer steps by 1.024 µs, and the average of samples with dithered starts resolves 64.00 ns",
     );
 }
 

@@ -18,7 +18,7 @@ const PURPOSE: &str = "memory for the times of launches";
 /// The time of launches by the GPU's own clock: a kernel before and a kernel after each launch store `%globaltimer`.
 ///
 /// The second event of a pair waits until the GPU is idle. Depending on the grid, that takes 0.2 µs less to 0.3 µs more than after an
-/// empty launch (`docs/decisions/0109`). The kernel after a launch does not wait for that. The difference between events and stamps is
+/// empty launch (`docs/archive/decisions/0109`). The kernel after a launch does not wait for that. The difference between events and stamps is
 /// therefore the error of events around this launch.
 pub(crate) struct Stamps {
     memory: DeviceMemory,

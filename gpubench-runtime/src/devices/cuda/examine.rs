@@ -25,7 +25,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
             return vec![Finding::with_advice("driver", level, error.short(), format!("for a GPU: {error}"))];
         }
     };
-    let fake = if driver.fake { " (a stand-in for tests)" } else { "" };
+    let fake = if driver.fake { " (a fake driver for tests)" } else { "" };
     let driver = format!("{}, CUDA {}{fake}", driver.library.display(), driver.version);
     let mut findings = vec![Finding::good("driver", driver)];
     match none {
@@ -80,13 +80,13 @@ fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
     let processes = sensors.processes().map(|processes| match processes {
         0 => Finding::good("other processes", "none"),
         _ => {
-            let advice = "`nvidia-smi` lists them; rows are suspect while they have work on the GPU";
+            let advice = "`nvidia-smi` lists them; results are suspect while they use the GPU";
             Finding::with_advice("other processes", Level::Warning, processes.to_string(), advice)
         }
     });
     let slowed_by = sensors.read().throttle_reasons;
     let slowed = (!slowed_by.is_empty()).then(|| {
-        let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `cargo bench -- --lock-clocks base`";
+        let advice = "results are suspect while that lasts; a lower clock that the GPU can hold gives steady times: `cargo bench -- --lock-clocks base`";
         Finding::with_advice("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)
     });
     settings.chain(processes).chain(slowed).collect()

@@ -93,7 +93,7 @@ fn one_gpu_is_measured_by_one_suite() {
     let patient = waiting(&folder, holder.id());
     holder.kill().expect("it runs");
     holder.wait().expect("it was started");
-    ended(patient).with_code(0).shows("1 case: 1 valid, 0 suspect, 0 invalid");
+    ended(patient).with_code(0).shows("1 result: 1 valid, 0 suspect, 0 invalid");
 
     row(
         here!(),
