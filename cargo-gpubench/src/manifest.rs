@@ -6,7 +6,7 @@ use std::{env, fs, io};
 use gpubench_records::files::replace;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
-use crate::output::{CommandError, at};
+use crate::output::{CommandError, Result, at};
 
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
@@ -32,7 +32,7 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest in `folder`.
-    pub(crate) fn read(folder: &Path) -> Result<Self, CommandError> {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = shown(folder.join("Cargo.toml"));
         let text = fs::read_to_string(&path).map_err(|error| {
             CommandError::usage(match error.kind() {
@@ -48,7 +48,7 @@ impl Manifest {
     }
 
     /// Returns the name of its package.
-    pub(crate) fn package(&self) -> Result<&str, CommandError> {
+    pub(crate) fn package(&self) -> Result<&str> {
         let package = self.document.get("package").and_then(|package| package.get("name")?.as_str());
         let message = "is a workspace without a package of its own: give the folder of one of its packages";
         package.ok_or_else(|| CommandError::usage(format!("{} {message}", self.path.display())))
@@ -77,7 +77,7 @@ impl Manifest {
     }
 
     /// Adds a bench target with a `main` of its own.
-    pub(crate) fn add_bench(&mut self, name: &str) -> Result<(), CommandError> {
+    pub(crate) fn add_bench(&mut self, name: &str) -> Result<()> {
         let (not_a_table, path) = (self.not_a_table("bench"), self.path.display());
         let benches = self.document.entry("bench").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
         let benches = benches.as_array_of_tables_mut().ok_or(not_a_table)?;
@@ -93,7 +93,7 @@ impl Manifest {
     }
 
     /// Leaves the library's own harness out of `cargo bench`, unless the manifest has a setting for it. Returns true if it did.
-    pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool, CommandError> {
+    pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool> {
         let library = self.table("lib")?;
         let is_unset = !library.contains_key("bench");
         if is_unset {
@@ -136,17 +136,16 @@ impl Manifest {
     }
 
     /// Writes the manifest in place of the earlier one.
-    pub(crate) fn write(&self) -> Result<(), CommandError> {
+    pub(crate) fn write(&self) -> Result<()> {
         let mut text = self.document.to_string();
         if self.has_crlf {
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");
         }
-        replace(&self.path, &|out| out.write_all(text.as_bytes()))
-            .map_err(|error| CommandError::failed(at(&self.path, error)))
+        replace(&self.path, &|out| out.write_all(text.as_bytes())).map_err(CommandError::at(&self.path))
     }
 
     /// Returns the table `key`, which it adds if needed.
-    pub(crate) fn table(&mut self, key: &str) -> Result<&mut dyn TableLike, CommandError> {
+    pub(crate) fn table(&mut self, key: &str) -> Result<&mut dyn TableLike> {
         let not_a_table = self.not_a_table(key);
         let table = self.document.entry(key).or_insert_with(toml_edit::table);
         table.as_table_like_mut().ok_or(not_a_table)

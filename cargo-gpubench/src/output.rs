@@ -44,7 +44,7 @@ impl PrintOptions {
     }
 
     /// Prints text with its lines broken at the width of the page.
-    pub(crate) fn print_paragraph(self, text: &str) -> Result<(), CommandError> {
+    pub(crate) fn print_paragraph(self, text: &str) -> Result<()> {
         print(&paragraph(text, self.page()), self)
     }
 }
@@ -57,28 +57,20 @@ pub(crate) struct Results {
 
 impl Results {
     /// Checks that every file can be written, and that none of them is one of `sources`.
-    pub(crate) fn new(
-        files: &ExportArgs,
-        sources: &[ExportTo],
-        options: PrintOptions,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
         Ok(Self { exports, options })
     }
 
     /// Checks the same of one file, for JSON.
-    pub(crate) fn json(
-        file: &Option<PathBuf>,
-        sources: &[ExportTo],
-        options: PrintOptions,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn json(file: &Option<PathBuf>, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let files = file.iter().map(|file| (Format::JSON, file.clone())).collect();
         Self::new(&ExportArgs(files), sources, options)
     }
 
     /// Prints the text of an answer, and writes it as JSON if the user wants that.
-    pub(crate) fn answer(&self, text: &str, answer: &impl Serialize) -> Result<(), CommandError> {
+    pub(crate) fn answer(&self, text: &str, answer: &impl Serialize) -> Result<()> {
         self.print(text)?;
         let write = |out: &mut dyn Write| {
             serde_json::to_writer(&mut *out, answer)?;
@@ -88,7 +80,7 @@ impl Results {
     }
 
     /// Prints text, unless standard output carries a file.
-    pub(crate) fn print(&self, text: &str) -> Result<(), CommandError> {
+    pub(crate) fn print(&self, text: &str) -> Result<()> {
         if self.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
             return Ok(());
         }
@@ -96,14 +88,14 @@ impl Results {
     }
 
     /// Prints the table of a run below `title`.
-    pub(crate) fn print_run(&self, title: &str, run: &Run, explained: bool) -> Result<(), CommandError> {
+    pub(crate) fn print_run(&self, title: &str, run: &Run, explained: bool) -> Result<()> {
         let page = self.options.page();
         let explanation = if explained { explain(run, page) } else { String::new() };
         self.print(&format!("{title}{}{explanation}", render(run, page)))
     }
 
     /// Writes the files. Warns of a run without records, which most formats cannot show.
-    pub(crate) fn write(&self, run: &Run) -> Result<(), CommandError> {
+    pub(crate) fn write(&self, run: &Run) -> Result<()> {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
         }
@@ -121,12 +113,12 @@ impl Results {
 }
 
 /// Writes a run to one destination.
-pub(crate) fn write(export: &Export, run: &Run) -> Result<(), CommandError> {
+pub(crate) fn write(export: &Export, run: &Run) -> Result<()> {
     write_to(&export.to, &|out| (export.format.write)(run, out))
 }
 
 /// Prints `text`, coloured as the user and the terminal want it.
-pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandError> {
+pub(crate) fn print(text: &str, options: PrintOptions) -> Result<()> {
     system::print(io::stdout(), text, options.color)
         .map_err(|error| CommandError::failed(format!("the results cannot be printed: {error}")))
 }
@@ -148,7 +140,7 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
 }
 
 /// Checks that `to` can be written and is not one of the files that are read.
-fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
+fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
         let message = "is read as a run, and would be overwritten: give another file";
@@ -162,7 +154,7 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandE
 }
 
 /// Writes `contents` to a destination.
-pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<(), CommandError> {
+pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<()> {
     let file = match to {
         ExportTo::StandardOutput => Ok(None),
         ExportTo::File(path) => Destination::open(path).map(Some),
@@ -170,6 +162,9 @@ pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<(), Comm
     file.and_then(|file| system::write_to(file.as_ref(), io::stdout().lock(), contents))
         .map_err(|error| CommandError::failed(format!("{to}: {error}")))
 }
+
+/// The result of a step of a command.
+pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
 
 /// The error of a command.
 #[derive(Debug)]

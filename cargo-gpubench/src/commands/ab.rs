@@ -17,7 +17,7 @@ use gpubench_table::paragraph;
 use crate::commands::revision::{Revision, Revisions};
 use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
-use crate::output::{CommandError, PrintOptions, Results};
+use crate::output::{CommandError, PrintOptions, Result, Results};
 use crate::{commands::stored::LimitArgs, output};
 
 /// The revisions to compare.
@@ -52,7 +52,7 @@ pub(super) struct AbArgs {
     flags: Vec<String>,
 }
 
-pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let results = Results::new(&args.exports, &[], options)?;
     let revisions = Revisions::here(&args.build)?;
     let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
@@ -69,7 +69,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit, CommandEr
     let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
     let mut runs = Vec::new();
-    let measure = || -> Result<Exit, CommandError> {
+    let measure = || -> Result<Exit> {
         let mut ends = Vec::new();
         for suite in both {
             let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
@@ -98,7 +98,7 @@ fn pairs_of_suites<'a>(
     then: &str,
     now: &str,
     [old, new]: &'a [Built; 2],
-) -> Result<(Vec<[&'a BuiltSuite; 2]>, Vec<String>), CommandError> {
+) -> Result<(Vec<[&'a BuiltSuite; 2]>, Vec<String>)> {
     let find = |built: &'a Built, like: &BuiltSuite| {
         built.suites.iter().find(|suite| suite.target.has_names_of(&like.target))
     };
@@ -118,7 +118,7 @@ fn pairs_of_suites<'a>(
 }
 
 /// Refuses formats that hold one benchmark binary, before anything is built.
-fn refuse_formats(results: &Results, suites: usize) -> Result<(), CommandError> {
+fn refuse_formats(results: &Results, suites: usize) -> Result<()> {
     match results.exports.iter().find(|export| export.format.name != Format::MARKDOWN.name) {
         Some(export) if suites > 1 => Err(CommandError::usage(format!(
             "--{} holds one benchmark binary, and both revisions have {suites}: choose one by --bench, or write --markdown, which has \
@@ -138,12 +138,7 @@ fn exit(run: &Run) -> Exit {
 }
 
 /// Prints the benchmark binaries that were not compared, and writes the files.
-fn write(
-    results: &Results,
-    runs: &[(String, Run)],
-    others: &[String],
-    options: PrintOptions,
-) -> Result<(), CommandError> {
+fn write(results: &Results, runs: &[(String, Run)], others: &[String], options: PrintOptions) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
         results.print(&format!("\n{}", paragraph(&lines, options.page())))?;
@@ -199,7 +194,7 @@ impl<'a> Pairs<'a> {
 
     /// Measures pairs of processes until every result is decided. Returns the later revision's run with the comparison; nothing if it has
     /// no result.
-    fn compared(&mut self) -> Result<Option<Run>, CommandError> {
+    fn compared(&mut self) -> Result<Option<Run>> {
         let begin = Instant::now();
         let most = self.args.pairs;
         let checks = process_looks(most);
@@ -238,7 +233,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
-    fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Exit, CommandError> {
+    fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
         self.interrupted = signals::received();
         if let Some(exit) = self.interrupted {
@@ -290,7 +285,7 @@ impl<'a> Pairs<'a> {
 
     /// Compares what was measured so far; nothing if a side has no run. With `or_nothing`, a side without a run is one without results:
     /// the results of the other side are new or missing.
-    fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>, CommandError> {
+    fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
         let [then, now] = [self.sides[0].joined()?, self.sides[1].joined()?];
@@ -321,7 +316,7 @@ fn names_undecided(check: &BaselineComparison) -> Vec<String> {
 impl OneSide<'_> {
     /// Returns all runs as one; nothing if there is none. Each record has the number of processes that measured it beyond those that
     /// measured all.
-    fn joined(&self) -> Result<Option<Run>, CommandError> {
+    fn joined(&self) -> Result<Option<Run>> {
         let mut run = match &self.runs[..] {
             [] => return Ok(None),
             [one] => one.run.clone(),

@@ -4,14 +4,13 @@ use clap::CommandFactory;
 use gpubench_records::Exit;
 
 use super::{Cargo, Gpubench};
-use crate::output;
-use crate::output::{CommandError, PrintOptions};
+use crate::output::{self, CommandError, PrintOptions, Result};
 
 /// The name of the program, which cargo calls as its subcommand.
 const NAME: &str = "cargo-gpubench";
 
 /// Prints the completions for a shell.
-pub(super) fn print(args: &Gpubench, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn print(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     let Some(shell) = args.completions else {
         return Err(CommandError::usage("give a command: `cargo gpubench --help` lists them"));
     };

@@ -8,8 +8,7 @@ use gpubench_runner::__private::machine::{self, Finding, Level, clocked_devices,
 use gpubench_stats::format::counted;
 use serde_json::json;
 
-use crate::output;
-use crate::output::{CommandError, PrintOptions};
+use crate::output::{self, CommandError, PrintOptions, Result};
 
 #[derive(Args)]
 pub(super) struct DoctorArgs {
@@ -28,7 +27,7 @@ pub(super) struct DoctorArgs {
     reset_clocks: Option<Vec<String>>,
 }
 
-pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
     if let Some(devices) = &args.reset_clocks {
         return reset_clocks(devices, options);
     }
@@ -46,7 +45,7 @@ pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit, C
 }
 
 /// Unlocks the clocks of these devices; of all if none is named.
-fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit, CommandError> {
+fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     let devices = clocked_devices().map_err(|error| {
         CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))
     })?;

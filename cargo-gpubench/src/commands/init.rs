@@ -11,7 +11,7 @@ use gpubench_records::Exit;
 use toml_edit::{Array, InlineTable, value};
 
 use crate::manifest::{Manifest, shown};
-use crate::output::{CommandError, PrintOptions, at};
+use crate::output::{CommandError, PrintOptions, Result, at};
 
 /// The crate that benchmarks depend on.
 pub(super) const GPUBENCH: &str = "gpubench";
@@ -42,7 +42,7 @@ pub(super) struct InitArgs {
     binding: Option<String>,
 }
 
-pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     let InitArgs { folder, bench, path, binding } = args;
     check_name(bench)?;
     let mut manifest = Manifest::read(folder)?;
@@ -125,7 +125,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit, Comma
     Ok(Exit::Done)
 }
 
-fn check_name(name: &str) -> Result<(), CommandError> {
+fn check_name(name: &str) -> Result<()> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     if name.chars().all(is_plain) && name.starts_with(|first: char| first.is_ascii_alphabetic()) {
         return Ok(());
@@ -135,7 +135,7 @@ fn check_name(name: &str) -> Result<(), CommandError> {
 }
 
 /// Returns the dependency on gpubench: on a checkout, or on this program's version where it was built from no checkout.
-fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable, CommandError> {
+fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
     let mut dependency = InlineTable::new();
     let is_checkout = |folder: &PathBuf| {
         Manifest::read(folder).is_ok_and(|manifest| manifest.package().is_ok_and(|name| name == GPUBENCH))
@@ -154,7 +154,7 @@ fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTa
     Ok(dependency)
 }
 
-fn create(file: &Path, text: &str) -> Result<(), CommandError> {
+fn create(file: &Path, text: &str) -> Result<()> {
     let created = fs::create_dir_all(file.parent().unwrap_or(file)).and_then(|()| File::create_new(file));
     created.and_then(|mut created| created.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => CommandError::usage(format!(

@@ -23,8 +23,7 @@ use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 use gpubench_stats::format::counted;
 
 use crate::manifest::{Manifest, package_folder};
-use crate::output;
-use crate::output::{CommandError, PrintOptions};
+use crate::output::{self, CommandError, PrintOptions, Result};
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]
@@ -120,7 +119,7 @@ enum Command {
 }
 
 /// Runs the command that `args` name.
-pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
+pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
     let options = args.print;
     let stored = || stored_runs(args);
     let Some(command) = &args.command else { return completions::print(args, options) };
@@ -148,7 +147,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     }
 }
 
-fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
+fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
         if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
             let message = "is a folder of runs: give the folder that contains it";
@@ -172,19 +171,19 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
 
 /// Returns the name of the last run of the package that the current folder is in. Without a package, and with `--home`, that is the last
 /// run of all.
-fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String, CommandError> {
+fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     let folder = package_folder().filter(|_| args.home.is_none());
     let package = folder.and_then(|folder| Some(Manifest::read(&folder).ok()?.package().ok()?.to_owned()));
     Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 
 /// Loads the run that is called `name`, and warns of the faults of its file.
-fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun, CommandError> {
+fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun> {
     Ok(with_warnings(name.to_owned(), stored.load(name)?))
 }
 
 /// Loads all runs that are called `name`: those of a list, or the one that there is.
-fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>, CommandError> {
+fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
     let runs = stored.load_all(name)?.into_iter();
     Ok(runs.map(|(name, stored)| with_warnings(name, stored)).collect())
 }
@@ -197,7 +196,7 @@ fn with_warnings(name: String, stored: Stored) -> NamedRun {
 }
 
 /// Returns the selected cases of a run.
-fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
+fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run> {
     if let Some(arg) = unknown_arg(selection, &run) {
         let message = format!("--arg {arg}=…: no benchmark of {name} has an argument of this name");
         return Err(CommandError::usage(message));

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
-use gpubench_report::history::{History, HistoryRules};
-use gpubench_report::history::{add, is_hash};
+use gpubench_report::history::{History, HistoryRules, add, is_hash};
 use gpubench_report::stored_runs::StoredRuns;
 use gpubench_report::{fleet, history};
 use gpubench_runner::__private::whole_number;
@@ -15,7 +14,7 @@ use gpubench_table::export::ExportTo;
 
 use crate::commands::revision::{commit_order, whole_hash};
 use crate::commands::stored::{SelectionArgs, percentage};
-use crate::output::{CommandError, PrintOptions, Results};
+use crate::output::{CommandError, PrintOptions, Result, Results};
 use crate::{commands::load_all, output};
 
 /// The history to read, and the changes to report.
@@ -85,11 +84,7 @@ fn fraction(text: &str) -> Result<f64, &'static str> {
     fraction.ok_or("give a percentage above 0 and below 100, such as 1%")
 }
 
-pub(super) fn history(
-    stored: &StoredRuns,
-    args: &HistoryArgs,
-    options: PrintOptions,
-) -> Result<Exit, CommandError> {
+pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let beside = |folder: &Option<PathBuf>| folder.clone().unwrap_or_else(|| stored.home().join("history"));
     match &args.command {
         Some(HistoryCommand::Add { runs, history, commit }) => {
@@ -99,27 +94,20 @@ pub(super) fn history(
     }
 }
 
-fn add_all(
-    stored: &StoredRuns,
-    names: &[String],
-    folder: &Path,
-    commit: Option<&str>,
-) -> Result<Exit, CommandError> {
+fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<&str>) -> Result<Exit> {
     let mut runs = Vec::new();
     for name in names {
         runs.extend(load_all(stored, name)?);
     }
-    let refused = match commit {
-        Some(commit) if !is_hash(commit) => {
-            format!("--commit {commit}: give the hash of a commit, of 7 digits or more")
+    if let Some(commit) = commit {
+        if !is_hash(commit) {
+            let message = "give the hash of a commit, of 7 digits or more";
+            return Err(CommandError::usage(format!("--commit {commit}: {message}")));
         }
-        Some(_) if runs.len() > 1 => {
-            format!("a commit is named for {} runs: add them one by one", runs.len())
+        if runs.len() > 1 {
+            let message = format!("a commit is named for {} runs: add them one by one", runs.len());
+            return Err(CommandError::usage(message));
         }
-        _ => String::new(),
-    };
-    if !refused.is_empty() {
-        return Err(CommandError::usage(refused));
     }
     let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
@@ -131,7 +119,7 @@ fn add_all(
     Ok(Exit::Done)
 }
 
-fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
     let results = Results::json(&args.json, &[], options)?;
     let shown = folder.display();
@@ -157,7 +145,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     Ok(found.exit(args.fail_on_change))
 }
 
-pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
     let sources: Vec<ExportTo> = fleet_files(&args.files).0.into_iter().map(ExportTo::File).collect();
     let results = Results::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);

@@ -14,8 +14,7 @@ use gpubench_report::history::CommitOrder;
 
 use crate::commands::signals;
 use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
-use crate::output;
-use crate::output::CommandError;
+use crate::output::{self, CommandError, Result};
 
 /// How often a comparison that waits for another looks for its end, and for signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -50,7 +49,7 @@ pub(super) struct Revision {
 impl Revisions {
     /// Finds the workspace of the current folder, and waits until no other comparison uses its work trees. From now on signals end what is
     /// done with its revisions, and not this program.
-    pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
+    pub(super) fn here(args: &BuildArgs) -> Result<Self> {
         signals::listen()?;
         let workspace = Cargo::default().workspace(args)?;
         let root = root(&workspace.workspace_root)?;
@@ -88,7 +87,7 @@ impl Revisions {
     }
 
     /// Returns the revision `name`; `.` is the working tree.
-    pub(super) fn named(&self, name: &str) -> Result<NamedRevision, CommandError> {
+    pub(super) fn named(&self, name: &str) -> Result<NamedRevision> {
         if name == "." {
             return Ok(("the working tree".to_owned(), None));
         }
@@ -104,7 +103,7 @@ impl Revisions {
         tree: &str,
         (name, hash): NamedRevision,
         args: &BuildArgs,
-    ) -> Result<Revision, CommandError> {
+    ) -> Result<Revision> {
         let mut cargo = Cargo::default();
         if let Some(hash) = hash {
             let folder = self.home().join("revisions").join(tree);
@@ -139,7 +138,7 @@ impl Revisions {
 
 impl Revision {
     /// Builds its benchmark binaries.
-    pub(super) fn build(&self, args: &BuildArgs) -> Result<Built, CommandError> {
+    pub(super) fn build(&self, args: &BuildArgs) -> Result<Built> {
         self.cargo.build(&self.targets, args).map_err(|error| not_built(error, &self.name))
     }
 }
@@ -181,7 +180,7 @@ fn git(folder: &Path, words: &[&str]) -> Command {
 }
 
 /// Runs git. Returns what it printed on standard output; `None` if it failed.
-fn run(git: &mut Command) -> Result<Option<String>, CommandError> {
+fn run(git: &mut Command) -> Result<Option<String>> {
     let ended =
         signals::output(git).map_err(|error| CommandError::usage(format!("git does not start: {error}")))?;
     match signals::ended_by(ended.status) {
@@ -193,12 +192,12 @@ fn run(git: &mut Command) -> Result<Option<String>, CommandError> {
 }
 
 /// The same without git's messages.
-fn ask(folder: &Path, words: &[&str]) -> Result<Option<String>, CommandError> {
+fn ask(folder: &Path, words: &[&str]) -> Result<Option<String>> {
     run(git(folder, words).stderr(Stdio::null()))
 }
 
 /// Returns the folder of the repository that `folder` is in.
-fn root(folder: &Path) -> Result<PathBuf, CommandError> {
+fn root(folder: &Path) -> Result<PathBuf> {
     let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
     root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
         let message = "is not in a git repository, which `ab` needs for revisions";
@@ -207,7 +206,7 @@ fn root(folder: &Path) -> Result<PathBuf, CommandError> {
 }
 
 /// Returns the hash of the commit that `name` means.
-fn commit(root: &Path, name: &str) -> Result<String, CommandError> {
+fn commit(root: &Path, name: &str) -> Result<String> {
     let commit = format!("{name}^{{commit}}");
     ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
         CommandError::usage(format!(
@@ -241,8 +240,8 @@ pub(super) fn whole_hash(digits: &str) -> Option<String> {
 
 /// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit
 /// before. Files that git ignores stay. Returns false if git fails.
-fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool, CommandError> {
-    let succeeds = |words: &[&str]| Ok::<_, CommandError>(run(&mut git(sources, words))?.is_some());
+fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
+    let succeeds = |words: &[&str]| -> Result<bool> { Ok(run(&mut git(sources, words))?.is_some()) };
     // A damaged work tree is made again. Without a file `.git`, the answer is about the repository around it.
     let is_tree = sources.join(".git").is_file() && ask(sources, &["rev-parse", "HEAD"])?.is_some();
     let switched = if is_tree {

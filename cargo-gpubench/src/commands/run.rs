@@ -7,8 +7,7 @@ use gpubench_table::paragraph;
 
 use super::suites::{BuildArgs, Built, Cargo, shared_file};
 use super::{exit_of_all, signals, suites};
-use crate::output;
-use crate::output::{CommandError, PrintOptions};
+use crate::output::{self, PrintOptions, Result};
 
 /// The benchmark binaries to run.
 #[derive(Args)]
@@ -23,7 +22,7 @@ pub(super) struct RunArgs {
 /// The name of a benchmark binary, and its end.
 type SuiteEnd = (String, Exit);
 
-pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let cargo = Cargo::default();
     let workspace = cargo.workspace(&args.build)?;
@@ -47,7 +46,7 @@ fn is_given(flags: &[String], name: &str) -> bool {
 }
 
 /// Runs the benchmark binaries, one after another, until a signal comes.
-fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>, CommandError> {
+fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
     let mut ends = Vec::new();
     let count = built.suites.len();
     for (number, suite) in (1..).zip(&built.suites) {

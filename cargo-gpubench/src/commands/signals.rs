@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::output::CommandError;
+use crate::output::{CommandError, Result};
 
 /// The signal that came first; 0 before.
 static FIRST: AtomicU8 = AtomicU8::new(0);
@@ -18,7 +18,7 @@ static FIRST: AtomicU8 = AtomicU8::new(0);
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 /// Catches the signals from now on, until this process ends.
-pub(super) fn listen() -> Result<(), CommandError> {
+pub(super) fn listen() -> Result<()> {
     let catch = || -> io::Result<()> {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         gpubench_records::threads::start("signals", move || signals.forever().for_each(pass_on)).map(drop)

@@ -18,8 +18,7 @@ use gpubench_stats::DECISION_ERROR;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
-use crate::output;
-use crate::output::{CommandError, PrintOptions, Results};
+use crate::output::{self, CommandError, PrintOptions, Result, Results};
 use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 
 #[derive(Args)]
@@ -104,7 +103,7 @@ pub(super) struct SelectionArgs {
 
 impl SelectionArgs {
     /// Reads the selection as a benchmark binary does.
-    pub(super) fn selection(&self) -> Result<CaseSelection, CommandError> {
+    pub(super) fn selection(&self) -> Result<CaseSelection> {
         Ok(CaseSelection {
             filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
             exact: self.exact,
@@ -127,7 +126,7 @@ pub(super) fn report(
     runs: &[String],
     args: &ReportArgs,
     options: PrintOptions,
-) -> Result<Exit, CommandError> {
+) -> Result<Exit> {
     let selection = args.selection.selection()?;
     let results = Results::new(&args.exports, &output::sources(runs, stored), options)?;
     if let [file] = runs
@@ -189,7 +188,7 @@ pub(super) fn compare(
     later: &String,
     args: &CompareArgs,
     options: PrintOptions,
-) -> Result<Exit, CommandError> {
+) -> Result<Exit> {
     let selection = args.selection.selection()?;
     let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
     let results = Results::new(&args.exports, &output::sources(&read, stored), options)?;
@@ -216,11 +215,7 @@ pub(super) fn compare(
     Ok(Exit::of(&run))
 }
 
-pub(super) fn merge(
-    stored: &StoredRuns,
-    args: &MergeArgs,
-    options: PrintOptions,
-) -> Result<Exit, CommandError> {
+pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
     let results = Results::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
     let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));

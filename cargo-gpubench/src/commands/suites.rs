@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, ffi::OsString, io, mem, thread};
+use std::{env, ffi::OsString, io, thread};
 
 use clap::Args;
 use gpubench_records::Exit;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{init::GPUBENCH, signals};
 use crate::manifest::package_folder;
-use crate::output::{CommandError, warn};
+use crate::output::{CommandError, Result, warn};
 
 /// The benchmark binaries to build, and how.
 #[derive(Clone, Args)]
@@ -128,7 +128,7 @@ struct Message {
 
 impl Cargo {
     /// Reads the workspace without its dependencies.
-    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace, CommandError> {
+    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace> {
         let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
         let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
         let answer =
@@ -147,7 +147,7 @@ impl Cargo {
     }
 
     /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
-    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built, CommandError> {
+    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built> {
         let mut command = self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"]);
         if let Some(target) = &self.target {
             command.arg("--target-dir").arg(target);
@@ -201,7 +201,7 @@ impl Cargo {
     }
 
     /// Runs cargo. Its progress and its errors reach the user.
-    fn output(&self, command: &mut Command) -> Result<Output, CommandError> {
+    fn output(&self, command: &mut Command) -> Result<Output> {
         let ended = signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()));
         let ended = ended.map_err(|error| CommandError::usage(format!("cargo does not start: {error}")))?;
         signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(signals::interrupted(exit)))
@@ -225,7 +225,7 @@ impl Workspace {
     }
 
     /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
-    pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>, CommandError> {
+    pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
             let message = format!("--package {unknown}: the workspace has no package of this name");
@@ -286,7 +286,7 @@ impl BuiltSuite {
 }
 
 /// Runs a program to its end.
-pub(super) fn output(program: &mut Command) -> Result<Output, CommandError> {
+pub(super) fn output(program: &mut Command) -> Result<Output> {
     signals::output(program).map_err(|error| {
         CommandError::failed(format!("{} does not start: {error}", program.get_program().display()))
     })
@@ -336,19 +336,18 @@ impl Built {
 
     /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
     fn leave_out_others(&mut self) {
-        let suites = mem::take(&mut self.suites).into_iter();
-        let is_of_gpubench = |suite: &BuiltSuite| {
-            is_benchmark_binary(Command::new(&suite.program).env(LIBRARIES, &self.library_path))
-        };
-        let (suites, others): (Vec<_>, Vec<_>) = suites.partition(is_of_gpubench);
-        self.suites = suites;
-        for other in others {
-            warn(&format!(
-                "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to its \
-                 [[bench]] in Cargo.toml",
-                other.name()
-            ));
-        }
+        self.suites.retain(|suite| {
+            let mut program = Command::new(&suite.program);
+            let is_of_gpubench = is_benchmark_binary(program.env(LIBRARIES, &self.library_path));
+            if !is_of_gpubench {
+                warn(&format!(
+                    "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to \
+                     its [[bench]] in Cargo.toml",
+                    suite.name()
+                ));
+            }
+            is_of_gpubench
+        });
     }
 
     /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.

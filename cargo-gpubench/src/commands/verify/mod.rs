@@ -18,8 +18,7 @@ use gpubench_runner::__private::system::ProcessGroup;
 
 use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
 use crate::commands::{exit_of_all, signals, suites};
-use crate::output;
-use crate::output::{CommandError, PrintOptions, Results, at};
+use crate::output::{self, CommandError, PrintOptions, Result, Results, at};
 
 mod counted;
 
@@ -47,7 +46,7 @@ pub(super) struct VerifyArgs {
 /// The kind of devices that Nsight Compute counts.
 const COUNTED: &str = "cuda:";
 
-pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit, CommandError> {
+pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
     let results = Results::new(&args.exports, &[], options)?;
     signals::listen()?;
     let binaries = binaries(args)?;
@@ -73,7 +72,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit, C
 }
 
 /// Returns a command for each benchmark binary, which measures what the user wants.
-fn binaries(args: &VerifyArgs) -> Result<Vec<Command>, CommandError> {
+fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
     if let Some(program) = &args.program {
         let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
         if !is_benchmark_binary(&mut Command::new(&program)) {
@@ -99,12 +98,16 @@ fn exit(run: &Run) -> Exit {
         !record.verdict.reasons.iter().any(is_contradicted) && !matches!(counted, Some(NcuPass::Failed(_)))
     };
     let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED));
-    let exit = if run.records.iter().all(is_right) { Exit::Done } else { Exit::Failed };
-    if is_counted { exit.min(Exit::of(run)) } else { Exit::NoDevice.min(Exit::of(run)) }
+    let exit = match run.records.iter().all(is_right) {
+        _ if !is_counted => Exit::NoDevice,
+        true => Exit::Done,
+        false => Exit::Failed,
+    };
+    exit.min(Exit::of(run))
 }
 
 /// Measures with a benchmark binary. Returns its exit code if it measured nothing.
-fn measure(binary: &mut Command) -> Result<Result<Run, Exit>, CommandError> {
+fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     let folder = tempfile::tempdir()
         .map_err(|error| CommandError::failed(format!("a temporary folder cannot be made: {error}")))?;
     let file = folder.path().join("run.json");
