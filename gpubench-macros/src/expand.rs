@@ -113,16 +113,26 @@ impl Benchmark {
 
     fn entry(&self, variants: &[Ident]) -> TokenStream {
         let name = self.options.name.as_ref().map_or_else(|| shown(&self.launch.name), LitStr::value);
-        let group = self.options.group.as_ref();
-        let own = [self.options.data.fields(false)].into_iter().chain(group.and_then(GroupOption::field));
-        let item = self.options.item.as_ref().map(some).map(|item| generated!(item: #item,));
-        let tune = (!self.options.tune.is_empty()).then(|| {
+        let mut fields = self.options.data.fields(false);
+        let mut base = generated!(__gb::BenchmarkOptions::DEFAULT);
+        match &self.options.group {
+            Some(GroupOption::Name(group)) => {
+                let group = some(group);
+                fields.extend(generated!(group: #group,));
+            }
+            Some(GroupOption::Defaults(path)) => {
+                base = quote_spanned!(first(path)=> __gb::Group::options(&#path));
+            }
+            None => {}
+        }
+        if let Some(item) = &self.options.item {
+            let item = some(item);
+            fields.extend(generated!(item: #item,));
+        }
+        if !self.options.tune.is_empty() {
             let names = self.options.tune.iter().map(shown);
-            generated!(tune: &[#(#names),*],)
-        });
-        let fields: TokenStream = own.chain(item).chain(tune).collect();
-        let base =
-            group.and_then(GroupOption::base).unwrap_or_else(|| generated!(__gb::BenchmarkOptions::DEFAULT));
+            fields.extend(generated!(tune: &[#(#names),*],));
+        }
         let options =
             if fields.is_empty() { base } else { generated!(__gb::BenchmarkOptions { #fields ..#base }) };
         generated! {
@@ -199,15 +209,12 @@ impl Benchmark {
         // it. The parentheses are needed for this, because the name itself keeps its own hygiene.
         let name = &self.launch.name;
         let output = self.launch.output.clone().unwrap_or_else(|| name.to_token_stream());
-        let name = quote_spanned!(first(&output)=> (#name));
-        let call = match variant.turbofish() {
+        let function = match variant.turbofish() {
             // A path with types in it cannot stand in parentheses.
-            Some(types) => {
-                let name = &self.launch.name;
-                quote_spanned!(last(&output)=> #name #types (#(#arguments),*))
-            }
-            None => quote_spanned!(last(&output)=> #name(#(#arguments),*)),
+            Some(types) => quote!(#name #types),
+            None => quote_spanned!(first(&output)=> (#name)),
         };
+        let call = quote_spanned!(last(&output)=> #function(#(#arguments),*));
         let call = match &self.options.unsafety {
             // The whole block counts as the user's, so that lints on unsafe code see it.
             Some(unsafety) => {

@@ -64,12 +64,11 @@ impl GroupInput {
                 krate = Some(crate_path(name, input)?);
                 return Ok(());
             }
-            data.option(name, input, errors).unwrap_or_else(|| {
-                let unknown = name.unraw().to_string();
-                tell_unknown(name, &unknown, KNOWN_TO_GROUPS.into_iter().chain(["crate"]), errors);
+            if !data.option(name, input, errors)? {
+                tell_unknown(name, KNOWN_TO_GROUPS.into_iter().chain(["crate"]), errors);
                 skip_value(input);
-                Ok(())
-            })
+            }
+            Ok(())
         });
         Ok(Self { own, attributes, visibility, name, shown, data, krate })
     }

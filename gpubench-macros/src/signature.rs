@@ -67,20 +67,16 @@ impl Launch {
             Ok((attributes, function, has_body))
         };
         match parser.parse2(item) {
-            Ok((attributes, Ok(signature), true)) => Self::of(&attributes, signature, errors),
+            Ok((attributes, Ok(signature), true)) => return Self::of(&attributes, signature, errors),
             Ok((_, Ok(signature), false)) => {
                 errors.at(signature, "`#[gpu_bench]` needs a function with a body");
-                None
             }
             Ok((_, Err(item), _)) => {
                 errors.at(item.into_iter().next(), "`#[gpu_bench]` goes on a free function");
-                None
             }
-            Err(error) => {
-                errors.push(error);
-                None
-            }
+            Err(error) => errors.push(error),
         }
+        None
     }
 
     fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {

@@ -2,13 +2,13 @@
 //! writes itself as the fields of a registry entry's options.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote_spanned};
+use quote::{ToTokens, format_ident};
 use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
 
 use super::{number, skip_value, text, value};
 use crate::code::bare;
-use crate::errors::{Errors, did_you_mean, first, generated, mixed};
+use crate::errors::{Errors, did_you_mean, generated, mixed};
 
 /// The options that a group takes.
 pub(crate) const KNOWN: [&str; 10] = [
@@ -30,22 +30,29 @@ const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")
 pub(crate) struct Data(Vec<(Ident, TokenStream)>);
 
 impl Data {
-    /// Reads the option `name`, if it is one of these.
+    /// Reads the option `name`. Returns false if it is none of these.
     pub(crate) fn option(
         &mut self,
         name: &Ident,
         input: ParseStream,
         errors: &mut Errors,
-    ) -> Option<syn::Result<()>> {
-        let value = match name.unraw().to_string().as_str() {
+    ) -> syn::Result<bool> {
+        let option = name.unraw().to_string();
+        let read = match &*option {
             "cold" | "energy" | "ignore" | "host_work" | "accumulates" => switch(name, input, errors),
-            "data_type" => data_type(name, input, errors),
-            "max_time" | "timeout" => seconds(name, input, errors),
-            "tags" => tags(name, input, errors),
-            "link" => link(name, input, errors),
-            _ => return None,
+            "data_type" | "max_time" | "timeout" | "tags" | "link" => {
+                let value = value(name, input, Expr::parse)?;
+                match &*option {
+                    "data_type" => data_type(&value, errors),
+                    "tags" => tags(&value, errors),
+                    "link" => link(&value, errors),
+                    _ => seconds(name, &value, errors),
+                }
+            }
+            _ => return Ok(false),
         };
-        Some(value.map(|value| self.0.extend(value.map(|value| (name.unraw(), value)))))
+        self.0.extend(read.map(|value| (name.unraw(), value)));
+        Ok(true)
     }
 
     /// Writes `cold: true, …`, with the tags as those of a group or of a benchmark.
@@ -83,19 +90,6 @@ impl GroupOption {
         errors.at(value, "`group` is a string, or the name of a constant that `gpubench::group!` made");
         Ok(None)
     }
-
-    /// Returns the options to start from.
-    pub(crate) fn base(&self) -> Option<TokenStream> {
-        let Self::Defaults(path) = self else { return None };
-        Some(quote_spanned!(first(path)=> __gb::Group::options(&#path)))
-    }
-
-    /// Writes `group: Some("text"),`.
-    pub(crate) fn field(&self) -> Option<TokenStream> {
-        let Self::Name(name) = self else { return None };
-        let name = some(name);
-        Some(generated!(group: #name,))
-    }
 }
 
 /// Reads a string that can be part of a benchmark's name. The outer `None` means no string; the inner one
@@ -117,69 +111,65 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
 }
 
 /// Reads `cold`, `cold = true` or `cold = false`.
-fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
+fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<TokenStream> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
-        return Ok(Some(generated!(true)));
+        return Some(generated!(true));
     }
     let given = input.fork();
     let chosen = given.parse::<Token![=]>().and_then(|_| given.parse::<LitBool>());
     skip_value(input);
     match chosen {
-        Ok(chosen) if given.is_empty() || given.peek(Token![,]) => Ok(Some(chosen.into_token_stream())),
+        Ok(chosen) if given.is_empty() || given.peek(Token![,]) => Some(chosen.into_token_stream()),
         _ => {
             errors.at(
                 name,
                 format_args!("`{0}` stands alone, or as `{0} = false` against its group", name.unraw()),
             );
-            Ok(None)
+            None
         }
     }
 }
 
-fn data_type(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
-    let value = value(name, input, Expr::parse)?;
-    let text = text(&value).filter(|text| !text.value().is_empty());
+fn data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    let text = text(value).filter(|text| !text.value().is_empty());
     if text.is_none() {
-        errors.at(&value, "`data_type` is a string such as \"f64\"");
+        errors.at(value, "`data_type` is a string such as \"f64\"");
     }
-    Ok(text.map(ToTokens::to_token_stream))
+    text.map(ToTokens::to_token_stream)
 }
 
-fn seconds(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
-    let value = value(name, input, Expr::parse)?;
-    let seconds = number(&value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
+fn seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    let seconds = number(value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
     if seconds.is_none() {
-        errors.at(&value, format_args!("`{}` is a positive number of seconds such as `0.5`", name.unraw()));
+        errors.at(value, format_args!("`{}` is a positive number of seconds such as `0.5`", name.unraw()));
     }
-    Ok(seconds.map(some))
+    seconds.map(some)
 }
 
-fn tags(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
-    let list = value(name, input, Expr::parse)?;
-    let tags: Option<Vec<&LitStr>> = match &list {
+fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    let tags: Option<Vec<&LitStr>> = match list {
         Expr::Array(array) => array.elems.iter().map(text).collect(),
         _ => None,
     };
     let Some(tags) = tags else {
         errors.at(list, "`tags` lists strings: `tags = [\"nightly\", \"bus\"]`");
-        return Ok(None);
+        return None;
     };
     for tag in tags.iter().filter(|tag| tag.value().is_empty() || tag.value().contains(',')) {
         errors.at(tag, "a tag is some text without `,`, which separates them on the command line");
     }
-    Ok(Some(generated!(&[#(#tags),*])))
+    Some(generated!(&[#(#tags),*]))
 }
 
-fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<TokenStream>> {
-    let value = value(name, input, Expr::parse)?;
+fn link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
         let variant = Ident::new(variant, mixed());
-        return Ok(Some(some(generated!(__gb::Link::#variant))));
+        return Some(some(generated!(__gb::Link::#variant)));
     }
     let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
     errors.at(value, format_args!("`link` is `h2d`, `d2h`, `d2d` or `p2p`{hint}"));
-    Ok(None)
+    None
 }
 
 /// Writes `Some(value)`.

@@ -67,8 +67,8 @@ impl AttributeOptions {
     }
 
     fn option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
-        if let Some(read) = self.data.option(name, input, errors) {
-            return read;
+        if self.data.option(name, input, errors)? {
+            return Ok(());
         }
         match name.unraw().to_string().as_str() {
             "args" => self.args = sweeps::args(name, input, errors)?,
@@ -138,8 +138,8 @@ impl AttributeOptions {
             }
             "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
             "crate" => self.krate = Some(crate_path(name, input)?),
-            unknown => {
-                tell_unknown(name, unknown, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
+            _ => {
+                tell_unknown(name, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
                 skip_value(input);
                 let _ = text_after(input);
             }
@@ -170,14 +170,14 @@ pub(crate) fn each_option(
     });
 }
 
-/// Notes that there is no option `unknown`, and names the nearest of the `known` options, or all of them.
+/// Notes that there is no option `name`, and names the nearest of the `known` options, or all of them.
 pub(crate) fn tell_unknown(
     name: &Ident,
-    unknown: &str,
     known: impl Iterator<Item = &'static str> + Clone,
     errors: &mut Errors,
 ) {
-    let mut hint = did_you_mean(unknown, known.clone());
+    let unknown = name.unraw().to_string();
+    let mut hint = did_you_mean(&unknown, known.clone());
     if hint.is_empty() {
         let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
         hint = format!(": the options are {}", known.join(", "));

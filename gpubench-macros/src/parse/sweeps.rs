@@ -29,25 +29,24 @@ pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     let mut args = Sweeps::default();
     list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
+        let before = args.axes.len();
         if name == "zip" && input.peek(token::Paren) {
-            let (before, mut given) = (args.axes.len(), 0);
+            let mut given = 0;
             let content;
             parenthesized!(content in input);
             separated(&content, errors, |input, errors| {
                 given += 1;
                 args.axis(input.call(Ident::parse)?, input, errors)
             });
-            let zipped = args.axes.len() - before;
             if given < 2 {
                 errors.at(&name, "`zip` has several arguments go together: `zip(n = [1, 2], m = [3, 4])`");
             }
             check_lengths(&args.axes[before..], errors);
-            args.sweeps.extend((zipped > 0).then_some(zipped));
-            return Ok(());
+        } else {
+            args.axis(name, input, errors)?;
         }
-        let before = args.axes.len();
-        args.axis(name, input, errors)?;
-        args.sweeps.extend((args.axes.len() > before).then_some(1));
+        let together = args.axes.len() - before;
+        args.sweeps.extend((together > 0).then_some(together));
         Ok(())
     })?;
     Ok(args)
