@@ -212,13 +212,11 @@ pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
 
 /// Adds a question, or counts it if it is the last call's.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
-    let poll = |calls: &mut Vec<DriverCall>| match calls.last_mut() {
-        Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,
-        _ => calls.push(DriverCall::Polled { call, about, times: 1 }),
-    };
     _ = WATCH.try_with(|watch| {
-        if let Some(watch) = &mut *watch.borrow_mut() {
-            poll(&mut watch.calls);
+        let Some(Watch { calls, .. }) = &mut *watch.borrow_mut() else { return };
+        match calls.last_mut() {
+            Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,
+            _ => calls.push(DriverCall::Polled { call, about, times: 1 }),
         }
     });
 }

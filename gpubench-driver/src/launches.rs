@@ -10,8 +10,7 @@ use crate::calls::{
     DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add, add_failed, add_poll, add_stream_op, called,
     enqueued, loaded, stream_used, succeeded, watched_context,
 };
-use crate::kernel_info;
-use crate::kernel_info::is_capturing;
+use crate::kernel_info::{self, is_capturing};
 use crate::result::set_detail;
 use crate::types::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
@@ -61,11 +60,8 @@ fn waited_for(code: u32, work: Enqueued) {
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
-    let stream = stream_used(stream);
-    if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called(), stream as u64);
-    }
-    succeeded(code, |call| DriverCall::Waited { stream: Some(stream as u64), call });
+    let stream = stream_used(stream) as u64;
+    asked(code, stream, Some(stream));
 }
 
 pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
@@ -74,10 +70,15 @@ pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
 
 /// Records a wait for an event. The stream that the event was recorded on is not followed.
 pub(crate) unsafe fn waited_for_event(code: u32, event: CUevent) {
+    asked(code, event as u64, None);
+}
+
+/// Records a wait for the work that a handle is `about`, or the answer that it is not done.
+fn asked(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called(), event as u64);
+        return add_poll(called(), about);
     }
-    succeeded(code, |call| DriverCall::Waited { stream: None, call });
+    succeeded(code, |call| DriverCall::Waited { stream, call });
 }
 
 /// Explains why a captured stream may not wait for an event.

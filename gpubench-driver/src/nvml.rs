@@ -54,6 +54,8 @@ impl NvmlError {
     }
 }
 
+type Result<T> = std::result::Result<T, NvmlError>;
+
 /// Calls a function of the library with these arguments, each behind the type that NVML declares for it. Returns the library's code.
 macro_rules! call {
     ($symbol:expr, $($type:ty: $argument:expr),*) => {{
@@ -75,7 +77,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns an error if there is no library, or if it does not know the GPU.
-    pub fn by_uuid(uuid: &str) -> Result<Self, NvmlError> {
+    pub fn by_uuid(uuid: &str) -> Result<Self> {
         let uuid = CString::new(uuid).unwrap_or_default();
         let mut handle = ptr::null_mut();
         // A text that ends in a zero, and a place for a handle.
@@ -92,7 +94,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn compute_processes(self) -> Result<u32, NvmlError> {
+    pub fn compute_processes(self) -> Result<u32> {
         let (mut count, none) = (0, ptr::null_mut());
         let symbol = "nvmlDeviceGetComputeRunningProcesses_v3";
         // Without room for processes the library only counts them.
@@ -106,7 +108,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn ecc(self) -> Result<bool, NvmlError> {
+    pub fn ecc(self) -> Result<bool> {
         self.current("nvmlDeviceGetEccMode")
     }
 
@@ -114,12 +116,12 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn mig(self) -> Result<bool, NvmlError> {
+    pub fn mig(self) -> Result<bool> {
         self.current("nvmlDeviceGetMigMode")
     }
 
     /// Returns a mode that has a current and a pending state.
-    fn current(self, symbol: &'static str) -> Result<bool, NvmlError> {
+    fn current(self, symbol: &'static str) -> Result<bool> {
         let [mut current, mut pending] = [0; 2];
         let places = (&raw mut current, &raw mut pending);
         checked(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
@@ -130,7 +132,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<(), NvmlError> {
+    pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<()> {
         let symbol = "nvmlDeviceSetGpuLockedClocks";
         checked(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
@@ -139,7 +141,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn reset_clocks(self) -> Result<(), NvmlError> {
+    pub fn reset_clocks(self) -> Result<()> {
         checked(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
 
@@ -147,7 +149,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn clock(self, clock: Clock) -> Result<u32, NvmlError> {
+    pub fn clock(self, clock: Clock) -> Result<u32> {
         self.get_of("nvmlDeviceGetClockInfo", clock as u32)
     }
 
@@ -155,7 +157,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn highest_clock(self, clock: Clock) -> Result<u32, NvmlError> {
+    pub fn highest_clock(self, clock: Clock) -> Result<u32> {
         self.get_of("nvmlDeviceGetMaxClockInfo", clock as u32)
     }
 
@@ -163,7 +165,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn temperature(self) -> Result<u32, NvmlError> {
+    pub fn temperature(self) -> Result<u32> {
         self.get_of("nvmlDeviceGetTemperature", 0)
     }
 
@@ -171,7 +173,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn is_nvlink_active(self, link: u32) -> Result<bool, NvmlError> {
+    pub fn is_nvlink_active(self, link: u32) -> Result<bool> {
         self.get_of("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
     }
 
@@ -179,19 +181,19 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn nvlink_version(self, link: u32) -> Result<u32, NvmlError> {
+    pub fn nvlink_version(self, link: u32) -> Result<u32> {
         self.get_of("nvmlDeviceGetNvLinkVersion", link)
     }
 
     /// Calls a function that has nothing but a place for its result.
-    fn get<T: Default>(self, symbol: &'static str) -> Result<T, NvmlError> {
+    fn get<T: Default>(self, symbol: &'static str) -> Result<T> {
         let mut value = T::default();
         checked(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
         Ok(value)
     }
 
     /// Calls a function that has a number and a place for another.
-    fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32, NvmlError> {
+    fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32> {
         let mut value = 0;
         checked(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
         Ok(value)
@@ -207,7 +209,7 @@ macro_rules! getters {
                 ///
                 /// # Errors
                 /// Returns the library's error.
-                pub fn $name(self) -> Result<$result, NvmlError> {
+                pub fn $name(self) -> Result<$result> {
                     self.get($symbol)
                 }
             )*
@@ -242,7 +244,7 @@ getters! {
 ///
 /// # Errors
 /// Returns the library's error.
-pub fn driver_release() -> Result<String, NvmlError> {
+pub fn driver_release() -> Result<String> {
     let mut text = [0_u8; 96];
     let (place, length) = (text.as_mut_ptr().cast(), text.len() as u32);
     checked(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
@@ -250,12 +252,12 @@ pub fn driver_release() -> Result<String, NvmlError> {
 }
 
 /// Opens and starts the library at the first call.
-fn library() -> Result<&'static Library, NvmlError> {
-    static LIBRARY: OnceLock<Result<Library, NvmlError>> = OnceLock::new();
+fn library() -> Result<&'static Library> {
+    static LIBRARY: OnceLock<Result<Library>> = OnceLock::new();
     LIBRARY.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
-fn open() -> Result<Library, NvmlError> {
+fn open() -> Result<Library> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let name = variable.unwrap_or_else(|| USUAL_LIBRARY.into());
@@ -269,13 +271,13 @@ fn open() -> Result<Library, NvmlError> {
     }
 }
 
-fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F, NvmlError> {
+fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F> {
     // SAFETY: each caller in this file gives the type that NVML declares for the function.
     let found = unsafe { library.get::<F>(symbol) };
     found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
 }
 
-fn checked(code: u32) -> Result<(), NvmlError> {
+fn checked(code: u32) -> Result<()> {
     if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
 }
 

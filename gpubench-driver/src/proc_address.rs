@@ -6,26 +6,20 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::{collections::HashMap, sync::OnceLock};
 
-use crate::library;
-use crate::library::Function;
+use crate::library::{self, Function};
 use crate::memory::made_unlisted;
+use crate::table::forwarders;
 use crate::types::CUuuid;
 
 /// The forwarders by the addresses of the driver's functions. The driver answers with the addresses of its exported
 /// symbols, per version and per kind of default stream.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory. The
-/// first call reads `forwarders`.
+/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory.
 ///
 /// # Safety
 /// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
-pub(crate) unsafe fn function_found(
-    code: u32,
-    name: *const c_char,
-    place: *mut *mut c_void,
-    forwarders: impl Iterator<Item = &'static (&'static str, Function)>,
-) {
+pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut *mut c_void) {
     if code != 0 || name.is_null() || place.is_null() {
         return;
     }
@@ -36,7 +30,7 @@ pub(crate) unsafe fn function_found(
     }
     let both =
         |(name, forwarder): &(&str, Function)| Some((library::symbol(name)? as usize, *forwarder as usize));
-    let forwarder_of = FORWARDER_OF.get_or_init(|| forwarders.filter_map(both).collect());
+    let forwarder_of = FORWARDER_OF.get_or_init(|| forwarders().filter_map(both).collect());
     if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
         // SAFETY: as above.
         unsafe { *place = std::ptr::with_exposed_provenance_mut(*forwarder) };

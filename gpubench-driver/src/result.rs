@@ -4,8 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use crate::library;
-use crate::library::EntryPoint;
+use crate::library::{self, EntryPoint};
 use crate::text::{error_name, error_text, is_known};
 use crate::types::{
     CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,

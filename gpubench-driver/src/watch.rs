@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
@@ -38,12 +38,8 @@ pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
 
 /// Returns a number for the name by which a kernel was looked up, or its handle: a module that is loaded anew has other handles.
 pub(crate) fn kernel_number(function: CUfunction) -> u64 {
-    let of_name = |name: &String| {
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
-        hasher.finish()
-    };
-    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| of_name(name)))
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| hasher.hash_one(name)))
         .unwrap_or(function as u64)
 }
 

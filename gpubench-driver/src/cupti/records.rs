@@ -154,21 +154,16 @@ unsafe fn read(buffer: *mut u8, valid: usize) {
         record = match unsafe { cupti.functions.next_record(buffer, valid, record) } {
             Ok(record) => record,
             Err(NO_MORE) => return,
-            Err(_) => {
-                kept.1 = true;
-                return;
-            }
+            Err(_) => break,
         };
         let left = (buffer as usize + valid).saturating_sub(record as usize);
         // SAFETY: the record is in the buffer, and `left` bytes are behind its beginning.
         match unsafe { activity(record, left) } {
             Ok(activity) => kept.0.extend(activity),
-            Err(TooShort) => {
-                kept.1 = true;
-                return;
-            }
+            Err(TooShort) => break,
         }
     }
+    kept.1 = true;
 }
 
 /// A record ends behind its buffer.

@@ -15,8 +15,7 @@ use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
 use crate::driver::VARIABLE;
 use crate::interpose::elf::{MACHINE, Symbol, TABLE, shared_object};
-use crate::library;
-use crate::library::Function;
+use crate::library::{self, Function};
 use crate::table::forwarders;
 
 mod elf;
