@@ -34,17 +34,17 @@ impl Style {
 
 /// The colours by variable, in light and in the dark: Okabe and Ito's, which colour-blind readers tell apart, darkened where
 /// text or a thin line of them on white would be faint.
-pub(crate) const COLOURS: [(&str, &str, &str); 10] = [
-    ("--paper", "#fff", "#15181c"),
-    ("--ink", "#1f2328", "#e6e9ed"),
-    ("--soft", "#59636e", "#9aa4af"),
-    ("--grid", "#d8dee4", "#30363d"),
-    ("--c0", "#0072b2", "#56b4e9"),
-    ("--c1", "#c85200", "#ff8f4d"),
-    ("--c2", "#00795a", "#2fc99c"),
-    ("--c3", "#a8467f", "#e48fc2"),
-    ("--c4", "#8a6100", "#e8bb3f"),
-    ("--c5", "#5b6470", "#a9b3bd"),
+pub(crate) const COLOURS: [(&str, [&str; 2]); 10] = [
+    ("--paper", ["#fff", "#15181c"]),
+    ("--ink", ["#1f2328", "#e6e9ed"]),
+    ("--soft", ["#59636e", "#9aa4af"]),
+    ("--grid", ["#d8dee4", "#30363d"]),
+    ("--c0", ["#0072b2", "#56b4e9"]),
+    ("--c1", ["#c85200", "#ff8f4d"]),
+    ("--c2", ["#00795a", "#2fc99c"]),
+    ("--c3", ["#a8467f", "#e48fc2"]),
+    ("--c4", ["#8a6100", "#e8bb3f"]),
+    ("--c5", ["#5b6470", "#a9b3bd"]),
 ];
 /// The colour of each class.
 pub(crate) const COLOURED: &str = ".drawing .paper{fill:var(--paper)}.drawing .ink{fill:var(--ink)}\
@@ -77,13 +77,11 @@ const MARKERS: [(&str, bool); SERIES] = [
 /// The style of a file: its colours are written out, since many viewers do not know CSS variables. Viewers without media
 /// queries show it in light.
 fn style() -> String {
-    let in_colours = |of: fn(&(&str, &'static str, &'static str)) -> &'static str| {
-        let with = |style: String, colour: (&str, &'static str, &'static str)| {
-            style.replace(&format!("var({})", colour.0), of(&colour))
-        };
-        COLOURS.into_iter().fold(COLOURED.to_owned(), with)
-    };
-    let (light, dark) = (in_colours(|colour| colour.1), in_colours(|colour| colour.2));
+    let [light, dark] = [0, 1].map(|shade| {
+        COLOURS.iter().fold(COLOURED.to_owned(), |style, (variable, shades)| {
+            style.replace(&format!("var({variable})"), shades[shade])
+        })
+    });
     format!("{SHAPES}{light}@media (prefers-color-scheme:dark){{{dark}}}")
 }
 
@@ -175,14 +173,6 @@ impl Drawing {
     pub(super) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), classes: &str) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(pixels);
         self.add(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{classes}\"/>"));
-    }
-
-    /// Adds a horizontal line between these places, with ends.
-    pub(super) fn whisker(&mut self, [low, high]: [f64; 2], y: f64, half: f64, classes: &str) {
-        self.line((low, y), (high, y), classes);
-        for end in [low, high] {
-            self.line((end, y - half), (end, y + half), classes);
-        }
     }
 
     /// Adds a rectangle from its upper left corner.

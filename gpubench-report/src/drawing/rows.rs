@@ -119,7 +119,11 @@ impl Rows {
             sorted.iter().partition(|value| (low - reach..=high + reach).contains(*value));
         let (stroke, half) = (drawn(0), BOX / 2.0);
         if let (Some(first), Some(last)) = (within.first(), within.last()) {
-            drawing.whisker([*first, *last].map(|value| axis.at(value)), y, half / 2.0, &stroke);
+            let ends = [*first, *last].map(|value| axis.at(value));
+            drawing.line((ends[0], y), (ends[1], y), &stroke);
+            for end in ends {
+                drawing.line((end, y - half / 2.0), (end, y + half / 2.0), &stroke);
+            }
         }
         let [low, median, high] = [low, median, high].map(|value| axis.at(value));
         drawing.rectangle((low, y - half), (high - low, BOX), "paper");

@@ -88,14 +88,13 @@ fn tests(run: &Run) -> Vec<Test> {
     };
     let mut tests: Vec<Test> = run.records.iter().map(of_record).collect();
     for skipped in &run.skipped {
-        let test = Test::new(&skipped.benchmark, &skipped.name(), Outcome::Skipped);
-        tests.push(Test { text: skipped.reason.clone(), ..test });
+        let (benchmark, reason) = (&skipped.benchmark, skipped.reason.clone());
+        tests.push(Test::new(benchmark, &skipped.name(), Outcome::Skipped, reason));
     }
     if let Some(gate) = &gate {
         let mut missing = |name: &str, why: &str| {
             let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
-            let test = Test::new(benchmark, name, Outcome::Error);
-            tests.push(Test { text: format!("not judged: {why}"), ..test });
+            tests.push(Test::new(benchmark, name, Outcome::Error, format!("not judged: {why}")));
         };
         if gate.cases.is_empty() && gate.missing.is_empty() {
             missing("--fail-on-regression", "nothing was compared");
@@ -106,14 +105,8 @@ fn tests(run: &Run) -> Vec<Test> {
 }
 
 impl Test {
-    fn new(class: &str, name: &str, outcome: Outcome) -> Self {
-        Self {
-            class: class.to_owned(),
-            name: name.to_owned(),
-            took: Nanoseconds::ZERO,
-            outcome,
-            text: String::new(),
-        }
+    fn new(class: &str, name: &str, outcome: Outcome, text: String) -> Self {
+        Self { class: class.to_owned(), name: name.to_owned(), took: Nanoseconds::ZERO, outcome, text }
     }
 
     fn of_record(record: &Record, name: &str) -> Self {
@@ -130,7 +123,7 @@ impl Test {
         let text = if is_remark { format!("{state}: {reasons}") } else { reasons };
         // The time of all of its processes.
         let took = record.measurements().map(|measured| measured.samples.wall_time).sum();
-        Self { took, text, ..Self::new(&record.case.benchmark, name, outcome) }
+        Self { took, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
     /// Adds the outcome of the gate. It comes first, because the message is the first line.

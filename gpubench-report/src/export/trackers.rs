@@ -13,7 +13,9 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let Measurement { metrics, energy, samples, .. } = measured;
         let ci = samples.time.median_ci;
         let ends = [ci.low, ci.high].map(Nanoseconds::as_f64);
-        let rate = |rate: f64| measure(rate, &rate_interval(measured, rate));
+        // The interval of a rate is the inverse of the time's.
+        let rate =
+            |rate: f64| measure(rate, &[ci.high, ci.low].map(|time| rate * (measured.median() / time)));
         let energy = energy.as_ref().and_then(Energy::per_launch);
         let measures = [
             ("latency", Some(measure(samples.time.median.as_f64(), &ends))),
@@ -26,12 +28,6 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         (name, Value::Object(known.collect()))
     };
     write(&usable(run).map(measures).collect::<Map<_, _>>().into(), out)
-}
-
-/// Returns the interval of a rate: the inverse of the time's.
-fn rate_interval(measured: &Measurement, rate: f64) -> [f64; 2] {
-    let (ci, median) = (measured.samples.time.median_ci, measured.median());
-    [ci.high, ci.low].map(|time| rate * (median / time))
 }
 
 /// Returns a value with the ends of its interval, of which an infinite one is left out.

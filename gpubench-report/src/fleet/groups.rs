@@ -110,10 +110,11 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
         roof_of.push(roof);
         roofs.entry(roof).or_default().push(case.to_owned());
     }
-    let hosts: BTreeSet<String> = gpus.iter().map(|gpu| gpu.host.clone()).collect();
-    let hosts: Vec<String> = hosts.into_iter().collect();
-    let host_of = |gpu: &FleetGpu| hosts.binary_search(&gpu.host).unwrap_or_default();
-    let host_of: Vec<usize> = gpus.iter().map(host_of).collect();
+    let mut hosts: Vec<String> = gpus.iter().map(|gpu| gpu.host.clone()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let host_of: Vec<usize> =
+        gpus.iter().map(|gpu| hosts.binary_search(&gpu.host).unwrap_or_default()).collect();
     let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };
     for (gpu, standings) in gpus.iter_mut().zip(judge(fleet, rules)) {
         let verdicts = standings.iter().map(|on| on.verdict);

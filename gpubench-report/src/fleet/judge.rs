@@ -93,11 +93,12 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
     let effects = effects(&fleet).into_iter();
     let mut columns: Vec<Column> = effects.map(|(roof, gpus)| Column::new(roof, gpus)).collect();
     loop {
-        let test = |gpu| {
-            let tests = columns.iter().enumerate();
-            tests.filter_map(|(roof, column)| Some((roof, column.p(gpu, rules.least)?))).collect()
-        };
-        let tests: Vec<Vec<(usize, f64)>> = (0..fleet.hosts.len()).map(test).collect();
+        let tests: Vec<Vec<(usize, f64)>> = (0..fleet.hosts.len())
+            .map(|gpu| {
+                let tests = columns.iter().enumerate();
+                tests.filter_map(|(roof, column)| Some((roof, column.p(gpu, rules.least)?))).collect()
+            })
+            .collect();
         // GPUs that are found leave the others, whose spread then shows the next: each round finds more, or ends.
         let mut is_more = false;
         for (gpu, roof) in discoveries(&tests, rules.false_discoveries) {
@@ -107,9 +108,9 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
             break;
         }
     }
-    let standings =
-        |gpu| columns.iter().filter_map(|column| column.standing(gpu, rules.least)).collect::<Vec<_>>();
-    (0..fleet.hosts.len()).map(standings).collect()
+    (0..fleet.hosts.len())
+        .map(|gpu| columns.iter().filter_map(|column| column.standing(gpu, rules.least)).collect())
+        .collect()
 }
 
 /// Finds the slow GPUs, each with a roof, of the probability of each GPU on each roof.

@@ -170,7 +170,7 @@ impl Series {
                 begins: label(change.at),
                 at: change.at,
                 ratio: change.ratio,
-                interval: [change.interval.0, change.interval.1],
+                interval: change.interval,
                 times: [before, level(&times[change.at..end])].map(Nanoseconds),
                 remains: latest / before,
                 uuid: self.uuid().filter(|_| names_device).map(str::to_owned),

@@ -167,7 +167,7 @@ impl Circumstances {
     }
 }
 
-/// The folder of runs of which no commit is known.
+/// The folder of runs whose commit is not known or has no hash.
 const NO_COMMIT: &str = "no-commit";
 
 /// The end of a file's name.
@@ -189,7 +189,8 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     let written = |error: io::Error, path: &Path| format!("{}: {error}", path.display());
     let line = kept.line().map_err(|error| written(error.into(), folder))?;
     // Tasks of one second have a number each; a run that is added twice is there once.
-    let below = folder.join(folder_name(kept.commit.as_deref()));
+    let hash = kept.commit.as_deref().filter(|commit| is_hash(commit));
+    let below = folder.join(hash.unwrap_or(NO_COMMIT));
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
     let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.{ENDING}")));
     let mut there = paths().take_while(|path| path.exists());
@@ -198,11 +199,6 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     }
     let file = create(paths(), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
     Ok((file, false))
-}
-
-/// Returns the name of the folder of a commit: its hash, or none if it is no hash.
-fn folder_name(commit: Option<&str>) -> &str {
-    commit.filter(|commit| is_hash(commit)).unwrap_or(NO_COMMIT)
 }
 
 /// Returns true if a text can be the hash of a commit, or its first 7 digits or more.

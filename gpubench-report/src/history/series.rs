@@ -69,25 +69,25 @@ impl History {
     /// # Errors
     /// If the folder cannot be read.
     pub fn read(folder: &Path, filters: &[NameFilter]) -> io::Result<Self> {
-        let mut history = Self::default();
+        let (mut runs, mut faults) = (Vec::new(), Vec::new());
         let takes = |case: &HistoryCase| {
             let name = case.case.to_string();
             filters.is_empty() || filters.iter().any(|filter| filter.takes(&name, false))
         };
         for commit in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
-            let files = entries_or_fault(&commit, &mut history.faults);
+            let files = entries_or_fault(&commit, &mut faults);
             for file in files.into_iter().filter(|file| file.extension().is_some_and(|it| it == "json")) {
                 let contents = fs::read(&file).map_err(|error| error.to_string());
                 match contents.and_then(|contents| HistoryRun::parse(&contents)) {
                     Ok(mut run) => {
                         run.cases.retain(takes);
-                        history.runs.push(run);
+                        runs.push(run);
                     }
-                    Err(why) => history.faults.push(format!("{}: {why}", file.display())),
+                    Err(why) => faults.push(format!("{}: {why}", file.display())),
                 }
             }
         }
-        Ok(history.in_order(&CommitOrder::new()))
+        Ok(Self { faults, ..Self::new(runs) })
     }
 
     /// Returns the commits of its runs.

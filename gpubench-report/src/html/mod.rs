@@ -77,14 +77,12 @@ fn title(run: &Run) -> String {
 
 /// The style, with the colours of drawings as variables: for light, for dark, and for the reader's own choice.
 fn style() -> String {
-    let (light, dark) = (variables(|colour| colour.1), variables(|colour| colour.2));
+    let [light, dark] = [0, 1].map(|shade| {
+        COLOURS.iter().map(|(variable, shades)| format!("{variable}:{};", shades[shade])).collect::<String>()
+    });
     format!(
         ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
          :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPES}{COLOURED}{}",
         include_str!("page.css")
     )
-}
-
-fn variables(of: fn(&(&'static str, &'static str, &'static str)) -> &'static str) -> String {
-    COLOURS.iter().map(|colour| format!("{}:{};", colour.0, of(colour))).collect()
 }

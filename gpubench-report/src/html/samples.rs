@@ -39,18 +39,16 @@ impl Drawn {
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let at = |part| quantile(&sorted, part);
         let quantiles = [min, at(0.25), at(0.5), at(0.75), max];
-        let parts = thinned(&times, most).into_iter().map(|time| part_of(time, min, max));
+        let part = |time| if max > min { f64::from(u16::MAX) * (time - min) / (max - min) } else { 0.0 };
+        let order =
+            thinned(&times, most).into_iter().map(|time| format!("{:04x}", part(time).round() as u16));
         Some(Self {
             all: times.len(),
             quantiles,
             histogram: histogram(&sorted, min, at(0.99)),
-            order: parts.map(|part| format!("{part:04x}")).collect(),
+            order: order.collect(),
         })
     }
-}
-
-fn part_of(time: f64, min: f64, max: f64) -> u16 {
-    if max > min { (f64::from(u16::MAX) * (time - min) / (max - min)).round() as u16 } else { 0 }
 }
 
 /// All samples, or of more than `most` the lowest and the highest of each stretch, in their order, so that no outlier is

@@ -26,7 +26,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     let (lost, missing) = missing(&runs);
     name_devices(&mut runs);
     same_models(&runs)?;
-    let mut remarks = leave_out_doubles(&mut runs);
+    let remark = leave_out_doubles(&mut runs);
     let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
     let host = runs[0].run.environment.host.clone().filter(|_| is_one_host);
     let mut joined = repetitions(runs)?;
@@ -35,8 +35,8 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     run.devices.retain(|info| used.contains(&info.device));
     (run.environment.task, run.environment.host) = (None, host);
     run.planned_cases = run.records.len() + lost;
-    run.notes.extend(remarks.iter().chain(&missing).cloned());
-    joined.remarks.append(&mut remarks);
+    run.notes.extend(remark.iter().chain(&missing).cloned());
+    joined.remarks.extend(remark);
     joined.missing = missing;
     Ok(joined)
 }
@@ -143,7 +143,7 @@ fn same_models(runs: &[NamedRun]) -> Result<(), String> {
 
 /// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
 /// failures of cases that it then measured. Returns a remark for what was measured more than once.
-fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
+fn leave_out_doubles(runs: &mut [NamedRun]) -> Option<String> {
     let measured: HashSet<PlannedCase> = runs
         .iter()
         .flat_map(|named| &named.run.records)
@@ -171,7 +171,7 @@ fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
     let several = seen.values().filter(is_again).count();
     let remark =
         || format!("{} measured more than once, by tasks that were started again", counted(several, "case"));
-    if several > 0 { vec![remark()] } else { Vec::new() }
+    (several > 0).then(remark)
 }
 
 /// Returns true if `other` is a copy of `record`, in a run that may name the device otherwise.

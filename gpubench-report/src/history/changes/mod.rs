@@ -27,7 +27,7 @@ pub struct Change {
     /// The new level over the one before it.
     pub ratio: f64,
     /// The ends of the interval of `ratio`, with a confidence of 95 %.
-    pub interval: (f64, f64),
+    pub interval: [f64; 2],
     /// The first value of the level before it, and the end of the new level: the places of the changes beside it.
     pub levels: (usize, usize),
 }
@@ -103,7 +103,7 @@ impl Sums {
             at,
             between: self.places(step),
             ratio: size.exp(),
-            interval: ((size - half).exp(), (size + half).exp()),
+            interval: [size - half, size + half].map(f64::exp),
             levels: (begin, end),
         }
     }

@@ -94,7 +94,7 @@ fn a_step_is_found_at_its_place_and_nothing_else() {
             assert!(near, "{length} values, {first}..{end}, seed {seed}: {places:?}");
             let Change { at, between, ratio, interval, .. } = found[0];
             assert!(between.0 <= at && at <= between.1 && between.1 - between.0 <= 3, "{between:?}");
-            assert!((ratio - 1.03).abs() < 0.005 && interval.0 < ratio && ratio < interval.1, "{ratio}");
+            assert!((ratio - 1.03).abs() < 0.005 && interval[0] < ratio && ratio < interval[1], "{ratio}");
         }
     }
 }
@@ -125,7 +125,7 @@ fn intervals_hold_the_true_size_and_place() {
     for seed in 0..100 {
         let found = changes(&series(seed, 80, normal, |at| if at < 50 { 1.0 } else { 1.006 }));
         if let [change] = &found[..] {
-            sizes += usize::from(change.interval.0 <= 1.006 && 1.006 <= change.interval.1);
+            sizes += usize::from(change.interval[0] <= 1.006 && 1.006 <= change.interval[1]);
             places += usize::from(change.between.0 <= 50 && 50 <= change.between.1);
         }
     }
