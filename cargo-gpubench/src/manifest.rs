@@ -105,10 +105,10 @@ impl Manifest {
     /// Returns true if cargo reads the profiles of this manifest: the package is in no other folder's workspace.
     fn is_root(&self) -> bool {
         let folder = self.path.canonicalize().unwrap_or_default();
-        let is_workspace = |folder: &Path| {
-            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("[workspace"))
-        };
-        self.document.contains_key("workspace") || !folder.ancestors().skip(2).any(is_workspace)
+        self.document.contains_key("workspace")
+            || !folder.ancestors().skip(2).any(|folder| {
+                fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("[workspace"))
+            })
     }
 
     /// Builds benchmarks without optimisation of the crates that measure nothing, unless the manifest has a profile for them. Returns true if it does.

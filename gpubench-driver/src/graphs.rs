@@ -130,10 +130,10 @@ pub(crate) unsafe fn instantiated_with_params(
 
 /// Forgets the clone of an executable that was changed.
 pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
-    let mut executables = executables();
-    let listed = executables.living.get_mut(&(executable as usize));
-    let clone = listed.map(|(_, clone)| std::mem::replace(clone, Err(UPDATED)));
-    drop(executables);
+    let clone = executables()
+        .living
+        .get_mut(&(executable as usize))
+        .map(|(_, clone)| std::mem::replace(clone, Err(UPDATED)));
     destroy_clone(clone);
 }
 

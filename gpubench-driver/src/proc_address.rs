@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::{collections::HashMap, sync::OnceLock};
 
-use crate::library::{self, Function};
+use crate::library;
 use crate::memory::made_unlisted;
 use crate::table::forwarders;
 use crate::types::CUuuid;
@@ -28,9 +28,11 @@ pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut 
     if found.is_null() {
         return;
     }
-    let both =
-        |(name, forwarder): &(&str, Function)| Some((library::symbol(name)? as usize, *forwarder as usize));
-    let forwarder_of = FORWARDER_OF.get_or_init(|| forwarders().filter_map(both).collect());
+    let forwarder_of = FORWARDER_OF.get_or_init(|| {
+        forwarders()
+            .filter_map(|(name, forwarder)| Some((library::symbol(name)? as usize, *forwarder as usize)))
+            .collect()
+    });
     if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
         // SAFETY: as above.
         unsafe { *place = std::ptr::with_exposed_provenance_mut(*forwarder) };

@@ -113,15 +113,17 @@ pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> T
 fn with_generated_braces(body: &Expr) -> TokenStream {
     let tokens = body.to_token_stream();
     let Expr::Block(_) = body else { return tokens };
-    let braced = |token| match token {
-        TokenTree::Group(group) => {
-            let mut generated = Group::new(group.delimiter(), group.stream());
-            generated.set_span(at(group.span()));
-            generated.into()
-        }
-        token => token,
-    };
-    tokens.into_iter().map(braced).collect()
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Group(group) => {
+                let mut generated = Group::new(group.delimiter(), group.stream());
+                generated.set_span(at(group.span()));
+                generated.into()
+            }
+            token => token,
+        })
+        .collect()
 }
 
 /// The ways in which control leaves a piece of code.

@@ -339,11 +339,13 @@ impl Choices {
 impl Instantiation {
     /// Writes `type T = f32; const B: usize = 128;`, by which the user's code names the choices.
     pub(crate) fn aliases(&self) -> TokenStream {
-        let alias = |Choice { name, constant, value }: &Choice| match constant {
-            None => generated!(type #name = #value;),
-            Some(ty) => generated!(const #name: #ty = #value;),
-        };
-        self.0.iter().map(alias).collect()
+        self.0
+            .iter()
+            .map(|Choice { name, constant, value }| match constant {
+                None => generated!(type #name = #value;),
+                Some(ty) => generated!(const #name: #ty = #value;),
+            })
+            .collect()
     }
 
     /// Writes `::<T, B>`, each at the place of its choice, so that the compiler blames the choice if the

@@ -41,8 +41,10 @@ pub fn narrow(selection: &CaseSelection, run: &mut Run) {
 }
 
 fn takes_device(selection: &CaseSelection, info: &DeviceInfo) -> bool {
-    let named = |wanted: &str| wanted == "all" || names_device(wanted, &info.device, info.text(UUID));
-    selection.device.as_deref().is_none_or(named)
+    selection
+        .device
+        .as_deref()
+        .is_none_or(|wanted| wanted == "all" || names_device(wanted, &info.device, info.text(UUID)))
 }
 
 fn devices_with_cases(run: &Run) -> HashSet<String> {

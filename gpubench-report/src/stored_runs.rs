@@ -69,8 +69,9 @@ impl StoredRuns {
     /// # Errors
     /// If there is none.
     pub fn last_of_package(&self, package: &str) -> Result<String, LoadRunError> {
-        let is_of_package = |run: Run| run.program.package.is_some_and(|of_run| of_run.name == package);
-        let found = runs_in(&self.runs).find(|(_, path)| head_of(path).is_ok_and(is_of_package));
+        let found = runs_in(&self.runs).find(|(_, path)| {
+            head_of(path).is_ok_and(|run| run.program.package.is_some_and(|of_run| of_run.name == package))
+        });
         found.map(|(name, _)| name).ok_or_else(|| {
             LoadRunError::Missing(format!(
                 "no run of the package `{package}` in {}: run `cargo bench` first, or name a RUN",

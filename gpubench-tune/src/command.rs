@@ -130,8 +130,8 @@ struct Problem {
 fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, status) in jobs {
-        let is_variant = |arg: &Arg| entry.options.tune.contains(&arg.name.as_str());
-        let (variant, args): (Vec<Arg>, Vec<Arg>) = job.args.iter().cloned().partition(is_variant);
+        let (variant, args): (Vec<Arg>, Vec<Arg>) =
+            job.args.iter().cloned().partition(|arg| entry.options.tune.contains(&arg.name.as_str()));
         let (device, cache) = (job.device.clone(), job.caches.first().copied().unwrap_or(Cache::Hot));
         let is_same = |one: &Problem| {
             std::ptr::eq(one.entry, entry)

@@ -91,8 +91,10 @@ pub(crate) struct Race {
 impl Race {
     /// Begins a race of variants whose coarse times are known, except for those that were not measured or have failed.
     pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64) -> Self {
-        let contender = |variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 };
-        let contenders = variants.into_iter().map(contender).collect();
+        let contenders = variants
+            .into_iter()
+            .map(|variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 })
+            .collect();
         let mut race = Self { margin, contenders, epoch: None, analyses: 0 };
         race.restart();
         race
@@ -103,8 +105,7 @@ impl Race {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
             let (steps, _) = *ANALYSES.get(analyses)?;
-            let is_waiting = |one: &Contender| one.races() && one.steps < steps;
-            if let Some(contender) = self.contenders.iter().position(is_waiting) {
+            if let Some(contender) = self.contenders.iter().position(|one| one.races() && one.steps < steps) {
                 return Some(Duel { contender, leader });
             }
             if self.racing() == 0 {

@@ -3,8 +3,7 @@
 
 use clap::Args;
 use gpubench_records::Exit;
-use gpubench_runner::__private::machine::Available;
-use gpubench_runner::__private::machine::{self, Finding, Level, clocked_devices, examine};
+use gpubench_runner::__private::machine::{self, Available, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use serde_json::json;
 

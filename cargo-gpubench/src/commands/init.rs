@@ -126,8 +126,9 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    if name.chars().all(is_plain) && name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+    if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+    {
         return Ok(());
     }
     let message = "a name begins with a letter and has only letters, digits, `-` and `_`";

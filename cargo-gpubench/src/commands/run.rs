@@ -69,8 +69,8 @@ fn exit(ends: &[SuiteEnd]) -> Exit {
 /// Returns a line for each benchmark binary, and one for all.
 fn summary(ends: &[SuiteEnd]) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let line = |(name, exit): &SuiteEnd| format!("{name:width$}  {}\n", meaning(*exit));
-    let lines: String = ends.iter().map(line).collect();
+    let lines: String =
+        ends.iter().map(|(name, exit)| format!("{name:width$}  {}\n", meaning(*exit))).collect();
     format!("{} benchmark binaries, {}\n{lines}", ends.len(), exit(ends))
 }
 

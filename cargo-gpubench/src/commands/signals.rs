@@ -68,6 +68,5 @@ pub(super) fn ended_by(child: ExitStatus) -> Option<Exit> {
 
 /// Returns the exit code of a benchmark binary. One that ended in another way failed.
 pub(super) fn exit(status: ExitStatus) -> Exit {
-    let code = || Exit::of_code(u8::try_from(status.code()?).ok()?);
-    ended_by(status).or_else(code).unwrap_or(Exit::Failed)
+    ended_by(status).or_else(|| Exit::of_code(u8::try_from(status.code()?).ok()?)).unwrap_or(Exit::Failed)
 }

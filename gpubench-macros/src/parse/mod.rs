@@ -92,8 +92,9 @@ impl AttributeOptions {
                 let message = "`restore` lists parameters: `restore = [x, y]`";
                 let names = names.map_err(|error| syn::Error::new(error.span(), message));
                 self.restore = names?.into_iter().collect();
-                let is_repeated = |at: usize| self.restore[..at].contains(&self.restore[at]);
-                if self.restore.is_empty() || (0..self.restore.len()).any(is_repeated) {
+                if self.restore.is_empty()
+                    || (0..self.restore.len()).any(|at| self.restore[..at].contains(&self.restore[at]))
+                {
                     return Err(syn::Error::new(
                         name.span(),
                         "`restore` lists each parameter once: `restore = [x, y]`",

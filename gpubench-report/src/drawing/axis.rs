@@ -63,8 +63,8 @@ impl Axis {
         let (from, to) = (ticks[0], ticks[ticks.len() - 1]);
         // All ticks of a linear axis have the unit of its largest.
         let largest = |value| if self.scale.is_linear() { from.abs().max(to.abs()) } else { value };
-        let text = |value| (value, self.unit.text_with(value, largest(value)));
-        let ticks = ticks.into_iter().map(text).collect();
+        let ticks =
+            ticks.into_iter().map(|value| (value, self.unit.text_with(value, largest(value)))).collect();
         PlacedAxis { axis: self, from, to, start, end, ticks }
     }
 

@@ -98,13 +98,15 @@ fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<
         let all = cases.iter().map(|case| deviation(*case)).zip(noise.iter().copied());
         Pooled::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
     };
-    let effect = |(number, processes): (usize, &Vec<Process>)| {
-        let means = processes.iter().filter_map(|process| Some(pooled(&|case| process[case])?.mean));
-        let effect = GpuEffect::new(hosts[number], means.collect())?;
-        let medians = pooled(&|case| of_case(processes, case))?;
-        Some((number, GpuEffect { cases: medians.count, error_of_cases: medians.error, ..effect }))
-    };
-    gpus.iter().enumerate().filter_map(effect).collect()
+    gpus.iter()
+        .enumerate()
+        .filter_map(|(number, processes)| {
+            let means = processes.iter().filter_map(|process| Some(pooled(&|case| process[case])?.mean));
+            let effect = GpuEffect::new(hosts[number], means.collect())?;
+            let medians = pooled(&|case| of_case(processes, case))?;
+            Some((number, GpuEffect { cases: medians.count, error_of_cases: medians.error, ..effect }))
+        })
+        .collect()
 }
 
 /// Returns the noise of each of `cases`: the spread of its deviations around the median of all of them in a process.
@@ -114,11 +116,13 @@ fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
         gpus.iter().flatten().map(|process| (process, center(process))).collect();
     // The median is made of these very cases, and follows each a little.
     let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
-    let of_case = |case: &usize| {
-        let residuals = centers.iter().map(|(process, center)| (process[*case] - center).abs());
-        (median(residuals) * NORMAL * follows.sqrt()).max(LEAST_NOISE)
-    };
-    cases.iter().map(of_case).collect()
+    cases
+        .iter()
+        .map(|case| {
+            let residuals = centers.iter().map(|(process, center)| (process[*case] - center).abs());
+            (median(residuals) * NORMAL * follows.sqrt()).max(LEAST_NOISE)
+        })
+        .collect()
 }
 
 /// Returns the median deviation of a case over the processes of a GPU; NaN if none measured it.
@@ -168,10 +172,11 @@ impl Pooled {
 /// It is the first quartile of differences within groups, in the manner of Rousseeuw & Croux's Qn (*Alternatives to the median
 /// absolute deviation*, JASA 88, 1993). One process of three may be disturbed on each GPU: a third of the differences is still sound.
 pub(super) fn spread_within<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
-    let within = |sorted: &'a [f64]| {
-        (1..sorted.len()).flat_map(move |high| sorted[..high].iter().map(move |low| sorted[high] - low))
-    };
-    let mut differences: Vec<f64> = groups.flat_map(within).collect();
+    let mut differences: Vec<f64> = groups
+        .flat_map(|sorted| {
+            (1..sorted.len()).flat_map(move |high| sorted[..high].iter().map(move |low| sorted[high] - low))
+        })
+        .collect();
     let place = differences.len() / 4;
     (!differences.is_empty()).then(|| QUARTILE * *differences.select_nth_unstable_by(place, f64::total_cmp).1)
 }

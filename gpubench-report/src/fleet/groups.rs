@@ -20,12 +20,16 @@ impl Missing {
     }
 
     fn sentences(self) -> Vec<String> {
-        let sentence = |((of, why), cases): ((String, String), BTreeSet<String>)| match cases.first() {
-            None => format!("{of}: {why}"),
-            Some(case) if cases.len() == 1 => format!("{of}: `{case}` is {why}"),
-            Some(case) => format!("{of}: `{case}` and {} are {why}", counted(cases.len() - 1, "other case")),
-        };
-        self.0.into_iter().map(sentence).collect()
+        self.0
+            .into_iter()
+            .map(|((of, why), cases)| match cases.first() {
+                None => format!("{of}: {why}"),
+                Some(case) if cases.len() == 1 => format!("{of}: `{case}` is {why}"),
+                Some(case) => {
+                    format!("{of}: `{case}` and {} are {why}", counted(cases.len() - 1, "other case"))
+                }
+            })
+            .collect()
     }
 }
 

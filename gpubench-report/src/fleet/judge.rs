@@ -124,8 +124,10 @@ fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
         tests.iter().enumerate().filter_map(|(gpu, roofs)| Some((gpu, simes(roofs)?))).collect();
     let found = benjamini_hochberg(&combined, rate);
     let rate = rate * found.len() as f64 / combined.len().max(1) as f64;
-    let roofs = |gpu: usize| benjamini_hochberg(&tests[gpu], rate).into_iter().map(move |roof| (gpu, roof));
-    found.into_iter().flat_map(roofs).collect()
+    found
+        .into_iter()
+        .flat_map(|gpu| benjamini_hochberg(&tests[gpu], rate).into_iter().map(move |roof| (gpu, roof)))
+        .collect()
 }
 
 /// Returns the probability of the lowest of these by chance, by Simes' inequality; `None` if there are none.

@@ -97,8 +97,10 @@ impl History {
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let faults = self.faults.clone();
         let (runs, series) = self.series();
-        let judge = |(case, series)| CaseHistory { case, series: judged(series, &runs, rules) };
-        let mut cases: Vec<CaseHistory> = series.into_par_iter().map(judge).collect();
+        let mut cases: Vec<CaseHistory> = series
+            .into_par_iter()
+            .map(|(case, series)| CaseHistory { case, series: judged(series, &runs, rules) })
+            .collect();
         let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
         cases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.case.cmp(&b.case)));
         HistoryReport {
@@ -190,8 +192,11 @@ impl CaseHistory {
 impl HistoryReport {
     /// Returns all changes with their cases, the newest first.
     pub fn changes(&self) -> Vec<(&CaseHistory, &CaseChange)> {
-        let of = |case| CaseHistory::changes(case).map(move |change| (case, change));
-        let mut all: Vec<_> = self.cases.iter().flat_map(of).collect();
+        let mut all: Vec<_> = self
+            .cases
+            .iter()
+            .flat_map(|case| CaseHistory::changes(case).map(move |change| (case, change)))
+            .collect();
         all.sort_by_key(|(_, change)| Reverse(change.begins.started));
         all
     }

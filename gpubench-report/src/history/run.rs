@@ -170,9 +170,6 @@ impl Circumstances {
 /// The folder of runs whose commit is not known or has no hash.
 const NO_COMMIT: &str = "no-commit";
 
-/// The end of a file's name.
-const ENDING: &str = "json";
-
 /// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. Returns its file, and true if the same run
 /// was there already.
 ///
@@ -192,7 +189,7 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     let hash = kept.commit.as_deref().filter(|commit| is_hash(commit));
     let below = folder.join(hash.unwrap_or(NO_COMMIT));
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
-    let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.{ENDING}")));
+    let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.json")));
     let mut there = paths().take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
         return Ok((file, true));

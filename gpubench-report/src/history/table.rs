@@ -8,7 +8,7 @@ use gpubench_table::style::{NOTE, heading, styled};
 use gpubench_table::text::{paragraph, plain, wrapped};
 use gpubench_table::{Page, aligned::columns};
 
-use super::{CaseChange, CaseHistory, HistoryReport, RunLabel, changes::SHORTEST_SERIES};
+use super::{CaseChange, HistoryReport, RunLabel, changes::SHORTEST_SERIES};
 
 /// The digits of a hash that a reader sees.
 const DIGITS: usize = 8;
@@ -41,18 +41,21 @@ const HEADS: [&str; 5] = ["case", "change", "95 % interval", "commits", "day"];
 
 /// Returns the cells of each change, the newest first.
 fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
-    let row = |(case, it): (&CaseHistory, &CaseChange)| {
-        let short = |uuid: &String| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
-        let device = it.uuid.as_ref().map_or_else(String::new, |uuid| format!(" on {}", short(uuid)));
-        vec![
-            plain(&case.case.case.to_string()) + &device,
-            change(it.ratio),
-            changes(it.interval[0], it.interval[1]),
-            commits(it),
-            day(&it.begins),
-        ]
-    };
-    report.changes().into_iter().map(row).collect()
+    report
+        .changes()
+        .into_iter()
+        .map(|(case, it)| {
+            let short = |uuid: &String| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
+            let device = it.uuid.as_ref().map_or_else(String::new, |uuid| format!(" on {}", short(uuid)));
+            vec![
+                plain(&case.case.case.to_string()) + &device,
+                change(it.ratio),
+                changes(it.interval[0], it.interval[1]),
+                commits(it),
+                day(&it.begins),
+            ]
+        })
+        .collect()
 }
 
 /// Returns the day of a run.
@@ -112,9 +115,8 @@ fn remarks(report: &HistoryReport) -> Vec<String> {
     for pair in report.cases.iter().flat_map(|case| case.series.windows(2)) {
         *steps.entry(pair[1].circumstances.differences(&pair[0].circumstances).join(", ")).or_default() += 1;
     }
-    let sentence = |(differences, count): (String, usize)| {
-        format!("{}: {}: apart", plain(&differences), counted(count, "case"))
-    };
-    remarks.extend(steps.into_iter().map(sentence));
+    for (differences, count) in steps {
+        remarks.push(format!("{}: {}: apart", plain(&differences), counted(count, "case")));
+    }
     remarks
 }

@@ -62,16 +62,18 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
 
 /// The cases that were interleaved with another.
 fn interleaved(view: &View<'_>) -> Vec<Row> {
-    let row = |case: &super::view::PageCase<'_>| {
-        let compared = case.record.compared.as_ref()?;
-        let answer = compared.comparison.answer;
-        let threshold = view.run.regression_threshold;
-        let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
-        let result = format!("{answer}{}", if regressed { ", a regression" } else { "" });
-        let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
-        Some(Row { name, compared: Some((compared.comparison.ratio?, answer)), times: None, result })
-    };
-    view.cases.iter().filter_map(row).collect()
+    view.cases
+        .iter()
+        .filter_map(|case| {
+            let compared = case.record.compared.as_ref()?;
+            let answer = compared.comparison.answer;
+            let threshold = view.run.regression_threshold;
+            let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
+            let result = format!("{answer}{}", if regressed { ", a regression" } else { "" });
+            let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
+            Some(Row { name, compared: Some((compared.comparison.ratio?, answer)), times: None, result })
+        })
+        .collect()
 }
 
 /// The number of each answer, and a table of the cases that are not the same, the slower ones first. The table of all cases has the

@@ -125,9 +125,9 @@ impl ArgSweep<'_> {
         let touched: Vec<(f64, f64)> = touched
             .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
             .collect();
-        let is_around =
-            |pair: &&[(f64, f64)]| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1;
-        let around = touched.windows(2).find(is_around)?;
+        let around = touched
+            .windows(2)
+            .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
         let part = (full - around[0].1) / (around[1].1 - around[0].1);
         let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
         Some(Mark::x(value, format!("last-level cache, {}", format::bytes(cache))))
@@ -139,12 +139,16 @@ const MOST_POINTS: usize = 1500;
 
 /// Returns the section with the place of each case below the roofs of its device.
 pub(super) fn rooflines(view: &View<'_>) -> Markup {
-    let of_device = |info: &DeviceInfo| {
-        let on_device = |row: &MeasuredCase<'_>| row.case.record.device == info.device;
-        let rows: Vec<MeasuredCase<'_>> = view.measured().filter(on_device).collect();
-        Some((plain(&info.device), roofline(info, &rows)?))
-    };
-    let drawn: Vec<(String, Drawing)> = view.run.devices.iter().filter_map(of_device).collect();
+    let drawn: Vec<(String, Drawing)> = view
+        .run
+        .devices
+        .iter()
+        .filter_map(|info| {
+            let rows: Vec<MeasuredCase<'_>> =
+                view.measured().filter(|row| row.case.record.device == info.device).collect();
+            Some((plain(&info.device), roofline(info, &rows)?))
+        })
+        .collect();
     html! {
         @if !drawn.is_empty() {
             @for (device, drawing) in &drawn {

@@ -166,12 +166,11 @@ fn leave_out_doubles(runs: &mut [NamedRun]) -> Option<String> {
         });
     }
     // A task with several GPUs measures each of its cases on all of them.
-    let is_again =
-        |records: &&Vec<(usize, Record)>| records.iter().any(|(number, _)| *number != records[0].0);
-    let several = seen.values().filter(is_again).count();
-    let remark =
-        || format!("{} measured more than once, by tasks that were started again", counted(several, "case"));
-    (several > 0).then(remark)
+    let several =
+        seen.values().filter(|records| records.iter().any(|(number, _)| *number != records[0].0)).count();
+    (several > 0).then(|| {
+        format!("{} measured more than once, by tasks that were started again", counted(several, "case"))
+    })
 }
 
 /// Returns true if `other` is a copy of `record`, in a run that may name the device otherwise.

@@ -1,6 +1,6 @@
 //! `verify`: measures cases, counts their launches with Nsight Compute, and compares the counters with the declared bytes and flops.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -122,23 +122,24 @@ fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
 
 /// Adds the counters to the records of a run: one process for each device and cache state.
 fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
-    let is_counted = |record: &&Record| record.measurement.is_some() && record.device.starts_with(COUNTED);
-    let cases: Vec<PlannedCase> = run.records.iter().filter(is_counted).map(Record::planned).collect();
-    if cases.is_empty() {
+    let mut groups: BTreeMap<(String, Cache), Vec<PlannedCase>> = BTreeMap::new();
+    for record in run.records.iter().filter(|record| record.measurement.is_some()) {
+        if record.device.starts_with(COUNTED) {
+            groups.entry((record.device.clone(), record.case.cache)).or_default().push(record.planned());
+        }
+    }
+    if groups.is_empty() {
         output::warn("no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other");
     }
-    let groups: BTreeSet<(&str, Cache)> = cases.iter().map(|case| (&*case.device, case.cache)).collect();
-    for (device, cache) in groups {
+    for ((device, cache), cases) in groups {
         if signals::received().is_some() {
             return;
         }
-        let is_in_group = |case: &&PlannedCase| case.device == device && case.cache == cache;
-        let cases: Vec<PlannedCase> = cases.iter().filter(is_in_group).cloned().collect();
         let passes = passes(args, binary, &cases).unwrap_or_else(|why| {
             output::warn(&format!("no counters of {cache} cases on `{device}`: {why}"));
             vec![NcuPass::Failed(why); cases.len()]
         });
-        let last_level_cache = run.device(device).and_then(|info| info.last_level_cache);
+        let last_level_cache = run.device(&device).and_then(|info| info.last_level_cache);
         for (case, pass) in cases.iter().zip(passes) {
             let record = run.records.iter_mut().find(|record| record.planned() == *case);
             record.into_iter().for_each(|record| set_ncu(record, pass.clone(), last_level_cache));
@@ -203,8 +204,8 @@ struct Profile {
 
 /// Returns the reason that it counted nothing, if it prints one: a known one, or its own first error.
 fn reason(printed: &str) -> Option<String> {
-    let is_message = |line: &&str| line.contains("==ERROR==") || line.contains("==WARNING==");
-    let lines: Vec<&str> = printed.lines().filter(is_message).collect();
+    let lines: Vec<&str> =
+        printed.lines().filter(|line| line.contains("==ERROR==") || line.contains("==WARNING==")).collect();
     let known = REFUSALS.iter().find(|(words, _)| lines.iter().any(|line| line.contains(words)));
     let error = || lines.iter().find_map(|line| Some(line.split_once("==ERROR==")?.1.trim()));
     known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| Some(format!("{QUOTED}{}", error()?)))

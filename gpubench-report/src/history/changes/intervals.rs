@@ -115,8 +115,8 @@ impl Sums {
         let variance = self.variance(begin, at, end);
         let within = |at| self.scatter(begin, at) + self.scatter(at, end);
         let least = within(at);
-        let may = |at: &usize| (within(*at) - least) / variance < SEPARATION;
-        let mut places = (begin + LEAST..=end - LEAST).filter(may);
+        let mut places =
+            (begin + LEAST..=end - LEAST).filter(|at| (within(*at) - least) / variance < SEPARATION);
         let first = places.next().unwrap_or(at);
         (first, places.next_back().unwrap_or(first).max(at))
     }
