@@ -6,7 +6,7 @@ use std::{env, fs, io};
 use gpubench_records::files::replace;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
-use crate::output::{CommandError, Result, at};
+use crate::output::{CommandError, Result, at, bail};
 
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
@@ -50,8 +50,14 @@ impl Manifest {
     /// Returns the name of its package.
     pub(crate) fn package(&self) -> Result<&str> {
         let package = self.document.get("package").and_then(|package| package.get("name")?.as_str());
-        let message = "is a workspace without a package of its own: give the folder of one of its packages";
-        package.ok_or_else(|| CommandError::usage(format!("{} {message}", self.path.display())))
+        let Some(package) = package else {
+            bail!(
+                Usage,
+                "{} is a workspace without a package of its own: give the folder of one of its packages",
+                self.path.display()
+            );
+        };
+        Ok(package)
     }
 
     /// Returns the name by which code imports the package's library; `None` if Rust code cannot link one.
@@ -82,8 +88,7 @@ impl Manifest {
         let benches = self.document.entry("bench").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
         let benches = benches.as_array_of_tables_mut().ok_or(not_a_table)?;
         if benches.iter().any(|table| table.get("name").and_then(Item::as_str) == Some(name)) {
-            let message = format!("{path} already has a bench target `{name}`: give another name by --bench");
-            return Err(CommandError::usage(message));
+            bail!(Usage, "{path} already has a bench target `{name}`: give another name by --bench");
         }
         let mut bench = Table::new();
         bench.insert("name", value(name));

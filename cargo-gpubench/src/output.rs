@@ -143,8 +143,7 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
-        let message = "is read as a run, and would be overwritten: give another file";
-        return Err(CommandError::usage(format!("{} {message}", path.display())));
+        bail!(Usage, "{} is read as a run, and would be overwritten: give another file", path.display());
     }
     // The reader of a pipe sees its end when the pipe is opened and closed.
     if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
@@ -165,6 +164,14 @@ pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<()> {
 
 /// The result of a step of a command.
 pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+/// Ends a step of a command with an exit code and a message.
+macro_rules! bail {
+    ($exit:ident, $($message:tt)+) => {
+        return Err($crate::output::CommandError::new(gpubench_records::Exit::$exit, format_args!($($message)+)))
+    };
+}
+pub(crate) use bail;
 
 /// The error of a command.
 #[derive(Debug)]

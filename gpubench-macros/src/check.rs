@@ -77,11 +77,10 @@ impl Benchmark {
 
     fn check_passing(&self, errors: &mut Errors) {
         if self.stream().unnamed {
-            let message = format!(
+            errors.at(&self.stream().tokens, format_args!(
                 "the stream's type says which device measures, so that it must be named: `impl Trait` is not; a type \
                  parameter with `types(S = […])` is; {WHICH}"
-            );
-            errors.at(&self.stream().tokens, message);
+            ));
         }
         for (_, role, param) in self.params() {
             let message = match role {
@@ -102,8 +101,8 @@ impl Benchmark {
             let Some(name) = param.name.as_ref().filter(|_| !matches!(role, Role::Axis(_))) else { continue };
             if let Some(place) = first_use(condition, name) {
                 let what = if index == self.stream { "the stream" } else { "what `setup` makes" };
-                let message = format!("`skip_if` is asked before `setup`: it sees `args`, not {what}");
-                errors.at(place, message);
+                errors
+                    .at(place, format_args!("`skip_if` is asked before `setup`: it sees `args`, not {what}"));
             }
         }
     }
@@ -161,9 +160,10 @@ impl Benchmark {
             match self.inputs().find(|(_, param)| is_named(param, name)) {
                 Some((_, param)) if param.passed == Passed::Mutable => {}
                 Some(_) => {
-                    let message =
-                        format!("`restore` puts back what a launch changes: take `{written}` by `&mut`");
-                    errors.at(name, message);
+                    errors.at(
+                        name,
+                        format_args!("`restore` puts back what a launch changes: take `{written}` by `&mut`"),
+                    );
                 }
                 None => {
                     let known = self.inputs().filter_map(|(_, param)| param.name.as_ref());
@@ -256,10 +256,9 @@ fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors
     let name = launch.name.unraw();
     match (&options.unsafety, &launch.unsafety) {
         (None, Some(unsafety)) => {
-            let message = format!(
+            errors.at(unsafety, format_args!(
                 "`{name}` is unsafe to call: `#[gpu_bench(unsafe, …)]` says that it is sound on what `setup` makes"
-            );
-            errors.at(unsafety, message);
+            ));
         }
         (Some(unsafety), None) => {
             errors.at(unsafety, format_args!("`{name}` is safe to call: leave `unsafe` out"));
@@ -295,8 +294,7 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     };
     let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
     if let Some(axis) = axis {
-        let message = format!("`{}` is the stream and no argument: {WHICH}", axis.name.unraw());
-        errors.at(&axis.name, message);
+        errors.at(&axis.name, format_args!("`{}` is the stream and no argument: {WHICH}", axis.name.unraw()));
         return None;
     }
     Some(stream)
@@ -310,7 +308,9 @@ fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Err
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {
         let plural = if given == 1 { "" } else { "s" };
-        let message = format!("give this closure {given} parameter{plural}, not {}: {rule}", inputs.len());
-        errors.at(quote!(#inputs_begin #inputs #inputs_end), message);
+        errors.at(
+            quote!(#inputs_begin #inputs #inputs_end),
+            format_args!("give this closure {given} parameter{plural}, not {}: {rule}", inputs.len()),
+        );
     }
 }

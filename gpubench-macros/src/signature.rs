@@ -82,8 +82,10 @@ impl Launch {
     fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
         if takes_self || names_self(signature.inputs.to_token_stream()) {
-            let message = "a method cannot be annotated: annotate a free function that calls it";
-            errors.at(signature.inputs.first(), message);
+            errors.at(
+                signature.inputs.first(),
+                "a method cannot be annotated: annotate a free function that calls it",
+            );
             return None;
         }
         if let Some(asyncness) = signature.asyncness {
@@ -282,16 +284,19 @@ pub(crate) fn variants(
         if let Some(generic) =
             launch.generics.iter().find(|generic| generic.name.unraw() == axis.name.unraw())
         {
-            let message =
-                format!("`{}` is a parameter of `{}`: `{}`", generic.name, launch.name, how(generic));
-            errors.at(&axis.name, message);
+            errors.at(
+                &axis.name,
+                format_args!("`{}` is a parameter of `{}`: `{}`", generic.name, launch.name, how(generic)),
+            );
         }
     }
     launch.generics.iter().fold(vec![Instantiation::default()], |variants, generic| {
         let chosen = given.iter().find(|given| given.name.unraw() == generic.name.unraw());
         let Some(chosen) = chosen else {
-            let message = format!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic));
-            errors.at(&generic.name, message);
+            errors.at(
+                &generic.name,
+                format_args!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic)),
+            );
             return variants;
         };
         let extended = variants.iter().flat_map(|variant| {

@@ -17,7 +17,7 @@ use gpubench_table::paragraph;
 use crate::commands::revision::{Revision, Revisions};
 use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
-use crate::output::{CommandError, PrintOptions, Result, Results};
+use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::stored::LimitArgs, output};
 
 /// The revisions to compare.
@@ -57,7 +57,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let revisions = Revisions::here(&args.build)?;
     let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
     if then.1 == now.1 {
-        return Err(CommandError::usage(format!("both revisions are {}: name two that differ", then.0)));
+        bail!(Usage, "both revisions are {}: name two that differ", then.0);
     }
     let then = revisions.check_out("then", then, &args.build)?;
     let now = revisions.check_out("now", now, &args.build)?;
@@ -111,8 +111,7 @@ fn pairs_of_suites<'a>(
     let others: Vec<String> = added.chain(lacking(old, new, "missing in")).collect();
     if both.is_empty() {
         let lines: String = others.iter().map(|other| format!("\n  {other}")).collect();
-        let message = format!("{then} and {now} have no benchmark binary in common{lines}");
-        return Err(CommandError::new(Exit::Nothing, message));
+        bail!(Nothing, "{then} and {now} have no benchmark binary in common{lines}");
     }
     Ok((both, others))
 }
@@ -120,11 +119,12 @@ fn pairs_of_suites<'a>(
 /// Refuses formats that hold one benchmark binary, before anything is built.
 fn refuse_formats(results: &Results, suites: usize) -> Result<()> {
     match results.exports.iter().find(|export| export.format.name != Format::MARKDOWN.name) {
-        Some(export) if suites > 1 => Err(CommandError::usage(format!(
+        Some(export) if suites > 1 => bail!(
+            Usage,
             "--{} holds one benchmark binary, and both revisions have {suites}: choose one by --bench, or write --markdown, which has \
              a section for each",
             export.format.name
-        ))),
+        ),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use gpubench_records::Exit;
 
 use super::{Cargo, Gpubench};
-use crate::output::{self, CommandError, PrintOptions, Result};
+use crate::output::{self, PrintOptions, Result, bail};
 
 /// The name of the program, which cargo calls as its subcommand.
 const NAME: &str = "cargo-gpubench";
@@ -12,7 +12,7 @@ const NAME: &str = "cargo-gpubench";
 /// Prints the completions for a shell.
 pub(super) fn print(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     let Some(shell) = args.completions else {
-        return Err(CommandError::usage("give a command: `cargo gpubench --help` lists them"));
+        bail!(Usage, "give a command: `cargo gpubench --help` lists them");
     };
     let mut cargo = Cargo::command();
     let own = cargo.find_subcommand_mut("gpubench").map_or_else(Cargo::command, |own| own.clone());

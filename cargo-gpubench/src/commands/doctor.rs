@@ -7,7 +7,7 @@ use gpubench_runner::__private::machine::{self, Available, Finding, Level, clock
 use gpubench_stats::format::counted;
 use serde_json::json;
 
-use crate::output::{self, CommandError, PrintOptions, Result};
+use crate::output::{self, CommandError, PrintOptions, Result, bail};
 
 #[derive(Args)]
 pub(super) struct DoctorArgs {
@@ -50,8 +50,7 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     })?;
     if let Some(unknown) = wanted.iter().find(|name| !devices.iter().any(|device| is_called(device, name))) {
         let known: Vec<&str> = devices.iter().map(|device| &*device.device).collect();
-        let message = format!("there is no device `{unknown}`: give one of {}", known.join(", "));
-        return Err(CommandError::new(Exit::NoDevice, message));
+        bail!(NoDevice, "there is no device `{unknown}`: give one of {}", known.join(", "));
     }
     let mut exit = Exit::Done;
     for device in &devices {

@@ -11,7 +11,7 @@ use gpubench_records::Exit;
 use toml_edit::{Array, InlineTable, value};
 
 use crate::manifest::{Manifest, shown};
-use crate::output::{CommandError, PrintOptions, Result, at};
+use crate::output::{CommandError, PrintOptions, Result, at, bail};
 
 /// The crate that benchmarks depend on.
 pub(super) const GPUBENCH: &str = "gpubench";
@@ -77,9 +77,10 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     manifest.add_bench(bench)?;
     changes.push(format!("a bench target `{bench}`"));
     if library.is_some() && manifest.leave_library_out_of_benches()? {
-        let change =
-            "`bench = false` for the library, since its test harness would refuse the flags of `cargo bench`";
-        changes.push(change.to_owned());
+        changes.push(
+            "`bench = false` for the library, since its test harness would refuse the flags of `cargo bench`"
+                .to_owned(),
+        );
     }
     if manifest.leave_unoptimized() {
         changes.push(
@@ -131,8 +132,7 @@ fn check_name(name: &str) -> Result<()> {
     {
         return Ok(());
     }
-    let message = "a name begins with a letter and has only letters, digits, `-` and `_`";
-    Err(CommandError::usage(format!("--bench {name}: {message}")))
+    bail!(Usage, "--bench {name}: a name begins with a letter and has only letters, digits, `-` and `_`")
 }
 
 /// Returns the dependency on gpubench: on a checkout, or on this program's version where it was built from no checkout.
@@ -147,8 +147,11 @@ fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTa
         (Some(folder), _) => dependency.insert("path", folder.display().to_string().into()),
         (None, None) => dependency.insert("version", env!("CARGO_PKG_VERSION").into()),
         (None, Some(folder)) => {
-            let message = "is no checkout of gpubench, whose Cargo.toml has `name = \"gpubench\"`";
-            return Err(CommandError::usage(format!("--path {} {message}", folder.display())));
+            bail!(
+                Usage,
+                "--path {} is no checkout of gpubench, whose Cargo.toml has `name = \"gpubench\"`",
+                folder.display()
+            );
         }
     };
     dependency.insert("features", Array::from_iter(binding.into_iter().chain(["runtime"])).into());

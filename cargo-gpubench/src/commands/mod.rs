@@ -23,7 +23,7 @@ use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 use gpubench_stats::format::counted;
 
 use crate::manifest::{Manifest, package_folder};
-use crate::output::{self, CommandError, PrintOptions, Result};
+use crate::output::{self, PrintOptions, Result, bail};
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]
@@ -150,17 +150,17 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
         if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
-            let message = "is a folder of runs: give the folder that contains it";
-            return Err(CommandError::usage(format!("--home {} {message}", home.display())));
+            bail!(Usage, "--home {} is a folder of runs: give the folder that contains it", home.display());
         }
         return Ok(StoredRuns::within(home.clone()));
     }
     let folder = env::current_dir();
-    let stored = folder.ok().and_then(|folder| StoredRuns::of_project(&folder)).ok_or_else(|| {
-        let message =
-            "this folder and those above have no stored runs: measure first, or give a folder by --home";
-        CommandError::new(Exit::Nothing, message)
-    })?;
+    let Some(stored) = folder.ok().and_then(|folder| StoredRuns::of_project(&folder)) else {
+        bail!(
+            Nothing,
+            "this folder and those above have no stored runs: measure first, or give a folder by --home"
+        );
+    };
     // Benchmark binaries store their runs in this folder.
     let runs = env::var_os("GPUBENCH_RUNS_DIR").filter(|runs| !runs.is_empty() && runs != "none");
     Ok(match runs {
@@ -198,18 +198,17 @@ fn with_warnings(name: String, stored: Stored) -> NamedRun {
 /// Returns the selected cases of a run.
 fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run> {
     if let Some(arg) = unknown_arg(selection, &run) {
-        let message = format!("--arg {arg}=…: no benchmark of {name} has an argument of this name");
-        return Err(CommandError::usage(message));
+        bail!(Usage, "--arg {arg}=…: no benchmark of {name} has an argument of this name");
     }
     let results = run.records.len() + run.skipped.len();
     narrow(selection, &mut run);
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
-        let message = format!(
+        bail!(
+            Nothing,
             "{name}: the selection ({}) matches none of its {}: `cargo gpubench report {name}` shows them all",
             describe(selection),
             counted(results, "result")
         );
-        return Err(CommandError::new(Exit::Nothing, message));
     }
     Ok(run)
 }

@@ -14,7 +14,7 @@ use gpubench_table::export::ExportTo;
 
 use crate::commands::revision::{commit_order, whole_hash};
 use crate::commands::stored::{SelectionArgs, percentage};
-use crate::output::{CommandError, PrintOptions, Result, Results};
+use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::load_all, output};
 
 /// The history to read, and the changes to report.
@@ -101,12 +101,10 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     }
     if let Some(commit) = commit {
         if !is_hash(commit) {
-            let message = "give the hash of a commit, of 7 digits or more";
-            return Err(CommandError::usage(format!("--commit {commit}: {message}")));
+            bail!(Usage, "--commit {commit}: give the hash of a commit, of 7 digits or more");
         }
         if runs.len() > 1 {
-            let message = format!("a commit is named for {} runs: add them one by one", runs.len());
-            return Err(CommandError::usage(message));
+            bail!(Usage, "a commit is named for {} runs: add them one by one", runs.len());
         }
     }
     let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
@@ -131,15 +129,14 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     })?;
     if history.is_empty() {
         history.faults.iter().for_each(|fault| output::warn(fault));
-        return Err(CommandError::new(Exit::Nothing, format!("no run is in {shown}: {make}")));
+        bail!(Nothing, "no run is in {shown}: {make}");
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
     let rules = HistoryRules { equivalence_margin: args.equivalence_margin, last: args.last };
     let found = history.in_order(&order).report(rules);
     if found.cases.is_empty() && !args.filters.is_empty() {
         let filters = args.filters.join("` or `");
-        let message = format!("no result in {shown} matches `{filters}`: without a filter, all are shown");
-        return Err(CommandError::new(Exit::Nothing, message));
+        bail!(Nothing, "no result in {shown} matches `{filters}`: without a filter, all are shown");
     }
     results.answer(&history::render(&found, options.page()), &found)?;
     Ok(found.exit(args.fail_on_change))
@@ -150,7 +147,7 @@ pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
     let results = Results::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
-        return Err(CommandError::usage(format!("no run could be read. {first}")));
+        bail!(Usage, "no run could be read. {first}");
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
     results.answer(&fleet::render(&answer, options.page()), &answer)?;

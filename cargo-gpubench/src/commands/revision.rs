@@ -14,7 +14,7 @@ use gpubench_report::history::CommitOrder;
 
 use crate::commands::signals;
 use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
-use crate::output::{self, CommandError, Result};
+use crate::output::{self, CommandError, Result, bail};
 
 /// How often a comparison that waits for another looks for its end, and for signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -109,8 +109,7 @@ impl Revisions {
             let folder = self.home().join("revisions").join(tree);
             let sources = folder.join("tree");
             if !switch(&sources, &self.root, &hash)? {
-                let message = format!("{name} cannot be checked out: git's message is above");
-                return Err(CommandError::failed(message));
+                bail!(Failed, "{name} cannot be checked out: git's message is above");
             }
             for path in &self.outside {
                 link(path, &self.root, &sources, &self.home())?;

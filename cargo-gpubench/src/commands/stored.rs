@@ -18,7 +18,7 @@ use gpubench_stats::DECISION_ERROR;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
-use crate::output::{self, CommandError, PrintOptions, Result, Results};
+use crate::output::{self, CommandError, PrintOptions, Result, Results, bail};
 use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 
 #[derive(Args)]
@@ -133,9 +133,10 @@ pub(super) fn report(
         && let Some(json) = read_tuning(file)
     {
         if args.explain || !results.exports.is_empty() || selection != CaseSelection::default() {
-            let message =
-                "is a tuning: --explain, files of results and flags that select results are for runs";
-            return Err(CommandError::usage(format!("{file} {message}")));
+            bail!(
+                Usage,
+                "{file} is a tuning: --explain, files of results and flags that select results are for runs"
+            );
         }
         let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
         results.print(&gpubench_tune::table(&tuning, options.page()))?;
@@ -145,9 +146,10 @@ pub(super) fn report(
     let runs = runs.concat();
     let count = runs.len();
     if !results.exports.is_empty() && count > 1 {
-        return Err(CommandError::usage(format!(
+        bail!(
+            Usage,
             "a file of results holds one run: name one of the {count}, or merge them by `cargo gpubench merge`"
-        )));
+        );
     }
     let mut exit = Exit::Done;
     for (number, named) in runs.into_iter().enumerate() {
@@ -210,7 +212,7 @@ pub(super) fn compare(
     results.write(&run)?;
     results.name_files();
     if is_disjoint {
-        return Err(CommandError::new(Exit::Nothing, message));
+        bail!(Nothing, "{message}");
     }
     Ok(Exit::of(&run))
 }

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use std::{env, ffi::OsString, io, thread};
 
 use clap::Args;
-use gpubench_records::Exit;
 use serde::Deserialize;
 
 use super::{init::GPUBENCH, signals};
 use crate::manifest::package_folder;
-use crate::output::{CommandError, Result, warn};
+use crate::output::{CommandError, Result, bail, warn};
 
 /// The benchmark binaries to build, and how.
 #[derive(Clone, Args)]
@@ -138,9 +137,7 @@ impl Cargo {
                 Some(_) => "",
                 None => ": run this command in the folder of a package",
             };
-            return Err(CommandError::usage(format!(
-                "`cargo metadata` failed with the message above{remedy}"
-            )));
+            bail!(Usage, "`cargo metadata` failed with the message above{remedy}");
         }
         serde_json::from_slice(&answer.stdout)
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
@@ -163,17 +160,16 @@ impl Cargo {
         command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
         let report = self.output(&mut command)?;
         if !report.status.success() {
-            return Err(CommandError::failed("the build failed: cargo's message is above"));
+            bail!(Failed, "the build failed: cargo's message is above");
         }
         let mut built = Built::read(&String::from_utf8_lossy(&report.stdout), targets);
         built.leave_out_others();
         match signals::received() {
             // A signal ends a benchmark binary before it prints its version.
             Some(exit) => Err(signals::interrupted(exit)),
-            None if built.suites.is_empty() => Err(CommandError::new(
-                Exit::Nothing,
-                "no benchmark binary is left to run: see the warnings above",
-            )),
+            None if built.suites.is_empty() => {
+                bail!(Nothing, "no benchmark binary is left to run: see the warnings above");
+            }
             None => Ok(built),
         }
     }
@@ -228,8 +224,7 @@ impl Workspace {
     pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
-            let message = format!("--package {unknown}: the workspace has no package of this name");
-            return Err(CommandError::usage(message));
+            bail!(Usage, "--package {unknown}: the workspace has no package of this name");
         }
         let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let of_gpubench = self.packages.iter().filter(|package| {
@@ -239,15 +234,18 @@ impl Workspace {
         let known: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         if let Some(unknown) = benches.iter().find(|name| !known.contains(&&***name)) {
             let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
-            return Err(CommandError::usage(format!(
+            bail!(
+                Usage,
                 "--bench {unknown}: not a bench target of a package that depends on gpubench; these are: {known}"
-            )));
+            );
         }
         suites.retain(|suite| wanted(benches, &suite.name));
         suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
         if suites.is_empty() {
-            let message = "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package";
-            return Err(CommandError::new(Exit::Nothing, message));
+            bail!(
+                Nothing,
+                "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package"
+            );
         }
         Ok(suites)
     }

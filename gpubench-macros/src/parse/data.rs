@@ -100,11 +100,10 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
     // These stand around and between the arguments of a case.
     let reserved = written.contains(['[', ']', ',']) || written.contains(char::is_control);
     if reserved || written.trim() != written || written.is_empty() {
-        let message = format!(
+        errors.at(name, format_args!(
             "`{}` becomes a part of the benchmark's name: some text without `[`, `]` or `,`, and without space around it",
             option.unraw()
-        );
-        errors.at(name, message);
+        ));
         return Some(None);
     }
     Some(Some(name.clone()))

@@ -88,8 +88,10 @@ fn check_lengths(axes: &[Named], errors: &mut Errors) {
     let Some((first, length)) = lists.next() else { return };
     for (axis, other) in lists.filter(|(_, other)| *other != length) {
         let (name, first) = (axis.name.unraw(), first.name.unraw());
-        let message = format!("`{name}` has {other} values and `{first}` {length}: zipped, they go together");
-        errors.at(&axis.value, message);
+        errors.at(
+            &axis.value,
+            format_args!("`{name}` has {other} values and `{first}` {length}: zipped, they go together"),
+        );
     }
 }
 

@@ -18,7 +18,7 @@ use gpubench_runner::__private::system::ProcessGroup;
 
 use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
 use crate::commands::{exit_of_all, signals, suites};
-use crate::output::{self, CommandError, PrintOptions, Result, Results, at};
+use crate::output::{self, CommandError, PrintOptions, Result, Results, at, bail};
 
 mod counted;
 
@@ -76,8 +76,12 @@ fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
     if let Some(program) = &args.program {
         let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
         if !is_benchmark_binary(&mut Command::new(&program)) {
-            let other = "not a benchmark binary: give one that cargo built from a target with `gpubench::main!`, such as target/release/deps/NAME-HASH";
-            return Err(CommandError::usage(at(&program, other)));
+            bail!(
+                Usage,
+                "{}: not a benchmark binary: give one that cargo built from a target with `gpubench::main!`, such as \
+                 target/release/deps/NAME-HASH",
+                program.display()
+            );
         }
         let mut command = Command::new(program);
         command.args(&args.flags).arg("--bench");
