@@ -145,7 +145,6 @@ fn library_of(address: *const c_void) -> Option<PathBuf> {
 
 /// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
 /// it).
-#[derive(Debug)]
 pub(crate) struct EntryPoint {
     pub(crate) symbol: &'static str,
     function: OnceLock<Option<Function>>,

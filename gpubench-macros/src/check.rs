@@ -22,7 +22,7 @@ pub(crate) struct Benchmark {
 }
 
 /// The source of a parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
     /// The device.
     Stream,

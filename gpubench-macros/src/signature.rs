@@ -47,7 +47,7 @@ pub(crate) struct Param {
 }
 
 /// The way a parameter is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Passed {
     Shared,
     Mutable,

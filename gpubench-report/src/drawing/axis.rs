@@ -91,7 +91,6 @@ impl Scale {
 }
 
 /// An axis at its place.
-#[derive(Clone, Debug)]
 pub(super) struct PlacedAxis<'a> {
     pub(super) axis: &'a Axis,
     from: f64,

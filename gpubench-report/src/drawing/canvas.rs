@@ -86,7 +86,6 @@ fn style() -> String {
 }
 
 /// The alignment of text at its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
     Middle,

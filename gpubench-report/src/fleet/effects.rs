@@ -46,7 +46,6 @@ pub struct Fleet<'a> {
 type Process = Vec<f64>;
 
 /// The effect of a GPU on a roof.
-#[derive(Clone, Debug)]
 pub(super) struct GpuEffect {
     /// The host of the GPU.
     pub(super) host: usize,

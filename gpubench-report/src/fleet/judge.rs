@@ -138,7 +138,6 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
 }
 
 /// The effects of GPUs on a roof.
-#[derive(Debug)]
 struct Column {
     roof: FleetRoof,
     gpus: BTreeMap<usize, GpuEffect>,

@@ -44,7 +44,7 @@ pub(super) struct FleetRun {
 }
 
 /// GPUs of one model, measured by one build, are comparable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Model {
     pub(super) name: String,
     /// Instances of a partitioned GPU have its name, and fewer multiprocessors.

@@ -31,7 +31,6 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
 }
 
 /// A benchmark over values of one argument, in ascending order; its other arguments are the same.
-#[derive(Debug)]
 struct ArgSweep<'a> {
     name: String,
     arg: &'a str,

@@ -11,7 +11,7 @@ const FEWEST: usize = 64;
 const TOGETHER: usize = 1_200_000;
 
 /// The samples of a row, as they are drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Drawn {
     /// The number of all samples.
     pub(super) all: usize,

@@ -9,7 +9,7 @@ use gpubench_table::text::{plain, split_path};
 use crate::drawing::{Point, Series, Style};
 
 /// A row of the page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct PageCase<'a> {
     /// Its number, by which the page refers to it.
     pub(super) number: usize,
@@ -23,14 +23,12 @@ pub(super) struct PageCase<'a> {
 }
 
 /// A row that has a measurement.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct MeasuredCase<'a> {
     pub(super) case: PageCase<'a>,
     pub(super) it: &'a Measurement,
 }
 
 /// The rows of a run.
-#[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: Vec<PageCase<'a>>,

@@ -12,7 +12,6 @@ pub(super) const LEAST: usize = 2;
 const DENSE: usize = 8;
 
 /// A step within the values `begin..end`: those from `at` on differ from those before.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) begin: usize,
     pub(super) at: usize,
