@@ -2,7 +2,7 @@
 //! call, call it and keep its result code.
 
 /// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and addresses.
-/// The arguments are `(name: type, …)`, or `(type …)` where their names do not matter.
+/// The arguments are `(type, name: type, …)`, with the names that what follows them uses, or `(type …)` without any.
 ///
 /// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the suffix, where the
 /// NULL stream is the calling thread's own. What may follow the arguments:
@@ -49,16 +49,22 @@ macro_rules! forwarders {
         }
     };
     (@define $visibility:vis $name:ident $symbol:tt ($($type:ident)+) $then:tt) => {
-        $crate::forward::forwarders! {
-            @name [a b c d e f g h i j k l m n o p] ($($type)+) () => $visibility $name $symbol $then
-        }
+        $crate::forward::forwarders! { @define $visibility $name $symbol ($($type,)+) $then }
     };
-    // Gives each type the next letter as the argument's name.
-    (@name [$letter:ident $($letters:ident)*] ($type:ident $($types:ident)*) ($($named:tt)*) => $($to:tt)*) => {
-        $crate::forward::forwarders! { @name [$($letters)*] ($($types)*) ($($named)* $letter: $type,) => $($to)* }
+    (@define $visibility:vis $name:ident $symbol:tt $arguments:tt $then:tt) => {
+        $crate::forward::forwarders! {
+            @name [a b c d e f g h i j k l m n o p] $arguments () => $visibility $name $symbol $then
+        }
     };
     (@name $letters:tt () $named:tt => $visibility:vis $name:ident $symbol:tt $then:tt) => {
         $crate::forward::forwarders! { @define $visibility $name $symbol $named $then }
+    };
+    (@name $letters:tt ($argument:ident: $type:ty $(, $($rest:tt)*)?) ($($named:tt)*) => $($to:tt)*) => {
+        $crate::forward::forwarders! { @name $letters ($($($rest)*)?) ($($named)* $argument: $type,) => $($to)* }
+    };
+    // Gives a type without a name the next letter.
+    (@name [$letter:ident $($letters:ident)*] ($type:ty $(, $($rest:tt)*)?) ($($named:tt)*) => $($to:tt)*) => {
+        $crate::forward::forwarders! { @name [$($letters)*] ($($($rest)*)?) ($($named)* $letter: $type,) => $($to)* }
     };
     (@body $symbol:tt ($($argument:ident: $type:ty),*) => $answer:ident) => {
         // SAFETY: the caller keeps the contract of the function of this name, and `answer` has the same.

@@ -40,65 +40,65 @@ pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Funct
 
 forwarders! {
     FUNCTIONS []:
-    cuGetErrorString(error: CUresult, pStr: *mut *const c_char) => answer_text;
-    cuGetErrorName(error: CUresult, pStr: *mut *const c_char) => answer_name;
+    cuGetErrorString(CUresult, *mut *const c_char) => answer_text;
+    cuGetErrorName(CUresult, *mut *const c_char) => answer_name;
     cuInit cuCtxSetFlags (c_uint);
-    cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
-    cuDeviceGetCount(count: *mut c_int);
-    cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
-    cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice);
-    cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice);
-    cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
-    cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
-    cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) | context_made();
+    cuDeviceGet(*mut CUdevice, c_int);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGetName(*mut c_char, c_int, CUdevice);
+    cuDeviceGetUuid_v2(*mut CUuuid, CUdevice);
+    cuDeviceTotalMem_v2(*mut usize, CUdevice);
+    cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
+    cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
+    cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice) | context_made();
     cuCtxDestroy_v2(CUcontext);
     cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | made_current(ctx);
-    cuCtxPopCurrent_v2 cuCtxGetCurrent (pctx: *mut CUcontext);
-    cuCtxGetDevice(device: *mut CUdevice);
+    cuCtxPopCurrent_v2 cuCtxGetCurrent (*mut CUcontext);
+    cuCtxGetDevice(*mut CUdevice);
     cuCtxSynchronize() | waited();
     cuCtxSetLimit(CUlimit usize);
-    cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit);
+    cuCtxGetLimit(*mut usize, CUlimit);
     cuCtxResetPersistingL2Cache cuProfilerStart cuProfilerStop ();
-    cuModuleLoadData(module: *mut CUmodule, image: *const c_void) | module_loaded;
-    cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, numOptions: c_uint, options: Ptr, optionValues: *mut *mut c_void) | module_loaded(module, image);
+    cuModuleLoadData(*mut CUmodule, *const c_void) | module_loaded;
+    cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, c_uint, Ptr, *mut *mut c_void) | module_loaded(module, image);
     cuModuleUnload(CUmodule) | module_unloaded;
-    cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) | function_looked_up;
-    cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char) | variable_found(dptr, bytes, hmod);
-    cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) | function_looked_up;
+    cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, *const c_char) | variable_found(dptr, bytes, hmod);
+    cuMemGetInfo_v2(*mut usize, *mut usize);
     cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | allocated(dptr, bytesize, Device);
-    cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, ElementSizeBytes: c_uint) | allocated_rows(dptr, pPitch, WidthInBytes, Height);
+    cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, c_uint) | allocated_rows(dptr, pPitch, WidthInBytes, Height);
     cuMemFree_v2(CUdeviceptr) | freed;
     cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | allocated(pp, bytesize, Pinned);
     cuMemFreeHost(p: *mut c_void) | freed(p as u64);
-    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, Flags: c_uint) | allocated(pp, bytesize, Pinned);
-    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint) | allocated(dptr, bytesize, Managed);
-    cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
-    cuStreamCreate(phStream: *mut CUstream, Flags: c_uint);
-    cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int);
+    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, c_uint) | allocated(pp, bytesize, Pinned);
+    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, c_uint) | allocated(dptr, bytesize, Managed);
+    cuPointerGetAttribute(*mut c_void, CUpointer_attribute, CUdeviceptr);
+    cuStreamCreate(*mut CUstream, c_uint);
+    cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
     cuStreamDestroy_v2(CUstream) | destroyed;
-    cuEventCreate(phEvent: *mut CUevent, Flags: c_uint);
+    cuEventCreate(*mut CUevent, c_uint);
     cuEventQuery cuEventSynchronize (CUevent) | waited_for_event;
     cuEventDestroy_v2(CUevent);
     cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
-    cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D);
-    cuGraphNodeGetType(hNode: CUgraphNode, type_: *mut CUgraphNodeType);
-    cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph);
-    cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize);
+    cuGraphMemcpyNodeGetParams(CUgraphNode, *mut CUDA_MEMCPY3D);
+    cuGraphNodeGetType(CUgraphNode, *mut CUgraphNodeType);
+    cuGraphChildGraphNodeGetGraph(CUgraphNode, *mut CUgraph);
+    cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize);
     cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | instantiated(phGraphExec, hGraph, flags);
-    cuGraphInstantiate_v2(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, phErrorNode: Ptr, logBuffer: Ptr, bufferSize: Long) | instantiated(phGraphExec, hGraph, 0);
+    cuGraphInstantiate_v2(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, Ptr, Ptr, Long) | instantiated(phGraphExec, hGraph, 0);
     cuGraphLaunch(CUgraphExec CUstream) => launch_graph;
     cuGraphLaunch_ptsz(CUgraphExec CUstream) => launch_graph_ptsz;
     cuGraphExecDestroy(CUgraphExec) => destroy_executable;
     cuGraphDestroy(CUgraph);
-    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long) | function_found(symbol, pfn);
-    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
-    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: Long, symbolStatus: Ptr) | function_found(symbol, pfn);
-    cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) | function_of_kernel;
-    cuLaunchHostFunc_v2(hStream: CUstream, fn_: Ptr, userData: Ptr, syncMode: c_uint) | called_back(hStream);
+    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long) | function_found(symbol, pfn);
+    cuGetExportTable(*mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
+    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | function_found(symbol, pfn);
+    cuKernelGetFunction(*mut CUfunction, CUkernel) | function_of_kernel;
+    cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | called_back(hStream);
     cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | function_looked_up(pKernel.cast(), library.cast(), name);
     cuLibraryUnload(library: CUlibrary) | module_unloaded(library.cast());
-    cuMemcpy3DWithAttributesAsync(op: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: Ptr, hStream: CUstream) | copied_out(hStream, size);
+    cuMemcpy3DWithAttributesAsync(Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size: usize, Ptr, hStream: CUstream) | copied_out(hStream, size);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuCtxSetCacheConfig cuCtxSetSharedMemConfig
@@ -259,54 +259,54 @@ forwarders! {
     cuMemMap(Long Long Long Long Long) | made_unlisted();
     cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | made_unlisted();
     cuCtxSynchronize_v2(Ptr) | waited();
-    cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: Ptr, isEnabled: Int) | executable_changed(hGraphExec);
+    cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, Ptr, Int) | executable_changed(hGraphExec);
     cuGraphExecKernelNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams
     cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
     cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
     cuGraphExecBatchMemOpNodeSetParams cuGraphExecKernelNodeSetParams_v2 cuGraphExecNodeSetParams cuGraphExecUpdate_v2
-        (hGraphExec: CUgraphExec, hNode: Ptr, nodeParams: Ptr) | executable_changed(hGraphExec);
+        (hGraphExec: CUgraphExec, Ptr, Ptr) | executable_changed(hGraphExec);
     cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecUpdate
-        (hGraphExec: CUgraphExec, hNode: Ptr, nodeParams: Ptr, ctx: Ptr) | executable_changed(hGraphExec);
+        (hGraphExec: CUgraphExec, Ptr, Ptr, Ptr) | executable_changed(hGraphExec);
 }
 
 forwarders! {
     ON_STREAMS ["_ptsz"]:
-    cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyPeerAsync(dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyHtoDAsync_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyDtoHAsync_v2(dstHost: Ptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyDtoDAsync_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyHtoAAsync_v2(dstArray: Ptr, dstOffset: usize, srcHost: Ptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyAtoHAsync_v2(dstHost: Ptr, srcArray: Ptr, srcOffset: usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (pCopy: Ptr, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemsetD8Async(dstDevice: CUdeviceptr, uc: c_uchar, N: usize, hStream: CUstream) | set(hStream, N);
-    cuMemsetD16Async(dstDevice: CUdeviceptr, us: c_ushort, N: usize, hStream: CUstream) | set(hStream, 2 * N);
-    cuMemsetD32Async(dstDevice: CUdeviceptr, ui: c_uint, N: usize, hStream: CUstream) | set(hStream, 4 * N);
-    cuMemsetD2D8Async(dstDevice: CUdeviceptr, dstPitch: usize, uc: c_uchar, Width: usize, Height: usize, hStream: CUstream) | set(hStream, Width * Height);
-    cuMemsetD2D16Async(dstDevice: CUdeviceptr, dstPitch: usize, us: c_ushort, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 2 * Width * Height);
-    cuMemsetD2D32Async(dstDevice: CUdeviceptr, dstPitch: usize, ui: c_uint, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 4 * Width * Height);
+    cuMemcpyAsync(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyDtoHAsync_v2(Ptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
+    cuMemcpyHtoAAsync_v2(Ptr, usize, Ptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpyAtoHAsync_v2(Ptr, Ptr, usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
+    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (Ptr, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemsetD8Async(CUdeviceptr, c_uchar, N: usize, hStream: CUstream) | set(hStream, N);
+    cuMemsetD16Async(CUdeviceptr, c_ushort, N: usize, hStream: CUstream) | set(hStream, 2 * N);
+    cuMemsetD32Async(CUdeviceptr, c_uint, N: usize, hStream: CUstream) | set(hStream, 4 * N);
+    cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize, hStream: CUstream) | set(hStream, Width * Height);
+    cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 2 * Width * Height);
+    cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 4 * Width * Height);
     cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | freed_in_order(dptr, hStream);
-    cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, hStream: CUstream) | allocated_async;
-    cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: Ptr, hStream: CUstream) | allocated_async(dptr, bytesize, hStream);
+    cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream) | allocated_async;
+    cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, Ptr, hStream: CUstream) | allocated_async(dptr, bytesize, hStream);
     cuStreamWaitEvent(CUstream CUevent c_uint) | made_to_wait();
-    cuStreamAddCallback(hStream: CUstream, callback: Ptr, userData: Ptr, flags: c_uint) | called_back(hStream);
+    cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | called_back(hStream);
     cuStreamBeginCapture_v2(CUstream CUstreamCaptureMode);
-    cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph);
-    cuStreamIsCapturing(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus);
-    cuStreamGetCaptureInfo_v2(hStream: CUstream, captureStatus_out: *mut CUstreamCaptureStatus, id_out: Ptr, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, numDependencies_out: *mut usize);
+    cuStreamEndCapture(CUstream, *mut CUgraph);
+    cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus);
+    cuStreamGetCaptureInfo_v2(CUstream, *mut CUstreamCaptureStatus, Ptr, *mut CUgraph, *mut *const CUgraphNode, *mut usize);
     cuStreamQuery cuStreamSynchronize (CUstream) | waited_for_stream;
     cuEventRecord(CUevent CUstream);
     cuEventRecordWithFlags(CUevent CUstream c_uint);
-    cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
-    cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
-    cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) | called_back(hStream);
+    cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | called_back(hStream);
     cuGraphUpload(CUgraphExec CUstream);
-    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: Ptr, extra: Ptr) | kernel_launched_by(config, f);
-    cuMemBatchDecompressAsync(paramsArray: Ptr, count: usize, flags: c_uint, errorIndex: Ptr, stream: CUstream) | copied_out(stream, 0);
-    cuMemcpy3DBatchAsync(numOps: usize, opList: Ptr, failIdx: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpy3DBatchAsync_v2(numOps: usize, opList: Ptr, flags: c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync(dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync_v2(dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, hStream: CUstream) | copied_out(hStream, 0);
+    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, Ptr, Ptr) | kernel_launched_by(config, f);
+    cuMemBatchDecompressAsync(Ptr, usize, c_uint, Ptr, stream: CUstream) | copied_out(stream, 0);
+    cuMemcpy3DBatchAsync(usize, Ptr, Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpy3DBatchAsync_v2(usize, Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, Ptr, hStream: CUstream) | copied_out(hStream, 0);
+    cuMemcpyBatchAsync_v2(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, hStream: CUstream) | copied_out(hStream, 0);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamCopyAttributes cuStreamGetDevice cuStreamGetId
@@ -330,21 +330,21 @@ forwarders! {
     cuStreamGetCaptureInfo_v3(Ptr Ptr Ptr Ptr Ptr Ptr Ptr);
     cuMemDiscardAndPrefetchBatchAsync cuMemPrefetchBatchAsync (Ptr Ptr Long Ptr Ptr Long Long Ptr);
     cuGraphicsMapResources(Int Ptr Ptr) | made_unlisted();
-    cuGraphInstantiateWithParams(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, instantiateParams: Ptr) | instantiated_with_params;
+    cuGraphInstantiateWithParams(*mut CUgraphExec, CUgraph, Ptr) | instantiated_with_params;
     cuMemMapArrayAsync(Ptr Int Ptr) | made_unlisted();
     cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | made_unlisted();
 }
 
 forwarders! {
     BLOCKING ["_ptds"]:
-    cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize) | copied_now();
-    cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize) | copied_out_now();
-    cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: c_uchar, N: usize) | set_by_default(N);
-    cuMemsetD16_v2(dstDevice: CUdeviceptr, us: c_ushort, N: usize) | set_by_default(2 * N);
-    cuMemsetD32_v2(dstDevice: CUdeviceptr, ui: c_uint, N: usize) | set_by_default(4 * N);
-    cuMemsetD2D8_v2(dstDevice: CUdeviceptr, dstPitch: usize, uc: c_uchar, Width: usize, Height: usize) | set_by_default(Width * Height);
-    cuMemsetD2D16_v2(dstDevice: CUdeviceptr, dstPitch: usize, us: c_ushort, Width: usize, Height: usize) | set_by_default(2 * Width * Height);
-    cuMemsetD2D32_v2(dstDevice: CUdeviceptr, dstPitch: usize, ui: c_uint, Width: usize, Height: usize) | set_by_default(4 * Width * Height);
+    cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) | copied_now();
+    cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) | copied_out_now();
+    cuMemsetD8_v2(CUdeviceptr, c_uchar, N: usize) | set_by_default(N);
+    cuMemsetD16_v2(CUdeviceptr, c_ushort, N: usize) | set_by_default(2 * N);
+    cuMemsetD32_v2(CUdeviceptr, c_uint, N: usize) | set_by_default(4 * N);
+    cuMemsetD2D8_v2(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize) | set_by_default(Width * Height);
+    cuMemsetD2D16_v2(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize) | set_by_default(2 * Width * Height);
+    cuMemsetD2D32_v2(CUdeviceptr, usize, c_uint, Width: usize, Height: usize) | set_by_default(4 * Width * Height);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | copied_now();

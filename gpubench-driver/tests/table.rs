@@ -92,11 +92,9 @@ fn forwarded(table: &str) -> Declared {
         let Some(begin) = statement.find("    cu") else { continue };
         let (names, after) = statement[begin..].split_once('(').expect("names, then arguments");
         let arguments = after.split(')').next().expect("the first part");
-        let types: Vec<String> = if arguments.contains(':') {
-            arguments
-                .split(',')
-                .map(|argument| argument.split_once(':').expect("a type").1.trim().to_owned())
-                .collect()
+        let types: Vec<String> = if arguments.contains([',', ':', '*']) {
+            let type_of = |argument: &str| argument.split(':').next_back().expect("a type").trim().to_owned();
+            arguments.split(',').map(type_of).collect()
         } else {
             arguments.split_whitespace().map(str::to_owned).collect()
         };

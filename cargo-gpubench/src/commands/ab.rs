@@ -249,25 +249,27 @@ impl<'a> Pairs<'a> {
         let before = stored.runs();
         let exit = signals::exit(suites::output(&mut command)?.status);
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
-        let refused = |exit, what: String| CommandError::new(exit, what).within(name);
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {
-            let not_read = |error| format!("the benchmark binary stored a run that cannot be read: {error}");
-            let stored = load(&path).map_err(|error| refused(Exit::Failed, not_read(error)))?;
-            runs.push(NamedRun { name: run_name, run: stored.run });
+            match load(&path) {
+                Ok(stored) => runs.push(NamedRun { name: run_name, run: stored.run }),
+                Err(error) => {
+                    bail!(Failed, "{name}: the benchmark binary stored a run that cannot be read: {error}")
+                }
+            }
         }
         match exit {
             Exit::Interrupted(_) => self.interrupted = Some(exit),
             Exit::Usage | Exit::NoDevice => {
-                let what = format!("the benchmark binary ended with {exit}: its message is above");
-                return Err(refused(exit, what));
+                let what = format!("{name}: the benchmark binary ended with {exit}: its message is above");
+                return Err(CommandError::new(exit, what));
             }
             // A case that failed has no number, which the comparison reports.
-            Exit::Failed | Exit::Regression | Exit::Done if is_missing => {
-                let what = "do not give it --runs-dir or --resume";
-                let what = format!("the benchmark binary stored no run in {}: {what}", folder.display());
-                return Err(refused(Exit::Failed, what));
-            }
+            Exit::Failed | Exit::Regression | Exit::Done if is_missing => bail!(
+                Failed,
+                "{name}: the benchmark binary stored no run in {}: do not give it --runs-dir or --resume",
+                folder.display()
+            ),
             _ => {}
         }
         Ok(exit)
@@ -304,9 +306,10 @@ impl<'a> Pairs<'a> {
 
 /// Returns the names of the cases that more processes may decide, each once.
 fn names_undecided(check: &BaselineComparison) -> Vec<String> {
-    let is_undecided =
-        |finding: &Finding| matches!(finding, Finding::Compared { answer: Answer::Undecided, .. });
-    let undecided = check.findings.iter().filter(|line| is_undecided(&line.finding));
+    let undecided = check
+        .findings
+        .iter()
+        .filter(|line| matches!(line.finding, Finding::Compared { answer: Answer::Undecided, .. }));
     let mut names: Vec<String> = undecided.map(|line| line.name.clone()).collect();
     names.sort_unstable();
     names.dedup();
@@ -320,10 +323,10 @@ impl OneSide<'_> {
         let mut run = match &self.runs[..] {
             [] => return Ok(None),
             [one] => one.run.clone(),
-            several => {
-                let message = |error| format!("the processes of {} cannot be merged: {error}", self.name);
-                join(several.to_vec()).map_err(|error| CommandError::failed(message(error)))?.run
-            }
+            several => match join(several.to_vec()) {
+                Ok(joined) => joined.run,
+                Err(error) => bail!(Failed, "the processes of {} cannot be merged: {error}", self.name),
+            },
         };
         let processes = |record: &Record| record.measurements().count();
         let least = run.records.iter().map(processes).filter(|count| *count > 0).min().unwrap_or(0);

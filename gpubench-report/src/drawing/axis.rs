@@ -49,10 +49,9 @@ impl Axis {
 
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
     pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis<'_> {
-        let values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (low, high) = if values.is_empty() { (1.0, 1.0) } else { (low, high) };
+        let mut values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let [low, high] = [values.first(), values.last()].map(|end| end.copied().unwrap_or(1.0));
         let ticks = match self.scale {
             Scale::Linear => self.steps(low.min(0.0), high.max(0.0)),
             Scale::Near => self.steps(low, high),
