@@ -24,7 +24,7 @@ pub(crate) fn package_folder() -> Option<PathBuf> {
 
 /// A manifest that is being changed.
 pub(crate) struct Manifest {
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     document: DocumentMut,
     /// True if its lines end by CR and LF, which the parser does not keep.
     has_crlf: bool,

@@ -51,7 +51,7 @@ impl PrintOptions {
 
 /// The destinations of a command's results.
 pub(crate) struct Results {
-    pub(crate) exports: Vec<Export>,
+    pub exports: Vec<Export>,
     options: PrintOptions,
 }
 
@@ -176,7 +176,7 @@ pub(crate) use bail;
 /// The error of a command.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    pub(crate) exit: Exit,
+    pub exit: Exit,
     message: String,
 }
 

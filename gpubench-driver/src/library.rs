@@ -146,7 +146,7 @@ fn library_of(address: *const c_void) -> Option<PathBuf> {
 /// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
 /// it).
 pub(crate) struct EntryPoint {
-    pub(crate) symbol: &'static str,
+    pub symbol: &'static str,
     function: OnceLock<Option<Function>>,
 }
 

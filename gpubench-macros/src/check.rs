@@ -11,12 +11,12 @@ use crate::signature::{Instantiation, Launch, Param, Passed, variants};
 
 /// All parts of an expansion.
 pub(crate) struct Benchmark {
-    pub(crate) options: AttributeOptions,
-    pub(crate) launch: Launch,
+    pub options: AttributeOptions,
+    pub launch: Launch,
     /// The role of each parameter.
-    pub(crate) roles: Vec<Role>,
+    pub roles: Vec<Role>,
     /// The instances of the function: one, unless types or constants are swept.
-    pub(crate) variants: Vec<Instantiation>,
+    pub variants: Vec<Instantiation>,
     /// The index of the stream among the parameters.
     stream: usize,
 }
@@ -273,7 +273,6 @@ const WHICH: &str =
 
 /// Returns the index of the stream among the parameters.
 fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
-    let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
     let Some(last) = launch.params.len().checked_sub(1) else {
         errors.at(&launch.name, format_args!("a launch function takes a stream: {WHICH}"));
         return None;
@@ -282,7 +281,7 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
         launch.params.iter().position(|param| param.name.as_ref().is_some_and(|name| name == "stream"));
     let stream = match &options.stream {
         Some(name) => {
-            let Some(index) = called(name) else {
+            let Some(index) = launch.params.iter().position(|param| is_named(param, name)) else {
                 let known = launch.params.iter().filter_map(|param| param.name.as_ref());
                 let hint = did_you_mean(&name.to_string(), known);
                 errors.at(name, format_args!("`{}` has no parameter `{name}`{hint}", launch.name.unraw()));

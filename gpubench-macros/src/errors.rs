@@ -27,10 +27,9 @@ impl Errors {
 
     /// Returns the value if there are no mistakes.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
-        let nothing = || syn::Error::new(Span::call_site(), "this cannot be benchmarked");
         match self.0 {
             Some(errors) => Err(errors),
-            None => value.ok_or_else(nothing),
+            None => value.ok_or_else(|| syn::Error::new(Span::call_site(), "this cannot be benchmarked")),
         }
     }
 }

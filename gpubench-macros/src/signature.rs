@@ -16,34 +16,34 @@ use crate::parse::{AttributeOptions, Choices, written};
 /// The function that is measured.
 pub(crate) struct Launch {
     /// The attributes that its registration needs too: conditional compilation and silenced lints.
-    pub(crate) attributes: TokenStream,
-    pub(crate) name: Ident,
-    pub(crate) unsafety: Option<Token![unsafe]>,
-    pub(crate) generics: Vec<GenericParameter>,
-    pub(crate) params: Vec<Param>,
+    pub attributes: TokenStream,
+    pub name: Ident,
+    pub unsafety: Option<Token![unsafe]>,
+    pub generics: Vec<GenericParameter>,
+    pub params: Vec<Param>,
     /// The tokens of its return type.
-    pub(crate) output: Option<TokenStream>,
+    pub output: Option<TokenStream>,
 }
 
 /// A type parameter, or a constant one with its type.
 pub(crate) struct GenericParameter {
-    pub(crate) name: Ident,
-    pub(crate) constant: Option<TokenStream>,
+    pub name: Ident,
+    pub constant: Option<TokenStream>,
 }
 
 /// One of its parameters.
 pub(crate) struct Param {
     /// The name that expressions use; a pattern has none.
-    pub(crate) name: Option<Ident>,
-    pub(crate) passed: Passed,
+    pub name: Option<Ident>,
+    pub passed: Passed,
     /// Its type without the outermost reference, suitable for a local variable.
-    pub(crate) ty: TokenStream,
+    pub ty: TokenStream,
     /// True if the type contains an `impl Trait`.
-    pub(crate) unnamed: bool,
+    pub unnamed: bool,
     /// The place of that reference.
     ampersand: Option<Span>,
     /// The tokens as written.
-    pub(crate) tokens: TokenStream,
+    pub tokens: TokenStream,
 }
 
 /// The way a parameter is passed.
@@ -117,11 +117,10 @@ impl Launch {
 
     /// Returns false if the function returns nothing, or a `Result` of nothing. An alias of such a type counts as an output.
     pub(crate) fn has_output(&self) -> bool {
-        let written = self.output.as_ref().map(|output| output.to_string().replace(' ', ""));
+        let Some(output) = &self.output else { return false };
+        let ty = output.to_string().replace(' ', "");
         let is_path = |text: &str| text.chars().all(|it| it.is_alphanumeric() || "_:".contains(it));
-        let nothing =
-            |ty: &str| ty == "()" || ty.split_once("Result<()").is_some_and(|(path, _)| is_path(path));
-        written.is_some_and(|ty| !nothing(&ty))
+        ty != "()" && ty.split_once("Result<()").is_none_or(|(path, _)| !is_path(path))
     }
 }
 

@@ -10,9 +10,9 @@ use gpubench_stats::Nanoseconds;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DuelRounds {
     /// The logarithm of the contender's time over the leader's, for each round.
-    pub(crate) logs: Vec<f64>,
+    pub logs: Vec<f64>,
     /// The least difference of logarithms that they resolve.
-    pub(crate) resolution: f64,
+    pub resolution: f64,
 }
 
 /// Measures variants, by their numbers.

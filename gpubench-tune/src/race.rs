@@ -30,8 +30,8 @@ const ANALYSIS_OF_A_GUESS: usize = 1;
 /// Two variants that a race compares next, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Duel {
-    pub(crate) contender: usize,
-    pub(crate) leader: usize,
+    pub contender: usize,
+    pub leader: usize,
 }
 
 /// A variant in the race.
@@ -204,8 +204,9 @@ impl Race {
         self.analyses += 1;
         let (least, most) = (1.0 / (1.0 + self.margin), 1.0 + self.margin);
         // Those that this epoch has decided tell of the noise too.
-        let mean = |one: &Contender| Some((mean_of_rounds(&one.rounds)?, one.rounds.len() / 2));
-        let means: Vec<Option<(TrimmedMean, usize)>> = self.contenders.iter().map(mean).collect();
+        let contenders = self.contenders.iter();
+        let means: Vec<Option<(TrimmedMean, usize)>> =
+            contenders.map(|one| Some((mean_of_rounds(&one.rounds)?, one.rounds.len() / 2))).collect();
         let noise = CommonNoise::from_means(&means.iter().copied().flatten().collect::<Vec<_>>());
         let mut open: Vec<(usize, Ratio)> = Vec::new();
         for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {

@@ -14,7 +14,7 @@ use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, proce
 use gpubench_table::export::{Format, write_markdown};
 use gpubench_table::paragraph;
 
-use crate::commands::revision::{Revision, Revisions};
+use crate::commands::revision::Revisions;
 use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
 use crate::output::{CommandError, PrintOptions, Result, Results, bail};
@@ -61,10 +61,8 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     }
     let then = revisions.check_out("then", then, &args.build)?;
     let now = revisions.check_out("now", now, &args.build)?;
-    let in_common = |other: &Revision| {
-        now.targets.iter().filter(|it| other.targets.iter().any(|other| it.has_names_of(other))).count()
-    };
-    refuse_formats(&results, in_common(&then))?;
+    let in_common = now.targets.iter().filter(|it| then.targets.iter().any(|other| it.has_names_of(other)));
+    refuse_formats(&results, in_common.count())?;
     let built = [then.build(&args.build)?, now.build(&args.build)?];
     let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));

@@ -30,7 +30,7 @@ pub(super) struct Revisions {
     /// The folders outside of the repository that its packages depend on.
     outside: Vec<PathBuf>,
     /// The target folder of the working tree. Benchmark binaries of all revisions share it for what they measure of the machine.
-    pub(super) target: PathBuf,
+    pub target: PathBuf,
     /// No other comparison uses the work trees until this is dropped.
     _lock: File,
 }
@@ -40,9 +40,9 @@ type NamedRevision = (String, Option<String>);
 
 /// A revision whose sources are there.
 pub(super) struct Revision {
-    pub(super) name: String,
+    pub name: String,
     /// The bench targets to build.
-    pub(super) targets: Vec<BenchTarget>,
+    pub targets: Vec<BenchTarget>,
     cargo: Cargo,
 }
 

@@ -13,7 +13,7 @@ use crate::output::{self, PrintOptions, Result};
 #[derive(Args)]
 pub(super) struct RunArgs {
     #[command(flatten)]
-    pub(super) build: BuildArgs,
+    pub build: BuildArgs,
     /// Filters and flags of each benchmark binary; flags of this command go before them
     #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,

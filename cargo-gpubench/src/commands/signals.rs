@@ -62,8 +62,7 @@ pub(super) fn received() -> Option<Exit> {
 /// Returns the end of this command, if a signal came or ended a child process. A terminal sends Ctrl-C to both, and the end of the child may
 /// be seen first.
 pub(super) fn ended_by(child: ExitStatus) -> Option<Exit> {
-    let interrupted = |signal: i32| Exit::of_code(u8::try_from(128 + signal).ok()?);
-    received().or_else(|| interrupted(child.signal()?))
+    received().or_else(|| Exit::of_code(u8::try_from(128 + child.signal()?).ok()?))
 }
 
 /// Returns the exit code of a benchmark binary. One that ended in another way failed.

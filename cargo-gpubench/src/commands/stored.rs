@@ -25,7 +25,7 @@ use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 pub(super) struct ReportArgs {
     /// The runs, or the file of a tuning [default: the last run of this package]
     #[arg(value_name = "RUN")]
-    pub(super) runs: Vec<String>,
+    pub runs: Vec<String>,
     /// Add how each number came about
     #[arg(long)]
     explain: bool,
@@ -39,10 +39,10 @@ pub(super) struct ReportArgs {
 pub(super) struct CompareArgs {
     /// The earlier run [default: the last complete run of the same benchmark binary before LATER]
     #[arg(value_name = "EARLIER")]
-    pub(super) earlier: Option<String>,
+    pub earlier: Option<String>,
     /// The later run [default: the last run of this package]
     #[arg(value_name = "LATER")]
-    pub(super) later: Option<String>,
+    pub later: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]

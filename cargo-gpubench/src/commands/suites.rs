@@ -18,22 +18,22 @@ use crate::output::{CommandError, Result, bail, warn};
 pub(super) struct BuildArgs {
     /// Run only the benchmark binaries of this package; may be given several times
     #[arg(long, short, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub(super) package: Vec<String>,
+    pub package: Vec<String>,
     /// Run only this bench target; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub(super) bench: Vec<String>,
+    pub bench: Vec<String>,
     /// Build with these features, in addition to those that a bench target requires
     #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
-    pub(super) features: Vec<String>,
+    pub features: Vec<String>,
     /// Build with this profile, instead of `bench`
     #[arg(long, value_name = "NAME", help_heading = "Build")]
-    pub(super) profile: Option<String>,
+    pub profile: Option<String>,
     /// Fail if Cargo.lock is missing or out of date
     #[arg(long, help_heading = "Build")]
-    pub(super) locked: bool,
+    pub locked: bool,
     /// Build without network access
     #[arg(long, help_heading = "Build")]
-    pub(super) offline: bool,
+    pub offline: bool,
 }
 
 /// The variable in which the system's loader looks for folders of shared libraries.
@@ -48,28 +48,28 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Cargo {
     /// The manifest, instead of that of the folder.
-    pub(super) manifest: Option<PathBuf>,
+    pub manifest: Option<PathBuf>,
     /// The folder in which cargo starts, instead of the current one. Cargo finds its settings from there.
-    pub(super) folder: Option<PathBuf>,
+    pub folder: Option<PathBuf>,
     /// The target folder, instead of the usual one.
-    pub(super) target: Option<PathBuf>,
+    pub target: Option<PathBuf>,
 }
 
 /// The answer of `cargo metadata`.
 #[derive(Deserialize)]
 pub(super) struct Workspace {
-    pub(super) packages: Vec<Package>,
+    pub packages: Vec<Package>,
     #[serde(default)]
-    pub(super) workspace_root: PathBuf,
+    pub workspace_root: PathBuf,
     #[serde(default)]
-    pub(super) target_directory: PathBuf,
+    pub target_directory: PathBuf,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Package {
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) manifest_path: PathBuf,
+    pub name: String,
+    pub version: String,
+    pub manifest_path: PathBuf,
     #[serde(default)]
     dependencies: Vec<Dependency>,
     #[serde(default)]
@@ -94,23 +94,23 @@ struct Target {
 /// A bench target of a package that depends on gpubench.
 #[derive(Clone, PartialEq)]
 pub(super) struct BenchTarget {
-    pub(super) package: String,
+    pub package: String,
     version: String,
     manifest: PathBuf,
-    pub(super) name: String,
+    pub name: String,
     /// The features without which cargo does not build it.
     required_features: Vec<String>,
 }
 
 /// A benchmark binary.
 pub(super) struct BuiltSuite {
-    pub(super) target: BenchTarget,
-    pub(super) program: PathBuf,
+    pub target: BenchTarget,
+    pub program: PathBuf,
 }
 
 /// The benchmark binaries that were built.
 pub(super) struct Built {
-    pub(super) suites: Vec<BuiltSuite>,
+    pub suites: Vec<BuiltSuite>,
     /// The folders in which the loader finds shared libraries that build scripts made, as `cargo bench` gives them.
     library_path: OsString,
 }

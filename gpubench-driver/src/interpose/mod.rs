@@ -89,10 +89,10 @@ fn take_names() -> Result<(), NotInterposed> {
     let linked = Loaded::new(LINK, &shared_object(machine, LINK, NAME.as_bytes(), &[]))?;
     // A program may ask which functions there are: only those of the driver are offered.
     set_addresses(&named, |name, forwarder| library::symbol(name).map(|_| forwarder as usize))?;
-    let is_ours = |(name, forwarder): &(&str, Function)| {
+    let are_ours = forwarders().all(|(name, forwarder)| {
         linked.symbol(name).is_none_or(|found| found as usize == *forwarder as usize)
-    };
-    if forwarders().all(is_ours) {
+    });
+    if are_ours {
         return Ok(());
     }
     // A loader that adds an object's own address to every other. Without any, it finds the driver's functions.

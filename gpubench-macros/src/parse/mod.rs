@@ -23,34 +23,34 @@ const KNOWN: [&str; 19] = [
 /// The options of the attribute.
 #[derive(Default)]
 pub(crate) struct AttributeOptions {
-    pub(crate) args: Sweeps,
+    pub args: Sweeps,
     /// The choices of `types` and `consts`.
-    pub(crate) generics: Vec<Choices>,
+    pub generics: Vec<Choices>,
     /// The arguments, types and constants that are variants of one problem.
-    pub(crate) tune: Vec<Ident>,
-    pub(crate) setup: Option<Code>,
-    pub(crate) reset: Option<Code>,
+    pub tune: Vec<Ident>,
+    pub setup: Option<Code>,
+    pub reset: Option<Code>,
     /// The inputs that a generated reset puts back.
-    pub(crate) restore: Vec<Ident>,
-    pub(crate) check: Option<Code>,
+    pub restore: Vec<Ident>,
+    pub check: Option<Code>,
     /// The condition that leaves arguments out, and its reason.
-    pub(crate) skip_if: Option<(Expr, LitStr)>,
+    pub skip_if: Option<(Expr, LitStr)>,
     /// `bytes`, `reads`, `writes`, `flops` and `items`, if given.
-    pub(crate) counts: Vec<Named>,
+    pub counts: Vec<Named>,
     /// The unit of `items`.
-    pub(crate) item: Option<LitStr>,
-    pub(crate) data: Data,
-    pub(crate) name: Option<LitStr>,
-    pub(crate) group: Option<GroupOption>,
-    pub(crate) stream: Option<Ident>,
-    pub(crate) unsafety: Option<Token![unsafe]>,
-    pub(crate) krate: Option<Path>,
+    pub item: Option<LitStr>,
+    pub data: Data,
+    pub name: Option<LitStr>,
+    pub group: Option<GroupOption>,
+    pub stream: Option<Ident>,
+    pub unsafety: Option<Token![unsafe]>,
+    pub krate: Option<Path>,
 }
 
 /// An axis with its values, or a count with its number.
 pub(crate) struct Named {
-    pub(crate) name: Ident,
-    pub(crate) value: Expr,
+    pub name: Ident,
+    pub value: Expr,
 }
 
 impl AttributeOptions {

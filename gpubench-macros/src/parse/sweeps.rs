@@ -13,15 +13,15 @@ use crate::errors::Errors;
 /// The arguments with their values: all of them, and the number that go together in each sweep.
 #[derive(Default)]
 pub(crate) struct Sweeps {
-    pub(crate) axes: Vec<Named>,
-    pub(crate) sweeps: Vec<usize>,
+    pub axes: Vec<Named>,
+    pub sweeps: Vec<usize>,
 }
 
 /// The choices for a type parameter, or for a constant one.
 pub(crate) struct Choices {
-    pub(crate) name: Ident,
-    pub(crate) constant: bool,
-    pub(crate) values: Vec<TokenStream>,
+    pub name: Ident,
+    pub constant: bool,
+    pub values: Vec<TokenStream>,
 }
 
 /// Reads `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.

@@ -91,13 +91,13 @@ impl Scale {
 
 /// An axis at its place.
 pub(super) struct PlacedAxis<'a> {
-    pub(super) axis: &'a Axis,
+    pub axis: &'a Axis,
     from: f64,
     to: f64,
-    pub(super) start: f64,
-    pub(super) end: f64,
+    pub start: f64,
+    pub end: f64,
     /// Values and the texts at them.
-    pub(super) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl PlacedAxis<'_> {
@@ -129,15 +129,15 @@ impl PlacedAxis<'_> {
     }
 
     fn fitting(&self, needed: impl Fn(&str, &str) -> f64) -> Vec<(f64, String)> {
-        let fits = |step: usize| {
-            let shown: Vec<_> = self.ticks.iter().step_by(step).collect();
+        let mut steps = 1..=self.ticks.len();
+        let fitting = steps.find(|step| {
+            let shown: Vec<_> = self.ticks.iter().step_by(*step).collect();
             shown.windows(2).all(|pair| {
                 let room = (self.at(pair[1].0) - self.at(pair[0].0)).abs();
                 needed(&pair[0].1, &pair[1].1) <= room
             })
-        };
-        let step = (1..=self.ticks.len()).find(|step| fits(*step)).unwrap_or(1);
-        self.ticks.iter().step_by(step).cloned().collect()
+        });
+        self.ticks.iter().step_by(fitting.unwrap_or(1)).cloned().collect()
     }
 }
 

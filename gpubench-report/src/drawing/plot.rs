@@ -105,11 +105,11 @@ impl Panel {
 
 /// A panel between its axes.
 pub(super) struct Plot<'a> {
-    pub(super) panel: &'a Panel,
-    pub(super) x: &'a PlacedAxis<'a>,
-    pub(super) y: &'a PlacedAxis<'a>,
+    pub panel: &'a Panel,
+    pub x: &'a PlacedAxis<'a>,
+    pub y: &'a PlacedAxis<'a>,
     /// The number of series of plots before this one, which have the first colours.
-    pub(super) before: usize,
+    pub before: usize,
 }
 
 impl Plot<'_> {

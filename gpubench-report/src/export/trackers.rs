@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// Writes the Bencher Metric Format: an object with the measures of each case, in nanoseconds, joules and units per second.
 pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let measures = |(name, _, measured): (String, &Record, &Measurement)| {
+    let mut cases = Map::new();
+    for (name, _, measured) in usable(run) {
         let Measurement { metrics, energy, samples, .. } = measured;
         let ci = samples.time.median_ci;
         let ends = [ci.low, ci.high].map(Nanoseconds::as_f64);
@@ -25,9 +26,9 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             ("energy", energy.map(|energy| measure(energy.as_f64(), &[]))),
         ];
         let known = measures.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
-        (name, Value::Object(known.collect()))
-    };
-    write(&usable(run).map(measures).collect::<Map<_, _>>().into(), out)
+        cases.insert(name, Value::Object(known.collect()));
+    }
+    write(&cases.into(), out)
 }
 
 /// Returns a value with the ends of its interval, of which an infinite one is left out.
@@ -40,7 +41,8 @@ fn measure(value: f64, interval: &[f64]) -> Value {
 
 /// Writes the JSON of github-action-benchmark's tool `customSmallerIsBetter`: an array with the time of each case.
 pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let point = |(name, record, measured): (String, &Record, &Measurement)| {
+    let mut points = Vec::new();
+    for (name, record, measured) in usable(run) {
         let time = &measured.samples.time;
         let half_width = time.median_ci.half_width().as_f64();
         let mut extra =
@@ -49,15 +51,15 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         extra.extend(record.verdict.reasons.iter().map(ToString::to_string));
         extra.extend(measured.metrics.bandwidth.map(format::bandwidth));
         extra.extend(measured.metrics.throughput.map(format::throughput));
-        json!({
+        points.push(json!({
             "name": name,
             "unit": "ns",
             "value": time.median,
             "range": format!("± {half_width}"),
             "extra": extra.join("\n"),
-        })
-    };
-    write(&usable(run).map(point).collect(), out)
+        }));
+    }
+    write(&points.into(), out)
 }
 
 /// Returns each case that has a usable measurement, with its name.

@@ -48,15 +48,15 @@ type Process = Vec<f64>;
 /// The effect of a GPU on a roof.
 pub(super) struct GpuEffect {
     /// The host of the GPU.
-    pub(super) host: usize,
+    pub host: usize,
     /// The median of its processes.
-    pub(super) value: f64,
+    pub value: f64,
     /// The effect of each process, in ascending order.
-    pub(super) processes: Vec<f64>,
+    pub processes: Vec<f64>,
     /// The number of cases.
-    pub(super) cases: usize,
+    pub cases: usize,
     /// The standard error that the differences between its cases give it.
-    pub(super) error_of_cases: f64,
+    pub error_of_cases: f64,
 }
 
 impl GpuEffect {
@@ -110,9 +110,9 @@ fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<
 
 /// Returns the noise of each of `cases`: the spread of its deviations around the median of all of them in a process.
 fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
-    let center = |process: &Process| median(cases.iter().map(|case| process[*case]));
+    let processes = gpus.iter().flatten();
     let centers: Vec<(&Process, f64)> =
-        gpus.iter().flatten().map(|process| (process, center(process))).collect();
+        processes.map(|process| (process, median(cases.iter().map(|case| process[*case])))).collect();
     // The median is made of these very cases, and follows each a little.
     let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
     cases

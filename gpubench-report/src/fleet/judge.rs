@@ -190,10 +190,9 @@ impl Column {
 
     /// Summarizes the GPUs that are neither far out nor slow, except this one; `None` if there are none.
     fn others(&self, except: Option<usize>) -> Option<Others> {
-        let is_other = |number: &usize| {
-            Some(*number) != except && !self.far.contains(number) && !self.slow.contains(number)
-        };
-        let gpus = self.gpus.iter().filter(|(number, _)| is_other(number));
+        let gpus = self.gpus.iter().filter(|(number, _)| {
+            Some(**number) != except && !self.far.contains(number) && !self.slow.contains(number)
+        });
         let gpus: Vec<(usize, f64)> = gpus.map(|(_, gpu)| (gpu.host, gpu.value)).collect();
         Others::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }

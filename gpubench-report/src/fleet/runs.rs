@@ -32,24 +32,24 @@ pub struct FleetRuns {
 #[derive(Debug)]
 pub(super) struct FleetRun {
     /// The file.
-    pub(super) name: String,
+    pub name: String,
     /// The number of records that it has of an earlier run, if it resumed one.
-    pub(super) resumed: Option<usize>,
+    pub resumed: Option<usize>,
     /// The GPUs with the cases that they measured.
-    pub(super) gpus: Vec<(Model, FleetGpu, Vec<Reading>)>,
+    pub gpus: Vec<(Model, FleetGpu, Vec<Reading>)>,
     /// The reason for each part that is left out, and the case if it is one.
-    pub(super) missing: Vec<(String, Option<String>)>,
+    pub missing: Vec<(String, Option<String>)>,
     /// The cases that were planned and not measured, in words.
-    pub(super) unfinished: Option<String>,
+    pub unfinished: Option<String>,
 }
 
 /// GPUs of one model, measured by one build, are comparable.
 #[derive(Debug, PartialEq)]
 pub(super) struct Model {
-    pub(super) name: String,
+    pub name: String,
     /// Instances of a partitioned GPU have its name, and fewer multiprocessors.
     multiprocessors: Option<u64>,
-    pub(super) fake: bool,
+    pub fake: bool,
     /// The build. One of committed sources has no fingerprint: it is the same on another host.
     program: Program,
 }
@@ -57,18 +57,18 @@ pub(super) struct Model {
 /// The measurement of a case by a process, without its samples.
 #[derive(Debug)]
 pub(super) struct Reading {
-    pub(super) case: String,
+    pub case: String,
     /// The number of the process in its run, the fastest first: a record does not tell which process measured what.
-    pub(super) process: usize,
+    pub process: usize,
     /// The natural logarithm of the median.
-    pub(super) log_time: f64,
-    pub(super) roof: FleetRoof,
+    pub log_time: f64,
+    pub roof: FleetRoof,
     /// The work and the method. Medians of others are not comparable.
-    pub(super) method: Circumstances,
+    pub method: Circumstances,
     /// The bits of its median and of the time that it took, which no other measurement of the GPU has.
-    pub(super) identity: [u64; 2],
+    pub identity: [u64; 2],
     /// The causes that may have slowed it, in words.
-    pub(super) causes: Vec<String>,
+    pub causes: Vec<String>,
 }
 
 impl FleetRuns {

@@ -118,11 +118,10 @@ impl History {
 fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
     let several_devices = all.windows(2).any(|pair| pair[0].uuid() != pair[1].uuid());
     // A series is over if another has enough runs after its last one to look for changes in them.
-    let runs_after =
-        |other: &Series, last: usize| other.points.iter().filter(|point| point.run > last).count();
     let is_over = |one: &Series| {
         let last = one.points.last().map_or(0, |last| last.run);
-        all.iter().any(|other| runs_after(other, last) >= SHORTEST_SERIES)
+        let runs_after = |other: &Series| other.points.iter().filter(|point| point.run > last).count();
+        all.iter().any(|other| runs_after(other) >= SHORTEST_SERIES)
     };
     let over: Vec<bool> = all.iter().map(is_over).collect();
     for (series, is_over) in all.iter_mut().zip(over) {

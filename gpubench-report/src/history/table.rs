@@ -45,8 +45,9 @@ fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
         .changes()
         .into_iter()
         .map(|(case, it)| {
-            let short = |uuid: &String| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
-            let device = it.uuid.as_ref().map_or_else(String::new, |uuid| format!(" on {}", short(uuid)));
+            let short =
+                it.uuid.as_ref().map(|uuid| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>());
+            let device = short.map_or_else(String::new, |uuid| format!(" on {uuid}"));
             vec![
                 plain(&case.case.case.to_string()) + &device,
                 change(it.ratio),

@@ -14,14 +14,14 @@ const TOGETHER: usize = 1_200_000;
 #[derive(Debug, PartialEq)]
 pub(super) struct Drawn {
     /// The number of all samples.
-    pub(super) all: usize,
+    pub all: usize,
     /// The minimum, the quartiles with the median between them, and the maximum, in nanoseconds, of all samples.
-    pub(super) quantiles: [f64; 5],
+    pub quantiles: [f64; 5],
     /// The number of samples in each of [`BINS`] equal parts from the minimum to the 99th percentile, beyond which there are few, as two
     /// hexadecimal digits; the largest is 255.
-    pub(super) histogram: String,
+    pub histogram: String,
     /// Samples in the order they ran, each a part of 65535 from the minimum to the maximum, as four hexadecimal digits.
-    pub(super) order: String,
+    pub order: String,
 }
 
 /// The number of samples that are drawn of each row, in a run of this number of rows.

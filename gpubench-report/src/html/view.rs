@@ -12,30 +12,30 @@ use crate::drawing::{Point, Series, Style};
 #[derive(Clone, Copy)]
 pub(super) struct PageCase<'a> {
     /// Its number, by which the page refers to it.
-    pub(super) number: usize,
-    pub(super) record: &'a Record,
+    pub number: usize,
+    pub record: &'a Record,
     /// The length of the modules that all names begin with.
     prefix: usize,
     /// The comparison of the case with the baseline.
     finding: Option<&'a Finding>,
     /// The number of the same case with the other cache state.
-    pub(super) partner: Option<usize>,
+    pub partner: Option<usize>,
 }
 
 /// A row that has a measurement.
 pub(super) struct MeasuredCase<'a> {
-    pub(super) case: PageCase<'a>,
-    pub(super) it: &'a Measurement,
+    pub case: PageCase<'a>,
+    pub it: &'a Measurement,
 }
 
 /// The rows of a run.
 pub(super) struct View<'a> {
-    pub(super) run: &'a Run,
-    pub(super) cases: Vec<PageCase<'a>>,
+    pub run: &'a Run,
+    pub cases: Vec<PageCase<'a>>,
     /// The modules that all names begin with, which the page shows once; may be empty.
-    pub(super) prefix: &'a str,
+    pub prefix: &'a str,
     /// True if rows are of several devices.
-    pub(super) several_devices: bool,
+    pub several_devices: bool,
 }
 
 impl<'a> View<'a> {
@@ -66,10 +66,8 @@ impl<'a> View<'a> {
 
     /// The rows that were measured and are not invalid: numbers that may be compared.
     pub(super) fn measured(&self) -> impl Iterator<Item = MeasuredCase<'a>> {
-        let holds = |case: &&PageCase<'_>| case.record.verdict.state != State::Invalid;
-        let measured =
-            |case: &PageCase<'a>| Some(MeasuredCase { case: *case, it: case.record.measurement.as_ref()? });
-        self.cases.iter().filter(holds).filter_map(measured)
+        let valid = self.cases.iter().filter(|case| case.record.verdict.state != State::Invalid);
+        valid.filter_map(|case| Some(MeasuredCase { case: *case, it: case.record.measurement.as_ref()? }))
     }
 }
 

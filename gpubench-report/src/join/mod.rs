@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use crate::stored_runs::NamedRun;
 use gpubench_records::baseline::{MeasuredRecord, differences};
-use gpubench_records::{
-    DeviceInfo, Package, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged,
-};
+use gpubench_records::{DeviceInfo, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged};
 
 pub use self::shares::is_share;
 
@@ -140,16 +138,14 @@ pub(crate) fn other_build(one: &Program, other: &Program) -> Option<String> {
     if is_same_file == Some(true) {
         return None;
     }
-    let text = |text: Option<&str>| text.unwrap_or("not known").to_owned();
-    let dirty = |dirty: Option<bool>| if dirty == Some(true) { " with changes" } else { "" };
-    let commit = |commit: &Option<String>, changed| text(commit.as_deref()) + dirty(changed);
-    let package = |program: &Program| {
-        let of = |package: &Package| commit(&package.commit, package.dirty);
-        program.package.as_ref().map_or_else(|| text(None), of)
+    let commit = |commit: &Option<String>, dirty: Option<bool>| {
+        let changes = if dirty == Some(true) { " with changes" } else { "" };
+        format!("{}{changes}", commit.as_deref().unwrap_or("not known"))
     };
     let all = |program: &Program| {
+        let (own, dirty) = program.package.as_ref().map_or((&None, None), |it| (&it.commit, it.dirty));
         [
-            ("commit", package(program)),
+            ("commit", commit(own, dirty)),
             ("gpubench", format!("{} of commit {}", program.version, commit(&program.commit, program.dirty))),
             ("opt-level", program.opt_level.clone()),
             ("target", program.target.clone()),

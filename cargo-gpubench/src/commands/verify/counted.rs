@@ -180,11 +180,11 @@ impl Kernels<'_> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profiled {
     /// Its name.
-    pub(super) name: String,
+    pub name: String,
     /// The number of its blocks in x, if it is known.
-    pub(super) blocks: Option<u64>,
+    pub blocks: Option<u64>,
     /// Its figures in base units, by the names of their metrics.
-    pub(super) figures: BTreeMap<String, f64>,
+    pub figures: BTreeMap<String, f64>,
 }
 
 impl Profiled {

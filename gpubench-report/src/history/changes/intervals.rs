@@ -13,11 +13,11 @@ const DENSE: usize = 8;
 
 /// A step within the values `begin..end`: those from `at` on differ from those before.
 pub(super) struct Step {
-    pub(super) begin: usize,
-    pub(super) at: usize,
-    pub(super) end: usize,
+    pub begin: usize,
+    pub at: usize,
+    pub end: usize,
     /// The distance of the two means, in standard errors of it.
-    pub(super) strength: f64,
+    pub strength: f64,
 }
 
 /// The sums of the first values of a series, and of their squares.
