@@ -458,12 +458,12 @@ fn read_only(passed: Passed) -> Passed {
 }
 
 /// Returns the variable of parameter `index`.
-pub(crate) fn local(index: usize) -> Ident {
+fn local(index: usize) -> Ident {
     format_ident!("p{index}", span = mixed())
 }
 
 /// Returns the same name at another place.
-pub(crate) fn placed(name: &Ident, place: Span) -> Ident {
+fn placed(name: &Ident, place: Span) -> Ident {
     let mut name = name.clone();
     name.set_span(place);
     name

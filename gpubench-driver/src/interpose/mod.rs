@@ -123,7 +123,7 @@ fn driver_path() -> Option<Vec<u8>> {
 const NO_LOAD: c_int = 4;
 
 /// Returns true if an object of this name is loaded.
-pub(super) fn is_loaded(name: &str) -> bool {
+fn is_loaded(name: &str) -> bool {
     // SAFETY: nothing is loaded, so no initialiser runs.
     unsafe { Library::open(Some(name), RTLD_LAZY | NO_LOAD) }.is_ok()
 }
@@ -133,7 +133,7 @@ pub(super) struct Loaded(ManuallyDrop<Library>);
 
 impl Loaded {
     /// Loads the shared object with these bytes.
-    pub(super) fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
+    fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
         let file =
             memory_file(name, bytes).map_err(|error| NotInterposed::NoMemoryFile(error.to_string()))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -149,7 +149,7 @@ impl Loaded {
     }
 
     /// Returns the address of a symbol of the object, or of a library that it needs.
-    pub(super) fn symbol(&self, name: &str) -> Option<*mut c_void> {
+    fn symbol(&self, name: &str) -> Option<*mut c_void> {
         // SAFETY: the symbol is not used as anything but an address here.
         let address = unsafe { self.0.get::<*mut c_void>(name) }.ok()?;
         Some(address.as_raw_ptr()).filter(|address| !address.is_null())

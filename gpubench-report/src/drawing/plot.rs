@@ -90,13 +90,13 @@ pub struct Panel {
 
 impl Panel {
     /// Returns all values of the horizontal axis.
-    pub(super) fn xs(&self) -> impl Iterator<Item = f64> {
+    fn xs(&self) -> impl Iterator<Item = f64> {
         let points = points(&self.series).map(|point| point.x);
         points.chain(self.marks.iter().filter(|mark| mark.upright).map(|mark| mark.value))
     }
 
     /// Places the vertical axis between these heights.
-    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
+    fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
         let values = points(&self.series).map(|point| point.y);
         let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
         self.y.over(values.chain(marks), bottom, top)
@@ -104,7 +104,7 @@ impl Panel {
 }
 
 /// A panel between its axes.
-pub(super) struct Plot<'a> {
+struct Plot<'a> {
     pub panel: &'a Panel,
     pub x: &'a PlacedAxis<'a>,
     pub y: &'a PlacedAxis<'a>,
@@ -114,7 +114,7 @@ pub(super) struct Plot<'a> {
 
 impl Plot<'_> {
     /// Draws everything between the axes. Lines lie below points, and texts above all.
-    pub(super) fn draw(&self, drawing: &mut Drawing) {
+    fn draw(&self, drawing: &mut Drawing) {
         let series = || (self.before..).zip(&self.panel.series);
         for (index, series) in series().filter(|(_, series)| series.style != Style::Points) {
             let places: Vec<_> = series.points.iter().map(|point| self.place(point)).collect();

@@ -130,7 +130,7 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
 }
 
 /// Returns the difference of two builds: of their fingerprints if both have one, else of their packages and commits.
-pub(crate) fn other_build(one: &Program, other: &Program) -> Option<String> {
+fn other_build(one: &Program, other: &Program) -> Option<String> {
     let is_same_file = match (&one.fingerprint, &other.fingerprint) {
         (Some(one), Some(other)) => Some(one == other),
         _ => None,

@@ -7,7 +7,7 @@
 use gpubench_stats::{median_of, shuffle};
 
 /// The fewest values on each side of a step: one value alone is an outlier.
-pub(super) const LEAST: usize = 2;
+const LEAST: usize = 2;
 /// Stretches up to this length begin at each value.
 const DENSE: usize = 8;
 
@@ -46,12 +46,12 @@ impl Sums {
     }
 
     /// Returns the mean of the values `begin..end`.
-    pub(super) fn mean(&self, begin: usize, end: usize) -> f64 {
+    fn mean(&self, begin: usize, end: usize) -> f64 {
         (self.values[end] - self.values[begin]) / (end - begin) as f64
     }
 
     /// Returns the sum of the squared distances of the values `begin..end` from their mean.
-    pub(super) fn scatter(&self, begin: usize, end: usize) -> f64 {
+    fn scatter(&self, begin: usize, end: usize) -> f64 {
         let sum = self.values[end] - self.values[begin];
         let squares = self.squares[end] - self.squares[begin];
         (squares - sum * sum / (end - begin) as f64).max(0.0)
@@ -134,7 +134,7 @@ fn lengths(length: usize) -> impl Iterator<Item = usize> {
 }
 
 /// No series has less noise than this part of its values. Repeated readings of a clock with few digits look as if they had none.
-pub(super) const SMALLEST_NOISE: f64 = 1e-4;
+const SMALLEST_NOISE: f64 = 1e-4;
 
 /// The orders that the values are put in, to see what noise does.
 pub(super) const ORDERS: usize = 199;
@@ -147,7 +147,7 @@ const MOST_NEIGHBOURS: usize = 5;
 const QUANTILES: [(f64, f64); 2] = [(0.5, 0.674_490), (0.75, 1.150_349)];
 
 /// Returns the standard deviation of `values` around a level that may change. Neighbours share a level, but for few.
-pub(super) fn noise(values: &[f64]) -> f64 {
+fn noise(values: &[f64]) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     if differences.is_empty() {
         return SMALLEST_NOISE;
