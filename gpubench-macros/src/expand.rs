@@ -177,8 +177,8 @@ impl Benchmark {
             .chain(self.launch.params.iter().filter_map(|param| param.name.as_ref()))
             .any(|name| *name == usual);
         // A function of that name is the user's own.
-        let is_called = |code: &str| code.contains("stream (") || code == "stream";
-        let taken = taken || is_called(&code.to_token_stream().to_string());
+        let text = code.to_token_stream().to_string();
+        let taken = taken || text.contains("stream (") || text == "stream";
         let names = self.stream().name.iter().chain((!taken).then_some(&usual));
         let used = names.filter(|name| mentions(code, name));
         used.map(|name| generated!(let #name = stream; let _ = #name;)).collect()

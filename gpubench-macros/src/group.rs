@@ -13,13 +13,7 @@ use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
     let parser = |input: ParseStream| GroupInput::read(input, &mut errors);
-    let group = match parser.parse2(tokens) {
-        Ok(group) => Some(group),
-        Err(error) => {
-            errors.push(error);
-            None
-        }
-    };
+    let group = parser.parse2(tokens).map_err(|error| errors.push(error)).ok();
     Ok(errors.finish(group)?.expand())
 }
 

@@ -81,7 +81,8 @@ impl Launch {
 
     fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
-        if takes_self || names_self(signature.inputs.to_token_stream()) {
+        let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
+        if takes_self || any_token(signature.inputs.to_token_stream(), &is_self) {
             errors.at(
                 signature.inputs.first(),
                 "a method cannot be annotated: annotate a free function that calls it",
@@ -222,10 +223,6 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
     };
     // Only `impl` can fail, and syn has already parsed this type.
     parser.parse2(ty.clone()).unwrap_or(ty)
-}
-
-fn names_self(tokens: TokenStream) -> bool {
-    any_token(tokens, &|token| matches!(token, TokenTree::Ident(ident) if ident == "Self"))
 }
 
 /// Returns the attributes that apply to the registration too. Code that the function may use without a

@@ -9,8 +9,10 @@ use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, 
 use crate::{elimination::race, table::table, variants::Variants};
 use gpubench_core::Entry;
 use gpubench_records::{Arg, Cache, Destination, Exit};
-use gpubench_runner::__private::extension::{Extension, RunError, Session, SuiteError, environment};
-use gpubench_runner::__private::parse_positive_time;
+use gpubench_runner::__private::{
+    extension::{Extension, RunError, Session, SuiteError, environment},
+    parse_positive_time,
+};
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
-use gpubench_report::fleet::{FleetReport, FleetRules, FleetRuns, fleet_files};
-use gpubench_report::history::{History, HistoryRules, add, is_hash};
-use gpubench_report::stored_runs::StoredRuns;
-use gpubench_report::{fleet, history};
+use gpubench_report::{
+    fleet::{self, FleetReport, FleetRules, FleetRuns, fleet_files},
+    history::{self, History, HistoryRules, add, is_hash},
+    stored_runs::StoredRuns,
+};
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 

@@ -10,16 +10,18 @@ use gpubench_records::{
     ArgValues, CaseSelection, Exit, Finding, Run, Threshold, comparison::equivalence_margin, files::TUNING,
     selection::parse_filters,
 };
-use gpubench_report::export::ExportArgs;
-use gpubench_report::join::{Joined, is_share, join};
-use gpubench_report::selection::narrow;
+use gpubench_report::{
+    export::ExportArgs,
+    join::{Joined, is_share, join},
+    selection::narrow,
+    stored_runs::{NamedRun, StoredRuns},
+};
 use gpubench_runner::CacheStates;
 use gpubench_stats::DECISION_ERROR;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
 use crate::output::{self, CommandError, PrintOptions, Result, Results, bail};
-use gpubench_report::stored_runs::{NamedRun, StoredRuns};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {

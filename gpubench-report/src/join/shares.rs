@@ -19,9 +19,10 @@ fn task(run: &Run) -> Option<&Task> {
 
 /// Joins runs that are all shares of one split.
 pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
-    let place = |run: &Run| task(run).map_or((0, 0), |task| (task.number, task.restarts.unwrap_or(0)));
     // The run in which a record was made goes before those that were resumed with it.
-    runs.sort_by_key(|named| (place(&named.run), named.run.records.len()));
+    runs.sort_by_key(|NamedRun { run, .. }| {
+        (task(run).map(|task| (task.number, task.restarts.unwrap_or(0))), run.records.len())
+    });
     same_split(&runs)?;
     let (lost, missing) = missing(&runs);
     name_devices(&mut runs);

@@ -9,12 +9,12 @@ use std::{env, fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
-use gpubench_report::counters::set_ncu;
-use gpubench_report::export::ExportArgs;
-use gpubench_report::stored_runs::load;
-use gpubench_runner::__private::parse_positive_time;
-use gpubench_runner::__private::profiled::{FLAG, ProfiledCases};
-use gpubench_runner::__private::system::ProcessGroup;
+use gpubench_report::{counters::set_ncu, export::ExportArgs, stored_runs::load};
+use gpubench_runner::__private::{
+    parse_positive_time,
+    profiled::{FLAG, ProfiledCases},
+    system::ProcessGroup,
+};
 
 use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
 use crate::commands::{exit_of_all, signals, suites};

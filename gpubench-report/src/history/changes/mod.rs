@@ -40,7 +40,8 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
     let series = Sums::new(&logs);
-    let usual = usual_strength(logs.len());
+    // Few series of normal values reach this strength: where nothing does, no orders are tried.
+    let usual = (2.0 * (logs.len() as f64).ln()).sqrt() + 0.5;
     let mut found: Vec<Step> = series.steps().filter(|step| step.strength > usual).collect();
     found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
     if found.is_empty() {
@@ -51,11 +52,6 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     let allowed = (FALSE_ALARMS * (ORDERS + 1) as f64) as usize;
     let needed = by_chance[ORDERS - allowed];
     series.placed(chosen(&found), needed).iter().map(|step| series.change(step)).collect()
-}
-
-/// The strength that few series of `length` normal values reach: where nothing does, no orders are tried.
-fn usual_strength(length: usize) -> f64 {
-    (2.0 * (length as f64).ln()).sqrt() + 0.5
 }
 
 /// Returns the places of those of `found`, the strongest first, whose stretch has no stronger one inside, in the order of time.
