@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use gpubench_records::device_info::UUID;
-use gpubench_records::selection::names_device;
-use gpubench_records::{Cache, CaseSelection, DeviceInfo, Record, Run};
+use gpubench_records::{
+    Cache, CaseSelection, DeviceInfo, Record, Run, device_info::UUID, selection::names_device,
+};
 use gpubench_stats::format::joined;
 
 /// Keeps the cases of `run` that `selection` takes. A device without a selected case is removed too.

@@ -7,8 +7,11 @@ use std::{path::Path, process::Stdio};
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{Answer, BaselineComparison, Exit, Finding, Record, Run};
-use gpubench_report::stored_runs::{NamedRun, StoredRuns, load};
-use gpubench_report::{export::ExportArgs, join::join};
+use gpubench_report::{
+    export::ExportArgs,
+    join::join,
+    stored_runs::{NamedRun, StoredRuns, load},
+};
 use gpubench_runner::__private::{parse_positive_time, whole_number};
 use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, process_order};
 use gpubench_table::export::{Format, write_markdown};

@@ -18,8 +18,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
-use gpubench_report::selection::{describe, narrow, unknown_arg};
-use gpubench_report::stored_runs::{NamedRun, StoredRuns};
+use gpubench_report::{
+    selection::{describe, narrow, unknown_arg},
+    stored_runs::{NamedRun, StoredRuns},
+};
 use gpubench_stats::format::counted;
 
 use crate::manifest::{Manifest, package_folder};

@@ -1,7 +1,9 @@
 //! The part of a GPU that binds a case. Cases of one roof are judged together.
 
-use gpubench_records::work::{Counts, Link};
-use gpubench_records::{Cache, DeviceInfo, Measurement, Quantity};
+use gpubench_records::{
+    Cache, DeviceInfo, Measurement, Quantity,
+    work::{Counts, Link},
+};
 use gpubench_stats::Bytes;
 use serde::Serialize;
 

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 
 use gpubench_stats::format::{change, changes, counted, percent, signed_percent};
-use gpubench_table::text::{paragraph, plain};
-use gpubench_table::{Page, aligned::columns, style::heading};
+use gpubench_table::{
+    Page,
+    aligned::columns,
+    style::heading,
+    text::{paragraph, plain},
+};
 
 use super::{FleetGpu, FleetGroup, FleetReport, Verdict};
 

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use gpubench_records::device_info::{DRIVER, UUID};
-use gpubench_records::files::{Checksum, HISTORY, add_checksum, candidates, check_line, create};
-use gpubench_records::{CaseId, DeviceInfo, Measurement, Program, Record, Run, Value, work::Counts};
+use gpubench_records::{
+    CaseId, DeviceInfo, Measurement, Program, Record, Run, Value,
+    device_info::{DRIVER, UUID},
+    files::{Checksum, HISTORY, add_checksum, candidates, check_line, create},
+    work::Counts,
+};
 use gpubench_stats::{Nanoseconds, format::joined, mean};
 use serde::{Deserialize, Serialize};
 

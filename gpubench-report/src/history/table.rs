@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
-use gpubench_table::style::{NOTE, heading, styled};
-use gpubench_table::text::{paragraph, plain, wrapped};
-use gpubench_table::{Page, aligned::columns};
+use gpubench_table::{
+    Page,
+    aligned::columns,
+    style::{NOTE, heading, styled},
+    text::{paragraph, plain, wrapped},
+};
 
 use super::{CaseChange, HistoryReport, RunLabel, changes::SHORTEST_SERIES};
 
