@@ -79,8 +79,8 @@ enum Command {
     Init(init::InitArgs),
     /// Build and run all benchmark binaries of a workspace, one after another: the bench targets of packages that depend on gpubench
     #[command(after_help = "For example: cargo gpubench run --quick saxpy\n\
-                      Of the exit codes of the benchmark binaries, the first in the list 130, 2, 5, 1, 3, 0 counts; 4 only if nothing \
-                      matched in any.")]
+                      If the benchmark binaries exit with different codes, the first in the list 129, 130, 143, 2, 5, 1, 3, 0 is the code of \
+                      the command. It exits with 4 only if nothing matched in any of them.")]
     Run(run::RunArgs),
     /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
     /// each result whether it changed

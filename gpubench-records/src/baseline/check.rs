@@ -223,7 +223,7 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
         let told = |measured: &Measurement| {
             if measured.samples.start_intervals.is_empty() { "in no time" } else { "in each time" }
         };
-        hold("DRAM stalls", told(new).to_owned(), told(old).to_owned());
+        hold("DRAM stall", told(new).to_owned(), told(old).to_owned());
     }
     hold("device", device(&now), device(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
@@ -599,14 +599,14 @@ mod comparable_tests {
 
     #[test]
     fn differences_are_told_in_the_right_number() {
-        let told = ["flops", "bytes", "bytes read", "bytes written", "path", "DRAM stalls"].map(was);
+        let told = ["flops", "bytes", "bytes read", "bytes written", "path", "DRAM stall"].map(was);
         assert_eq!(told, ["were", "were", "were", "were", "was", "was"]);
     }
 
     #[test]
     fn a_time_with_the_stall_is_not_held_against_one_that_may_be_without() {
         let [old, usual, with] = [run(None, false), run(None, true), run(Some(1400.0), true)];
-        let told = vec!["DRAM stalls in each time, was in no time".to_owned()];
+        let told = vec!["DRAM stall in each time, was in no time".to_owned()];
         assert_eq!((found(&with, &old), found(&with, &usual), found(&with, &with)), (told, vec![], vec![]));
         assert_eq!((found(&usual, &old), found(&old, &with).len()), (vec![], 1));
     }

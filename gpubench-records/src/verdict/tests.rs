@@ -86,7 +86,7 @@ fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
     assert_eq!(interrupted(&samples(1e5)), None);
     let reason = interrupted(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
     assert_eq!(reason.state(), State::Suspect);
-    let told = "interrupted: other programs used the CPU during 58 of 60 samples, too many to leave them out";
+    let told = "interrupted: other programs used the CPU during 58 of 60 samples, too many to leave out";
     assert!(reason.to_string().starts_with(told), "{reason}");
 }
 
@@ -504,7 +504,7 @@ fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
         let [declared, moved, least] = [declared, moved, least].map(Bytes);
         Reason::TrafficMismatch { declared, counted: moved, min_traffic: least }.to_string()
     };
-    let (most, counted_twice) = ("fetched from memory several times?", "is nothing counted twice?");
+    let (most, counted_twice) = ("fetched from memory several times?", "or is something counted twice?");
     assert!(told(1 << 20, 2 << 20, 1 << 20).ends_with(most));
     assert!(told(2 << 20, 1 << 20, 2 << 20).ends_with(counted_twice));
     assert!(told(2 << 20, 1 << 20, 3 << 19).contains("(of which 1.5 MiB cannot stay in the L2)"));

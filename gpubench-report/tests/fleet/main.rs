@@ -365,7 +365,12 @@ fn a_device_without_an_identity_is_named() {
         run["devices"][0]["properties"] = json!([]);
         write(&folder.join("vgpu.json"), &run);
     });
-    assert_eq!(missing(&report), ["vgpu.json: cuda:0 has no UUID, which tells GPUs apart: left out"]);
+    assert_eq!(
+        missing(&report),
+        [
+            "vgpu.json: cuda:0 has no UUID and cannot be told from other GPUs: left out, give runs measured on GPUs"
+        ]
+    );
 }
 
 /// The driver does not start on a GPU that fell off its bus: its run has failures, and no facts of it.

@@ -78,7 +78,7 @@ pub struct Settings {
     #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
-    /// Measure on these devices: 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU) or all, separated by commas
+    /// Measure on these, separated by commas: 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU), all
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
@@ -195,7 +195,8 @@ pub struct Settings {
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub color: Option<clap::ColorChoice>,
 
-    /// The difference of two times that does not matter; 0.5 % by default. Its flag is not in the help.
+    /// The difference of two times that does not matter; 0.5 % by default, or the percentage of `--fail-on-regression` if that is less.
+    /// Its flag is not in the help.
     #[arg(long, hide = true)]
     pub equivalence_margin: Option<Percent>,
 

@@ -316,7 +316,7 @@ fn what_processes_differ_by_is_noise() {
     // Without a gate nothing is measured again.
     let within = target.run(&gate[..5], &[("SUITE_TIME", "106"), here]).with_code(0);
     within.shows("undecided");
-    within.shows("processes: 1 now, 5 in the baseline; times are means of their medians");
+    within.shows("processes: 1 now, 5 in the baseline; a time is the mean of the processes");
     let then = [320.0, 323.2, 326.4, 329.6, 332.8_f64].map(f64::ln).iter().sum::<f64>() / 5.0;
     let (now, then) = (339.2, then.exp());
     within.shows(&format!("{now:.1} µs  was {then:.1} µs  {:+.2} %", 100.0 * (now / then - 1.0)));

@@ -303,7 +303,7 @@ fn other_arguments_are_other_cases() {
     });
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
-    assert!(ended.stderr.contains("it has 1 case more, such as two_devices::sweep[n=7] hot, "), "{ended}");
+    assert!(ended.stderr.contains("it also has 1 result, such as two_devices::sweep[n=7] hot, "), "{ended}");
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));
 }
 

@@ -250,7 +250,7 @@ fn sizes_are_written_as_people_do() {
     assert_eq!(of("n=1k,1Ki,2^3"), [sweep(1000), sweep(1024), sweep(8)]);
     run(SUITE, &["sweep", "--arg", "n=1.0001k"])
         .with_code(2)
-        .says_only("--arg n: `1.0001k` is no value for `n`: its benchmark lists 1, 2, 10");
+        .says_only("--arg n: `1.0001k` cannot be a value of `n`, whose own values are 1, 2, 10");
 }
 
 #[test]

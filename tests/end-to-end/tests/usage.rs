@@ -137,7 +137,7 @@ fn values_that_make_no_sense_are_usage_errors() {
 #[test]
 fn arguments_that_no_benchmark_takes_are_usage_errors() {
     run(SUITE, &["sweep", "--arg", "n=few"]).with_code(2).says_only(
-        "--arg n: `few` is no value for `n`: its benchmark lists 1, 2, 10 (benchmark two_devices::sweep)",
+        "--arg n: `few` cannot be a value of `n`, whose own values are 1, 2, 10 (benchmark two_devices::sweep)",
     );
     // Without a parser, only what is listed can be chosen.
     run(SUITE, &["grid", "--arg", "unit=Tack"])
